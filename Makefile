@@ -11,10 +11,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: .venv/.ready
 	$(BIN)/vantage demo
 
-# `make test SLOW=yes` runs the tests marked slow as well, as CI does.
+# `make test SLOW=yes` runs the tests marked slow as well, and property tests with more examples, as CI does.
 # One thread for each worker: more would only wait for each other.
 test: .venv/.ready-dev
-	OMP_NUM_THREADS=1 VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS) $(if $(SLOW),,-m "not slow")
+	OMP_NUM_THREADS=1 $(if $(SLOW),,HYPOTHESIS_PROFILE=quick) VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" \
+		$(BIN)/python -m pytest -n $(WORKERS) $(if $(SLOW),,-m "not slow")
 
 # Property tests with other and more examples than in `make test`.
 explore: .venv/.ready-dev

@@ -29,6 +29,7 @@ NAMES = (
     "calibration_powered",
     "powered",
     "rehearsal",
+    "readers",
 )
 
 

@@ -19,7 +19,7 @@ from benchmarks.calibration import dices
 from benchmarks.planning import wcsent
 from vantage.adaptive.distributions import Distributions, Z, width
 from vantage.adaptive.sequential import always_valid
-from vantage.adaptive.simulated import Savings, drawn_shares, followed, mean_saved, oracle_ratings, savings, widest
+from vantage.adaptive.simulated import Savings, drawn_shares, followed, oracle_ratings, savings, widest
 from vantage.adaptive.until import Until
 from vantage.measures.ratings import Floats, Ints
 from vantage.planning.model import RatingModel
@@ -28,6 +28,12 @@ UNSAFE = 2
 """The code of "Yes, unsafe" in DICES."""
 WIDTHS = ("width 0.3", "width 0.4")
 LEAST = 3
+
+
+def mean_saved(shares: Floats, codes: Floats) -> float:
+    """The share of ratings that an oracle saves for the mean of these items."""
+    variance = np.clip(shares @ np.square(codes) - np.square(shares @ codes), 0, None)
+    return float(1 - np.sqrt(variance).mean() ** 2 / variance.mean()) if variance.any() else 0.0
 
 
 def table_of(frame: pl.DataFrame) -> Ints:

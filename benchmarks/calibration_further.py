@@ -156,7 +156,7 @@ PAIRS = ("cohen", "scott")
 ONE_RATER = ("rater-quality", "rater-matrix", "bands")
 """Intervals that are about these raters, whatever `over` says."""
 
-SLOW = ("correlate", "calibration")
+SLOW = ("correlate", "calibration", "alt-test")
 """Measured in every second replication."""
 
 

@@ -39,7 +39,7 @@ every second replication.
 _FURTHER = """
 ## Further intervals
 
-The same for the other measures that give intervals; correlate and calibration are slow and have the fewest
+The same for the other measures that give intervals; correlate, calibration and alt-test are slow and have the fewest
 replications. ⁱ marks intervals over items: the value is that of these raters with {others} times as many other items.
 Accuracy is the mean absolute error of a simulated model against the mean of people, calibration its Brier score from
 three samples, alt-test the mean advantage, and ranks the rank correlation of six models under two conditions; bands is

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, settings
 
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.register_profile("vantage", SHARED, max_examples=50, derandomize=True)
+settings.register_profile("quick", SHARED, max_examples=15, derandomize=True)
 settings.register_profile("explore", SHARED, max_examples=300)
-# The same examples every time, so that a change is judged by what it changes; `make explore` looks for new ones.
+# The same examples every time, so that a change is judged by what it changes: `make test` takes few, CI more, and
+# `make explore` looks for new ones.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "vantage"))
 
 # Keys and platform ids of invented studies go to a folder of their own, also in processes that tests start.

@@ -4,7 +4,8 @@ from vantage.studies.context.pipeline.ambiguity import SURFACE, Detected, Spread
 from vantage.studies.context.pipeline.controls import Contexts, attached
 from vantage.studies.context.pipeline.detection import Judging, calibration, ceiling, compare
 from vantage.studies.context.pipeline.generation import generate
-from vantage.studies.context.pipeline.simulation import METHODS, Cost, Simulation, Simulator, simulate
+from vantage.studies.context.pipeline.sequential import simulate
+from vantage.studies.context.pipeline.simulation import METHODS, Cost, Simulation, Simulator
 from vantage.studies.context.pipeline.thresholds import Target, curve, held_out, remaining
 
 __all__ = [

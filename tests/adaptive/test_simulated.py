@@ -8,7 +8,7 @@ import pytest
 from benchmarks.adaptive import UNSAFE, biased, compared, counts_of, drawn_answers, known, table_of
 from benchmarks.calibration import dices
 from vantage.adaptive.distributions import needed
-from vantage.adaptive.simulated import error_saved, followed, oracle_ratings, worth
+from vantage.adaptive.simulated import error_saved, followed, mean_saved, oracle_ratings, worth
 from vantage.adaptive.until import Until
 from vantage.measures.ratings import Floats
 
@@ -27,11 +27,18 @@ def test_the_oracles_savings_are_those_of_the_best_allocation() -> None:
     def error_of(n: Floats) -> float:
         return float((np.sqrt(shares * (1 - shares)).sum(axis=1) / np.sqrt(n)).sum())
 
+    def variance_of(n: Floats) -> float:
+        return float((shares.prod(axis=1) / n).sum())
+
     even = np.full(6, 10.0)
-    total = {"type": "eq", "fun": lambda n: n.sum() - 60}
-    best = minimize(error_of, even, bounds=[(0.1, 60)] * 6, constraints=total).fun
-    # An error falls with the root of the number of ratings.
-    assert 1 - (best / error_of(even)) ** 2 == pytest.approx(error_saved(shares), abs=1e-3)
+    # An error falls with the root of the number of ratings, a variance with the number.
+    for saved, loss, power in (
+        (error_saved(shares), error_of, 2),
+        (mean_saved(shares, np.array([0.0, 1.0])), variance_of, 1),
+    ):
+        total = {"type": "eq", "fun": lambda n: n.sum() - 60}
+        best = minimize(loss, even, bounds=[(0.1, 60)] * 6, constraints=total).fun
+        assert 1 - (best / loss(even)) ** power == pytest.approx(saved, abs=1e-3)
 
 
 def test_a_rule_reaches_two_thirds_of_what_an_oracle_saves_on_dices() -> None:

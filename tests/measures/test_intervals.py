@@ -166,3 +166,13 @@ def test_the_row_says_why_its_interval_is_over_items() -> None:
     rows = pl.DataFrame({"item": item, "rater": rater, "value": table.ravel()})
     streamed = alpha(rows.lazy(), level="nominal", resamples=50).row(0, named=True)
     assert (streamed["over"], streamed["reason"]) == ("items", NOT_HELD)
+
+
+def test_bca_moves_the_ends_as_skewness_asks() -> None:
+    """Efron (1987): without bias the ends are those of z / (1 - az)."""
+    replicates, left_out = np.linspace(-1.0, 1.0, 2001), np.array([0.0, 0.0, 0.0, 4.0])
+    # The deviations from the mean 1 are 1, 1, 1 and -3: a = -24 / (6 * 12 ** 1.5).
+    a, z = -24 / (6 * 12**1.5), stats.norm.ppf([0.025, 0.975])
+    tails = stats.norm.cdf(z / (1 - a * z))
+    assert bca(0.0, replicates, left_out) == pytest.approx(tuple(2 * tails - 1), abs=1e-3)
+    assert tails[0] < 0.02, "far from the percentile interval"

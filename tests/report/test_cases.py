@@ -57,6 +57,7 @@ def test_texts_that_divide_and_texts_that_unite(analysis: Analysis) -> None:
     assert row["reasons"] == "“because b0” · “because b1”"
     assert least is not None
     assert least.row(0, named=True)["text"] == "Text a [about Ann]"
+    assert sorted([*most["item"], *least["item"]]) == ["a", "b", "c", "d"], "no text is in both lists"
 
 
 def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> None:

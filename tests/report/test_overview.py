@@ -67,6 +67,17 @@ def test_noise_hardly_ever_claims_anything() -> None:
     assert len(found := claiming(on_noise, range(SEEDS))) <= few(SEEDS), found
 
 
+def test_what_is_known_of_models_alone_is_no_trait_of_people() -> None:
+    corpus = made(1, items=4, people=4, models=1)
+    style = pl.when(pl.col("kind").cast(pl.String) == "model").then(pl.lit("scoring")).alias("style")
+    analysis = CorpusAnalysis(
+        Corpus(corpus.items, corpus.raters.with_columns(style), corpus.judgments, corpus.instruments)
+    )
+    assert analysis.several is not None
+    assert "style" in analysis.several.traits
+    assert analysis.traits == ["group"]
+
+
 def test_few_items_do_not_make_sound_raters_stand_out() -> None:
     for seed in range(3):
         assert "less than is usual" not in said(overview(made(seed, items=8, people=8, signal=1.0)))

@@ -48,6 +48,7 @@ def frame(result: Result, name: str) -> pl.DataFrame:
     return next(table.frame for table in result.tables if table.name == name)
 
 
+@pytest.mark.slow
 def test_every_planted_value_is_in_its_interval_or_said_not_to_be(result: Result) -> None:
     values = frame(result, "planted").drop_nulls("planted")
     assert values["id"].to_list() == [
@@ -115,6 +116,7 @@ def test_the_real_model_is_one_more_rater(share: float) -> None:
     assert values["low"][0] > 0 if share > 0 else values["high"][0] < 0
 
 
+@pytest.mark.slow
 def test_without_a_model_everything_else_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any, **__: Any) -> Corpus:
         raise ModelError("The embedded model is not installed.")

@@ -92,7 +92,10 @@ FEW: dict[str, Any] = {
     "samples": 2,
     "runs": 2,
     "first_person": False,
-    "generator": "writer",
+    "writer": "writer",
+    # A request brings one reply of these models.
+    "simulator": "openai:x several=1",
+    "judge": "openai:x several=1",
     "verifier": "checker",
     "controls": "label,blind",
     "attempts": 2,

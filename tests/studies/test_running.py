@@ -164,6 +164,7 @@ def test_a_run_that_stops_early_can_go_on(tmp_path: Path) -> None:
     assert run(STUDY, out=out, models=[model]).record.counts[f"{model}+zero-shot"]["answered"] == 4
 
 
+@pytest.mark.slow
 def test_after_a_limit_of_cost_the_same_command_is_not_advised(tmp_path: Path) -> None:
     model = recorded(tmp_path / "m.csv")
     limited = RunOptions(max_cost=0.0, prices={model: {"input": 1.0, "output": 1.0}})

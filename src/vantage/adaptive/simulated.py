@@ -69,6 +69,12 @@ def error_saved(shares: Floats) -> float:
     return float(1 - (s ** (2 / 3)).mean() ** 3 / s.mean() ** 2) if s.any() else 0.0
 
 
+def mean_saved(shares: Floats, codes: Floats) -> float:
+    """The share of ratings that an oracle saves for the mean of these items."""
+    variance = np.clip(shares @ np.square(codes) - np.square(shares @ codes), 0, None)
+    return float(1 - np.sqrt(variance).mean() ** 2 / variance.mean()) if variance.any() else 0.0
+
+
 def drawn_shares(counts: Floats, rng: np.random.Generator) -> Floats:
     """Distributions that the items may have, given their ratings: as different from each other as they are."""
     mean, strength = Distributions(counts).prior

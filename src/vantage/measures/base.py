@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -74,7 +73,7 @@ class Measure:
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
-        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds, "Sequence": Sequence}
+        names = {**inspect.unwrap(self.function).__globals__, "Kinds": Kinds, "Sequence": Sequence}
         return {
             name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
             for name, p in self.options.items()

@@ -14,7 +14,7 @@ from vantage.instruments import Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.design import Design, styled
 from vantage.raters.history import Encode, History, tfidf
-from vantage.raters.models import is_remote, load_model
+from vantage.raters.models import gives_several, is_remote, load_model
 from vantage.raters.models.base import ChatModel, Remote, Request, Sampling
 from vantage.raters.personas import Persona
 from vantage.raters.prompts import Prompter, Shot
@@ -158,6 +158,14 @@ class ChatRater:
     def remote(self) -> bool:
         """Whether the model is behind a network, which tells only how a reply begins."""
         return is_remote(self.model) if isinstance(self.model, str) else isinstance(self.model, Remote)
+
+    @property
+    def several(self) -> int:
+        """How many of its samples one request may ask for, at an endpoint that gives several."""
+        if not isinstance(self.model, str):
+            return int(getattr(self.model, "several", 1))
+        chats = self.settings.get("api", "chat") == "chat"
+        return int(self.settings.get("several", 1)) if chats and gives_several(self.model) else 1
 
     @property
     def id(self) -> str:

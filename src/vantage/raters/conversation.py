@@ -22,7 +22,7 @@ from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import AnswerChoice, choices
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall
-from vantage.raters.models.base import Completion, Request
+from vantage.raters.models.base import Completion, Message, Request
 from vantage.raters.models.content import apart
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
@@ -102,9 +102,12 @@ class Conversations:
             return (yield from self._scoring(call))
         rows: list[Row] = []
         if style.voice == "selective-persona":
-            reply = yield from self._relevant(call, rows)
+            reply, recalled = yield from self._relevant(call, rows)
             if reply.value is None or reply.value < RELEVANT:
                 return rows
+            # What came to the persona's mind stands before the question, so that it answers from there.
+            *before, question = call.request.messages
+            call = replace(call, request=replace(call.request, messages=(*before, *recalled, question)))
         if style.sampling:
             return [*rows, (yield from self._sampled(call))]
         completion, replies = yield from self._answer(call)
@@ -123,14 +126,19 @@ class Conversations:
             rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
 
-    def _relevant(self, call: PlannedCall, rows: list[Row]) -> Generator[Ask, Completion, ParsedReply]:
-        """How relevant the item is to the persona: one request for all questions and samples of an item."""
+    def _relevant(
+        self, call: PlannedCall, rows: list[Row]
+    ) -> Generator[Ask, Completion, tuple[ParsedReply, tuple[Message, Message]]]:
+        """How relevant the item is to the persona, and the two turns that say so.
+
+        It is one request for all questions and samples of an item.
+        """
         item, question = str(call.item["item"]), self._relevance
         request = replace(self.prompter.relevance(call.item), tag=(item, question.id, 0))
         completion = yield Ask(request, step="relevance")
         reply = read_reply(completion, [question], self.prompter.item_text(call.item))[question.id]
         rows.append((*self._key(call, question.id, 0), *self._row(reply, completion, reply.rationale)))
-        return reply
+        return reply, (request.messages[-1], Message("assistant", _parted(completion)[0]))
 
     def _answer(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, ParsedReply]]]:
         attempt, way = 0, str(call.presentations[0]) if call.presentations else ""

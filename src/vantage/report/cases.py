@@ -29,16 +29,17 @@ NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
 
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
-    """The texts on which people differ most, each with its answers and reasons."""
-    units = apart(analysis.people).filter(pl.col("apart") > 0)
-    ranked = units.sort("apart", "n", *UNIT, descending=[True, True, False, False])
-    return with_texts(analysis, _spread(ranked))
+    """The texts on which people differ most, each with its answers and reasons: of few texts, half of them."""
+    units = apart(analysis.people)
+    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
+    return with_texts(analysis, _spread(ranked, -(-units["item"].n_unique() // 2)))
 
 
 def agreed(analysis: Analysis) -> pl.DataFrame | None:
-    """The texts on which people differ least."""
-    ranked = apart(analysis.people).sort("apart", "n", *UNIT, descending=[False, True, False, False])
-    return with_texts(analysis, _spread(ranked))
+    """The texts on which people differ least: of few texts, the other half."""
+    units = apart(analysis.people)
+    ranked = units.sort("apart", "n", *UNIT, descending=[False, True, False, False])
+    return with_texts(analysis, _spread(ranked, units["item"].n_unique() // 2))
 
 
 def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
@@ -203,11 +204,11 @@ def _quoted(given: pl.DataFrame) -> str | None:
     return " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
 
 
-def _spread(ranked: pl.DataFrame) -> pl.DataFrame:
+def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
     """The first texts of a ranking, each text once and every question in turn as far as there are questions."""
     once = ranked.unique("item", keep="first", maintain_order=True)
     turn = pl.int_range(pl.len()).over("question").alias("turn")
-    return once.with_columns(turn).sort("turn", maintain_order=True).head(LISTED).drop("turn")
+    return once.with_columns(turn).sort("turn", maintain_order=True).head(min(most, LISTED)).drop("turn")
 
 
 def _text_of(corpus: Corpus) -> dict[str, str]:

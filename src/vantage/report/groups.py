@@ -34,7 +34,7 @@ def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
         return None
     compared = [(analysis.ordered, {}), _chosen(analysis.several)]
     rows, untested = [], []
-    for trait in analysis.several.traits:
+    for trait in analysis.traits:
         tested = [
             comparisons.with_columns(pl.col("question").replace(options).alias("named"))
             for corpus, options in compared
@@ -56,7 +56,7 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.ordered is None:
         return None
     corpus, kept = analysis.ordered, list[str]()
-    for trait in analysis.ordered.traits:
+    for trait in analysis.traits:
         grouped = _grouped(corpus, trait)
         if grouped is not None:
             corpus, kept = grouped, [*kept, trait]

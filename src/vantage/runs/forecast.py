@@ -171,8 +171,10 @@ class Forecast:
                     self._assume(STORED)
                 elif times > 0:
                     self._seen[key] = wanted
-                    mine.calls += times
-                    characters += times * sum(len(message.content) for message in ask.request.messages)
+                    # Samples that come with one request share its prompt.
+                    sent = math.ceil(times / part.rater.several)
+                    mine.calls += sent
+                    characters += sent * sum(len(message.content) for message in ask.request.messages)
                     mine.completion_tokens += times * _reply_tokens(ask, part.rater, call.questions)
                     if ask.step in ASSUMED:
                         self._assume(ASSUMED[ask.step])

@@ -14,7 +14,7 @@ from vantage.raters.chat import ChatRater
 
 INDIFFERENT: Final = frozenset(
     {
-        *("concurrency", "timeout", "max_retries", "key_variable", "base_url"),
+        *("concurrency", "timeout", "max_retries", "key_variable", "base_url", "several"),
         *("threads", "gpu_layers", "parallel", "batch_size", "device", "window"),
     }
 )

@@ -75,6 +75,15 @@ class Job:
                 return calls[:number]
         return calls
 
+    def take_several(self, count: int) -> list[KeyedCall]:
+        """A request that may be sent now, with up to so many in all that are further samples of the same."""
+        calls = self.take(1)
+        while calls and len(calls) < count and self.source.repeats(calls[0]):
+            if not (more := self.take(1)):
+                break
+            calls += more
+        return calls
+
     def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
         """A request has ended: it is handed to the store, and counts when it is durable."""
         with self._changed:

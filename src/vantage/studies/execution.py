@@ -6,13 +6,15 @@ twice.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from vantage.errors import VantageError
+from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
 from vantage.report.folder import Report
 from vantage.report.parts import Result
@@ -74,10 +76,32 @@ class Context(Generic[O]):
     reached: Corpus | None = None
     noted: dict[str, Any] = field(default_factory=dict)
 
-    def raters(self, style: str = "zero-shot", **options: Any) -> list[ChatRater]:
-        """One chat rater per model named, in one prompting style; `options` are those of `ChatRater`."""
-        options = {**self.common, **options}
-        return [ChatRater(model, style, **options) for model in self.models]
+    def raters(self, style: str = "zero-shot", *, role: str = "", **options: Any) -> list[ChatRater]:
+        """One chat rater per model, in one prompting style; `options` are those of `ChatRater`.
+
+        The models are those that an option names for a role, or else those of `--model`. A role is named as
+        `openai:NAME base_url=URL key_variable=VARIABLE temperature=0.2`, several models with commas between them. What
+        a model is not given there it has in common with the models of `--model`, where it is of their kind.
+        """
+        named = [one.split() for one in role.split(",") if one.strip()] or [[model] for model in self.models]
+        raters = [ChatRater(model, style, **self._made_with(model, words, options)) for model, *words in named]
+        if twice := [model for model, count in Counter(rater.model_name for rater in raters).items() if count > 1]:
+            raise InputError(f"the model {twice[0]} is named twice for one role", remedy="name it once")
+        return raters
+
+    def _made_with(self, model: str, words: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+        """What a chat rater is made with: what all have in common, what the study sets, and what its role says."""
+        own: dict[str, Any] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not (name and equals):
+                raise InputError(f"'{word}' is no setting of {model}", remedy="write settings as NAME=VALUE")
+            own[name] = _plain(value)
+        drawn = {name: own.pop(name) for name in ("max_tokens", "temperature", "top_p") if name in own}
+        common = self.common
+        kinds = {known.partition(":")[0] for known in self.models}
+        inherited = common["settings"] if not kinds or model.partition(":")[0] in kinds else {}
+        return {**common, **options, **drawn, "settings": {**inherited, **options.get("settings", {}), **own}}
 
     @property
     def common(self) -> dict[str, Any]:
@@ -145,6 +169,14 @@ class Context(Generic[O]):
     def step(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
         """A progress bar for long work: `with context.step("resampling", 1000) as moved: … moved(1)`."""
         return self.progress(title, total) if self.progress else nullcontext(lambda _: None)
+
+
+def _plain(text: str) -> Any:
+    """A word as the number or truth value that it is in JSON; any other stays a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def hundredths(moved: Callable[[int], None]) -> Callable[[int, int], None]:

@@ -158,7 +158,7 @@ def test_categories_that_nobody_chose_count() -> None:
     assert one(randolph(same, categories=[1, 2], ci="none")) == 1
     with pytest.raises(InputError, match="3 is not one of the categories"):
         ac1([[1, 3], [1, 3]], categories=[1, 2])
-    with pytest.raises(InputError, match="no weights 'cubic'"):
+    with pytest.raises(InputError, match="weights 'cubic' is not known"):
         fleiss([[1, 3], [1, 3]], weights="cubic")  # type: ignore[call-overload]
 
 

@@ -105,7 +105,7 @@ def test_prophecy_and_need_agree_in_the_table() -> None:
 
 
 def test_bounds_below_zero_are_no_pole_of_the_prophecy() -> None:
-    few = [[3, 1, 5, 4], [2, 1, 4, 2], [None, 2, None, 3]]
+    few: list[list[float]] = [[3, 1, 5, 4], [2, 1, 4, 2], [float("nan"), 2, float("nan"), 3]]
     curve = needed_raters(few, up_to=10, seed=0)
     assert curve["low"][0] == 0.0, "the interval of one rater's reliability begins below zero"
     for low, estimate, high in curve.select("low", "estimate", "high").iter_rows():

@@ -24,7 +24,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.raters.models.llama_server import llama_server
+from tests.raters.models.llama_server import PAIRS, check_style, llama_server
 from vantage.raters.models import Message, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 
@@ -109,3 +109,11 @@ def test_replies_schemas_and_faults_come_through_the_proxy(model: OpenAIModel, u
         assert other.complete([Request(asked)])[0].finish == "failed"
     finally:
         other.close()
+
+
+@pytest.mark.parametrize(("instrument", "style"), PAIRS)
+def test_all_styles_come_through_the_proxy(
+    url: str, instrument: str, style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    check_style(url, instrument, style)

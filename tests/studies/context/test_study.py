@@ -79,7 +79,7 @@ def test_two_tasks_fit_into_one_corpus(planted_data: Path, models: dict[str, Any
 
 def test_contexts_are_written_and_judged_with_their_controls(planted_data: Path, models: dict[str, Any]) -> None:
     few = {**FEW, "items": 8, "methods": "direct", "first_person": False, "controls": "label,blind"}
-    report = run("context", data=planted_data, models=["planted"], generator="writer", **few)
+    report = run("context", data=planted_data, models=["planted"], writer="writer", **few)
     glance = next(t for t in report.result.tables if t.name == "summary").frame.row(0, named=True)
     assert glance["contexts"] is not None
     assert glance["statements"] == 8

@@ -51,7 +51,7 @@ def test_the_small_study(planted_data: Path) -> None:
     few: dict[str, Any] = {"items": 12, "persona_count": 3, "answers": "scoring", "runs": 1, "resamples": 20}
     few |= {"methods": "constant,length,direct,selective", "styles": "zero-shot", "controls": "label,blind"}
     report = run(
-        "context", data=planted_data, models=["planted"], generator="writer", tasks="sarcasm", first_person=False, **few
+        "context", data=planted_data, models=["planted"], writer="writer", tasks="sarcasm", first_person=False, **few
     )
     check_all(report.result)
     assert report.result.dialogues

@@ -40,6 +40,7 @@ def table(report: Any, name: str) -> pl.DataFrame:
     return found
 
 
+@pytest.mark.slow
 def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(report: Any) -> None:
     told, out = report
     check_all(told.result)

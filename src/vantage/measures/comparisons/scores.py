@@ -164,8 +164,9 @@ def scaling_split_half(
         split_low, split_high = percentile(drawn)
         sd = float(drawn.std(ddof=1)) if len(drawn) > 1 else None
         row |= {"estimate": float(drawn.mean()), "sd": sd, "split_low": split_low, "split_high": split_high}
-        reason = {"reason": FEW_RATERS} if how.ci in ("raters", "both") and bounds[0] is None else {}
-        rows.append(row | how.stated(bounds) | reason)
+        few = how.ci in ("raters", "both") and bounds[0] is None
+        reason = FEW_RATERS if few else LONG if bounds[0] is not None else None
+        rows.append({**row, **how.stated(bounds), "reason": reason})
     return table(rows, [*_grouping(by), "question"])
 
 
@@ -173,6 +174,9 @@ def _stepped_up(half: Floats) -> Floats:
     return whole_test(half, np.full(len(half), 0.25))
 
 
+LONG: Final = (
+    "leaving out tuples and raters takes away answers that others would give, so that the interval may be too long"
+)
 LEFT_OUT_SPLITS: Final = 10
 """In how many of the splits tuples and raters are left out."""
 

@@ -111,9 +111,14 @@ def adjusted_rand(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | N
     """
     if len(first) != len(second):
         raise InputError(f"{len(first)} and {len(second)} items were clustered", remedy="compare the same items")
-    from sklearn.metrics import adjusted_rand_score
-
-    return float(adjusted_rand_score(np.asarray(first), np.asarray(second)))
+    one, two = (np.unique(np.asarray(labels), return_inverse=True)[1].reshape(-1) for labels in (first, second))
+    cells = np.zeros((one.max(initial=0) + 1, two.max(initial=0) + 1))
+    np.add.at(cells, (one, two), 1)
+    together, rows, columns = _pairs(cells), _pairs(cells.sum(axis=1)), _pairs(cells.sum(axis=0))
+    total = len(one) * (len(one) - 1) / 2
+    chance = rows * columns / total if total else 0.0
+    highest = (rows + columns) / 2
+    return 1.0 if highest == chance else float((together - chance) / (highest - chance))
 
 
 def rand_by_chance(

@@ -71,6 +71,15 @@ def is_remote(spec: str) -> bool:
     return spec.partition(":")[0] not in _HERE
 
 
+def gives_several(spec: str) -> bool:
+    """Whether the protocol of a model can ask for several replies to one prompt (the setting `several`).
+
+    >>> gives_several("openai:gpt-5"), gives_several("anthropic:claude")
+    (True, False)
+    """
+    return spec.partition(":")[0] in ("azure", "openai")
+
+
 _FORBIDDEN: Final[ContextVar[str]] = ContextVar("forbidden", default="")
 
 

@@ -54,13 +54,12 @@ class AnthropicModel(RemoteModel):
 
     async def _answered(self, request: Request) -> Completion:
         note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
-        while True:
-            body = self.body(request)
-            try:
-                return self.read(await self._client.post("/v1/messages", body=body, cast_to=object))
-            except anthropic.APIStatusError as error:
-                if not self.leaves_out(of_client(error), body):
-                    raise
+        return self.read(
+            await self.sent(
+                lambda: self.body(request),
+                lambda body: self._client.post("/v1/messages", body=body, cast_to=object),
+            )
+        )
 
     def body(self, request: Request) -> dict[str, Any]:
         """What is sent: Anthropic's interface knows no temperature, so a setting of that name is sent as it is."""

@@ -133,6 +133,18 @@ class Remote(Protocol):
 
 
 @runtime_checkable
+class Several(Remote, Protocol):
+    """A model behind a network that can give several replies to one request, which reads the prompt once."""
+
+    several: int
+    """How many replies a request may ask for; 1 where the endpoint was found to give one."""
+
+    async def attempt_several(self, request: Request, count: int) -> list[Completion]:
+        """One try at so many replies; fewer come back where the endpoint gives fewer."""
+        ...
+
+
+@runtime_checkable
 class Stoppable(Protocol):
     """A model in this process that can be stopped in the middle of a batch, within about one request.
 

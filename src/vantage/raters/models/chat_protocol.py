@@ -25,6 +25,7 @@ WITHOUT: Final = {
     "temperature": "replies are drawn at the endpoint's own temperature",
     "top_p": "replies are drawn from the endpoint's own choice of tokens",
     "max_tokens": "the limit is sent as max_completion_tokens",
+    "n": "every sample takes a request of its own",
 }
 
 
@@ -107,6 +108,21 @@ def filter_category(choice: Mapping[str, Any]) -> str:
     if not isinstance(results, Mapping):
         return ""
     return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))
+
+
+def apart(answer: Any) -> list[dict[str, Any]]:
+    """An answer with several replies as answers with one each; the prompt is counted once, reply tokens are shared out.
+
+    >>> told = {"choices": ["a", "b"], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
+    >>> [one["usage"]["completion_tokens"] for one in apart(told)]
+    [3, 2]
+    """
+    replies, counts = answer["choices"], answer.get("usage") or {}
+    total = int(counts.get("completion_tokens") or 0)
+    shares = [total // len(replies) + (place < total % len(replies)) for place in range(len(replies))]
+    first = {**counts, "completion_tokens": shares[0]}
+    usages = [first, *({"completion_tokens": share} for share in shares[1:])]
+    return [{**answer, "choices": [reply], "usage": one} for reply, one in zip(replies, usages, strict=True)]
 
 
 def usage(answer: Any) -> dict[str, Any]:

@@ -74,15 +74,11 @@ class GeminiModel(RemoteModel):
         contents = [
             {"role": roles[m.role], "parts": [{"text": m.content}]} for m in request.messages if m.role != "system"
         ]
-        while True:
-            config = self._config(request, depth)
-            try:
-                return await self._client.aio.models.generate_content(
-                    model=self._model, contents=contents, config=config
-                )
-            except errors_.APIError as error:
-                if not self.leaves_out(self._fault(error), config):
-                    raise
+        generate = self._client.aio.models.generate_content
+        return await self.sent(
+            lambda: self._config(request, depth),
+            lambda config: generate(model=self._model, contents=contents, config=config),
+        )
 
     def _config(self, request: Request, depth: int) -> dict[str, Any]:
         sampling = request.sampling

@@ -45,16 +45,10 @@ class MistralModel(RemoteModel):
             raise
 
     async def _read(self, request: Request, depth: int, options: Sequence[str]) -> Completion:
-        while True:
-            body = self._body(request, depth)
-            try:
-                answer = await self._client.chat.complete_async(**body)
-            except errors_.MistralError as error:
-                if not self.leaves_out(self._fault(error), body):
-                    raise
-            else:
-                completion = ChatProtocol().read(answer.model_dump(mode="json", warnings=False), options)
-                return completion.with_text(self.scrubbed(completion.text), self.scrubbed(completion.thinking))
+        send = self._client.chat.complete_async
+        answer = await self.sent(lambda: self._body(request, depth), lambda body: send(**body))
+        completion = ChatProtocol().read(answer.model_dump(mode="json", warnings=False), options)
+        return completion.with_text(self.scrubbed(completion.text), self.scrubbed(completion.thinking))
 
     def _body(self, request: Request, depth: int) -> dict[str, Any]:
         body = ChatProtocol().body(self._model, request, frozenset(), depth)

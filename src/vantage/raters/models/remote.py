@@ -11,7 +11,7 @@ import math
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -156,9 +156,13 @@ class RemoteModel(ABC):
 
         A reply that drips in never makes a client's timeout ring, which only watches single reads.
         """
+        return await self._timed(self._scored(request, options) if options else self._answered(request))
+
+    async def _timed(self, work: Coroutine[Any, Any, T]) -> T | Completion:
+        """The result of one try, or the completion that a lasting fault amounts to."""
         try:
             async with asyncio.timeout(self._timeout):
-                return await (self._scored(request, options) if options else self._answered(request))
+                return await work
         except self.errors as error:
             return self._ended(self._fault(error))
         except TimeoutError:
@@ -188,6 +192,16 @@ class RemoteModel(ABC):
             future.cancel()
             raise
         return result
+
+    async def sent(self, body: Callable[[], dict[str, Any]], send: Callable[[dict[str, Any]], Awaitable[T]]) -> T:
+        """The endpoint's answer to a body, which is made anew without each parameter that it turns out to reject."""
+        while True:
+            tried = body()
+            try:
+                return await send(tried)
+            except self.errors as error:
+                if not self.leaves_out(self._fault(error), tried):
+                    raise
 
     def leaves_out(self, fault: Fault, sent: Mapping[str, Any]) -> bool:
         """Whether a fault names a parameter of what was sent without which it can be sent; from now on it is."""

@@ -1,4 +1,4 @@
-"""The wording of the options: labels in any case, with slips of the pen, as letters, and negated."""
+"""The wording of the options: labels in any case, as letters, and negated."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ _AFTER_NO = re.compile(
 )
 _AND = re.compile(r"[\"'*]{0,2}\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)[\"'*]{0,2}", re.IGNORECASE)
 _CODED = re.compile(r"(?<![\w.])([+-]?\d{1,3})\s?=\s?[\"'*]{0,2}$")
-_COMMA = re.compile(r"[\"'*]{0,2}[,/]\s?[\"'*]{0,2}")
+_COMMA = re.compile(r"[\"'*]{0,2}(?:[,/]|,?\s(?:or|nor))\s?[\"'*]{0,2}", re.IGNORECASE)
+_SILENT = re.compile(r"(?:\bnot|n't|\bnever)\s(?:\w{1,12}\s)?(?:mention|express|say|state|acknowledge)", re.IGNORECASE)
+"""Where what is denied is that something was said, and not what it would have said."""
 _STATED = re.compile(
     r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|say"
     r"|(?:call|rate|label|find|consider|mark|deem|judge|make)\sit)|'s|:)"
@@ -63,7 +65,6 @@ _SENTENCE_END = re.compile(
     r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b(?!\s?[\"'(]))",
     re.IGNORECASE,
 )
-_OPPOSITES = ("un", "in", "im", "dis", "non", "ir", "il")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,32 +170,6 @@ def read_letter(text: str, at: int, scale: Scale) -> Reading | None:
     return Reading("letter", match.end(), scale.shown[position].code)
 
 
-def read_typo(text: str, scale: Scale) -> Reading | None:
-    """The one option whose wording the text misses by a letter or two.
-
-    >>> scale = Scale.points(-1, 1, anchors={-1: "untrustworthy", 1: "trustworthy"})
-    >>> read_typo("trustwortyh", scale).value, read_typo("intrustworthy", scale)
-    (1.0, None)
-    """
-    written = words(text)
-    if not 5 <= len(written) <= 60:
-        return None
-    allowed = 1 if len(written) < 9 else 2
-    near: dict[float, int] = {}
-    known = wordings(scale)
-    for wording, code in known.codes.items():
-        if wording in known.slot_only or wording.count(" ") != written.count(" ") or _opposite(wording, written):
-            continue
-        distance = _distance(wording, written, allowed + 2)
-        near[code] = min(distance, near.get(code, allowed + 2))
-    ranked = sorted(near.items(), key=lambda entry: entry[1])
-    if not ranked or ranked[0][1] > allowed:
-        return None
-    if len(ranked) > 1 and ranked[1][1] - ranked[0][1] < 2:
-        return None
-    return Reading("typo", len(text), ranked[0][0])
-
-
 def mentions(text: str, scale: Scale) -> Iterator[Mention]:
     """Every option that is called by its name inside a text, with whether that is negated.
 
@@ -233,7 +208,8 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
     for pattern, code in known.at_all:
         for match in pattern.finditer(text):
             if not (
-                supposed(text, match.start(), match.end())
+                _SILENT.match(match.group())
+                or supposed(text, match.start(), match.end())
                 or supposed(text, match.end(), match.end())
                 or explained(text, match.start(), match.end())
             ):
@@ -321,33 +297,3 @@ def _at_all(rest: str) -> re.Pattern[str]:
         rf"{_NEGATION}{between}{{0,8}}?{_GAP}(?:{phrase}{between}{{0,6}}?{_GAP}at{_GAP}all|at{_GAP}all{_GAP}{phrase})(?!\w)",
         re.IGNORECASE,
     )
-
-
-def _opposite(wording: str, written: str) -> bool:
-    """Whether one of the two is the other with a prefix that turns its meaning round, at any word."""
-    for one, other in zip(wording.split(), written.split(), strict=False):
-        for prefix in _OPPOSITES:
-            longer, shorter = (one, other) if len(one) > len(other) else (other, one)
-            prefixed = longer != shorter and longer.startswith(prefix) and not shorter.startswith(prefix)
-            if prefixed and _distance(longer.removeprefix(prefix), shorter, 3) <= 2:
-                return True
-    return False
-
-
-def _distance(one: str, other: str, most: int) -> int:
-    """The least number of changed, missing, added or swapped letters (Damerau 1964), or `most` if there are more."""
-    if abs(len(one) - len(other)) >= most:
-        return most
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        above, row = row, [i]
-        for j, written in enumerate(other, 1):
-            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != written))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == written:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        if min(row) >= most:
-            return most
-        before = above
-    return min(row[-1], most)

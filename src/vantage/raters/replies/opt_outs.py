@@ -46,6 +46,14 @@ _SILENT = re.compile(
     r"|\bnot\senough\s(?:information|context)\b",
     re.IGNORECASE,
 )
+UNSAID = re.compile(
+    r"^\W{0,3}(?:the\s)?(?:narrator|author|speaker|writer|poster)\s(?:does\snot|doesn't|did\snot|didn't)(?:\s\w{1,12}ly)?\s"
+    r"(?:(?:mention|express|state|say|specify|indicate)\s(?=(?:whether|if|how|what)\b)"
+    r"|mention\s(?=(?!\S{1,20}sel(?:f|ves)\b)(?:(?!\bas\b)[^.!?\n]){1,80}\sin\srelation\sto\b))"
+    r"(?!.*\b(?:but|however|though|although|besides|other\sthan|seems?|implie[sd])\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Who is asked about keeps silent, and nothing is inferred from other words."""
 _UNTOLD = re.compile(
     rf"\b(?:cannot|can't|can\snot|could\snot|couldn't|impossible\sto|not\spossible\sto|unable\sto|hard\sto|difficult\sto)\s(?:be\s)?"
     rf"(?:tell|told|determined?|determine|infer(?:red)?|know|known|deduced?)\b(?=[^.!?\n]{{0,80}}\b(?:{_TEXT}|alone|shown|context)\b|\s?[.!?\n]|$)",
@@ -106,6 +114,8 @@ def phrase(sentence: str, scale: Scale) -> Reading | None:
     """
     if _HYPOTHETICAL.search(sentence):
         return None
+    if unsaid := UNSAID.search(sentence):
+        return _first(("not_mentioned",), unsaid.end(), scale)
     if match := _SILENT.search(sentence):
         statuses: tuple[Status, ...] = ("not_mentioned", "ambiguous")
     elif match := _UNTOLD.search(sentence):
@@ -114,9 +124,14 @@ def phrase(sentence: str, scale: Scale) -> Reading | None:
         return None
     if _CONDITION.search(sentence, 0, match.end()) or _INFERRED.search(sentence, match.end()):
         return None
+    return _first(statuses, match.end(), scale)
+
+
+def _first(statuses: tuple[Status, ...], end: int, scale: Scale) -> Reading | None:
+    """The first of these opt-outs that the scale offers."""
     has = [opt_out.status for opt_out in scale.opt_outs]
     status = next((status for status in statuses if status in has), None)
-    return Reading("phrase", match.end(), opt_out=status) if status else None
+    return Reading("phrase", end, opt_out=status) if status else None
 
 
 def denies(text: str) -> bool:

@@ -55,6 +55,10 @@ _REMARK = re.compile(
 """What follows a yes or a no that answers something else."""
 
 
+_LEFT_OPEN = re.compile(
+    r"\banswer\s?:\s?[\"'*_]{0,3}(?:X|\.{3}|_{2,9}|\[[^\[\]\n]{0,40}\])?[\"'*_.]{0,3}\s*$", re.IGNORECASE
+)
+"""An answer line at the end that is as empty as in the prompt; what was said before is not the answer."""
 _UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re.IGNORECASE)
 _DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
@@ -94,6 +98,8 @@ class Prose:
         lead = self._lead(listed)
         marked = list(announced(self.shown, self.scale, sorted(self.names)))
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
+        if _LEFT_OPEN.search(self.shown):
+            return unparsed("no-answer")
         if {reading.value is None for _, reading in marked if reading.usable} == {True, False}:
             return unparsed("conflict")
         if _said_twice(self.shown, marked):

@@ -23,7 +23,7 @@ _CUE = re.compile(
     r"|(?:do\snot|don't|dont)\s(?:have|know|understand|feel\scomfortable)|(?:am\s|m\s)not\s(?:able|sure\s(?:what|how|which|i\sunderstand)))"
     r"|\bas\san?\s(?:ai|artificial|large\slanguage|language\smodel|assistant|neutral\s(?:ai|assistant|party|observer|entity|model))\b"
     r"|\bi(?:\sam|'m)\s(?:just\s|only\s)?(?:an?\s)(?:ai|language\smodel|artificial|large\slanguage)\b"
-    r"|\b(?:not|in)\s?appropriate\s(?:for\sme\s)?to\s(?!use\b)|\bwould\sbe\s(?:inappropriate|unethical|harmful|wrong)\sto\b"
+    r"|\b(?:not|in)\s?appropriate\s(?:for\sme\s)?to\s(?!use\b)|\bwould\sbe\s(?:inappropriate|unethical|harmful|wrong)\sto\s(?!expect|think|assume|say)"
     r"|\b(?:i|we)\s(?:do\snot|don't|dont)\s(?:\w{1,10}\s){0,5}(?:have|hold)\s(?:an?\s|any\s)?(?:personal\s)?(?:opinions?|beliefs|feelings|views?)\b"
     r"|\b(?:against|violates?)\s(?:my|our|the)\s(?:\w{1,12}\s)?(?:guidelines|policy|policies|principles|programming)\b"
     r"|\bnot\s(?:fair|right|ok|okay|possible|accurate|ethical)\sto\s(?:stereotype|generali[sz]e|judge|rate|make|assign|label)\b"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from vantage.raters.replies.copied import Span
-from vantage.raters.replies.labels import read_label, read_letter, read_typo, wordings, words
+from vantage.raters.replies.labels import read_label, read_letter, wordings, words
 from vantage.raters.replies.numbers import NUMBER, amount, read_number
 from vantage.raters.replies.opt_outs import read_opt_out
 from vantage.raters.replies.reply import Reading, agree
@@ -63,7 +63,7 @@ def read_lead(text: str, scale: Scale) -> Reading | None:
             at = behind.end()
     reading = read_slot(text, at, scale)
     explains = reading is not None and words(text[at : reading.end]) in wordings(scale).slot_only
-    if reading is None or (reading.form in {"label", "typo", "several", "conflict"} and not explains):
+    if reading is None or (reading.form in {"label", "several", "conflict"} and not explains):
         return reading
     return reading if _LED.match(text, reading.end) else None
 
@@ -72,16 +72,13 @@ def read_all(text: str, scale: Scale) -> Reading | None:
     """The answer that a text consists of, with nothing beside it.
 
     >>> scale = Scale.labels("negative", "neutral", "positive")
-    >>> [read_all(text, scale).value for text in ["[1]", "(c)", "**Neutral.**", "postive"]]
-    [1.0, 2.0, 1.0, 2.0]
+    >>> [read_all(text, scale).value for text in ["[1]", "(c)", "**Neutral.**"]]
+    [1.0, 2.0, 1.0]
     >>> read_all("neutral, I think", scale) is None
     True
     """
     reading = read_lead(text, scale)
-    if reading is not None and closed(text, reading.end):
-        return reading
-    bare = text.strip(" \n\t*_\"'[](){}.,;:!`")
-    return read_typo(bare, scale) if reading is None and "\n" not in bare else None
+    return reading if reading is not None and closed(text, reading.end) else None
 
 
 def closed(text: str, at: int) -> bool:

@@ -10,8 +10,9 @@ from vantage.raters.replies.doubts import supposed
 from vantage.raters.replies.labels import is_negated, meant, mentions
 from vantage.raters.replies.markers import ends_announcing
 from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
-from vantage.raters.replies.opt_outs import phrase
+from vantage.raters.replies.opt_outs import UNSAID, phrase
 from vantage.raters.replies.predicates import denies_answer, read_predicate
+from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import Reading, agree
 from vantage.scales import Scale
 
@@ -27,6 +28,7 @@ _ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,
 _OF_ONESELF = re.compile(r"(?:^|[.!?\n])\W{0,3}(?:i\sthink\s)?i(?:'m|\sam)\s|\bmade?\sme\slook\b", re.IGNORECASE)
 _ABOUT_A_PERSON = re.compile(r"\b(?:narrator|you|your|agree)\b", re.IGNORECASE)
 _CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
+_HOWEVER = re.compile(r"[.!?;]\s{1,3}however\b", re.IGNORECASE)
 _WORDS = 60
 """Up to as many words a reply may take to say that the item is silent; in longer ones that is an aside."""
 _NEGATIONS = 100
@@ -72,7 +74,7 @@ def read_silence(text: str, ask: str, scale: Scale) -> Reading | None:
         sentences = [sentences[0], sentences[-1]] if sentences else []
     for sentence in sentences:
         silent = phrase(sentence, scale)
-        if silent is not None:
+        if silent is not None and not (UNSAID.search(sentence) and (_HOWEVER.search(text) or refuses(text))):
             answered = stated_numbers(text, scale, ask) or stated_labels(text, scale)
             return Reading("conflict", silent.end) if answered else silent
     return None

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.base import ChatModel, Completion, Passing, Remote, Stoppable, never
+from vantage.raters.models.base import ChatModel, Completion, Passing, Remote, Several, Stoppable, never
 from vantage.raters.models.plain import estimate_tokens
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
@@ -95,9 +95,10 @@ class _Remotely:
         while not self.job.stopping.is_set():
             await self.limiter.enter()
             try:
-                calls = [] if self.job.crowded else self.job.take(1)
+                several = self.model.several if isinstance(self.model, Several) else 1
+                calls = [] if self.job.crowded else self.job.take_several(several)
                 if calls:
-                    await self._send(calls[0])
+                    await self._send(calls)
             finally:
                 self.limiter.leave()
             if not calls:
@@ -114,21 +115,27 @@ class _Remotely:
         except TimeoutError:
             self.job.source.look_again()
 
-    async def _send(self, call: KeyedCall) -> None:
-        """One request to its end: through faults that pass, until a reply, a lasting fault or the deadline."""
-        await self._spend(call)
+    async def _send(self, calls: list[KeyedCall]) -> None:
+        """One request to its end: through faults that pass, until a reply, a lasting fault or the deadline.
+
+        Samples of the same request go together; those to which no reply came are then sent one by one.
+        """
+        await self._spend(calls[0])
         start, tries, fault = time.monotonic(), 0, ""
-        completion: Completion | None = None
+        completions: list[Completion] = []
         try:
             async with asyncio.timeout(self.job.options.deadline):
-                while completion is None:
+                while not completions:
                     tries += 1
-                    completion, fault = await self._try(call, tries)
+                    completions, fault = await self._try(calls, tries)
         except TimeoutError:
             message = fault or "The endpoint did not answer."
             sentence = f"{message} (Given up after {self.job.options.deadline:g} seconds.)"
-            completion = Completion("", "failed", error=sentence)
-        self.job.end(call, completion, tries=tries, seconds=time.monotonic() - start)
+            completions = [Completion("", "failed", error=sentence)] * len(calls)
+        for call, completion in zip(calls, completions, strict=False):
+            self.job.end(call, completion, tries=tries, seconds=time.monotonic() - start)
+        for call in calls[len(completions) :]:
+            await self._send([call])
 
     async def _spend(self, call: KeyedCall) -> None:
         """Waits for the request's share of the minute."""
@@ -136,25 +143,29 @@ class _Remotely:
         if self.job.options.tokens_per_minute is not None:
             await self.tokens.spend(sum(estimate_tokens(m.content) for m in call.ask.request.messages))
 
-    async def _try(self, call: KeyedCall, tries: int) -> tuple[Completion | None, str]:
+    async def _try(self, calls: list[KeyedCall], tries: int) -> tuple[list[Completion], str]:
         """One try; without a completion where another should follow, the wait for which is over."""
+        call = calls[0]
         if tries > 1:
             await self._spend(call)
         since = time.monotonic()
         try:
-            completion = await self.model.attempt(call.ask.request, call.ask.options)
+            if len(calls) > 1 and isinstance(self.model, Several):
+                completions = await self.model.attempt_several(call.ask.request, len(calls))
+            else:
+                completions = [await self.model.attempt(call.ask.request, call.ask.options)]
         except Passing as fault:
             if fault.overload:
                 self.limiter.overloaded(since, fault.after)
                 self.job.tally.limit = int(self.limiter.limit)
             if tries >= self.job.options.tries:
                 message = str(fault).rstrip(".")
-                return Completion("", "failed", error=f"{message} (after {tries} tries)."), ""
+                return [Completion("", "failed", error=f"{message} (after {tries} tries).")] * len(calls), ""
             await asyncio.sleep(max(back_off(tries, self.draw), fault.after or 0.0))
-            return None, str(fault)
+            return [], str(fault)
         self.limiter.went_well()
         self.job.tally.limit = int(self.limiter.limit)
-        return completion, ""
+        return completions, ""
 
 
 def _in_batches(model: ChatModel, job: Job) -> None:

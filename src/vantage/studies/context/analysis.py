@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -121,6 +121,12 @@ class Statements(Analysis):
         wanted = (pl.col("condition") == STATIC) | pl.col("condition").str.starts_with(CONTEXT)
         mine = self.corpus.judgments.filter(wanted, pl.col("question") == self.question.id)
         return mine.join(raters, on="rater", how="semi", maintain_order="left")
+
+    def rescored(self, method: Detected, readers: Sequence[str]) -> Detected:
+        """A method as some of its readers alone would have it."""
+        return detected(
+            Simulation(method.method, self.corpus, self.question, tuple(readers), Cost()), self.options.spread()
+        )
 
     def _surfaces(self) -> list[Detected]:
         spread = self.options.spread()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -17,10 +18,12 @@ from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
+from vantage.studies.context.checking import leave
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.context.pipeline.attempts import shared_models
@@ -36,7 +39,8 @@ from vantage.studies.context.pipeline.controls import (
 )
 from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import generate
-from vantage.studies.context.pipeline.simulation import Simulator, find_method, simulate, simulation_plan
+from vantage.studies.context.pipeline.sequential import simulate, simulation_plan
+from vantage.studies.context.pipeline.simulation import Simulator, find_method, with_several
 from vantage.studies.context.pipeline.writing import TEMPERATURE
 from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, listed, question_of, read_task, sampled
 from vantage.studies.execution import Context, store_of
@@ -51,6 +55,10 @@ DETECTED_POORLY: Final = (
 )
 
 
+STOPPED: Final = (
+    "Simulated readers are counted as asked as often as they may be; they stop earlier about items whose entropy is "
+    "known well enough to rank them."
+)
 GATED: Final = "Every persona is counted as asked about every item, however relevant: the most calls there can be."
 
 
@@ -71,7 +79,10 @@ def collect(context: Context[ContextOptions]) -> Corpus:
         corpora.append(part)
         context.reached = corpora[0].merge(*corpora[1:])
     _warn(context)
-    return corpora[0].merge(*corpora[1:])
+    whole = corpora[0].merge(*corpora[1:])
+    if context.options.check and not context.plans:
+        context.warn(leave(whole, context.options.check, context.folder, context.seed))
+    return whole
 
 
 def _check(context: Context[ContextOptions]) -> None:
@@ -84,7 +95,7 @@ def _check(context: Context[ContextOptions]) -> None:
         find_method(name)
     for control in listed(options.controls):
         check_control(control)
-    if modelled and not context.models:
+    if modelled and not Roles.of(context).simulators:
         context.warn("No model was named, so that only methods of detection that need none were used.")
 
 
@@ -105,26 +116,66 @@ def _in_first_person(context: Context[ContextOptions], whole: Corpus, task: Task
     return whole.filter(pl.col("item").is_in(kept))
 
 
-def simulator(context: Context[ContextOptions], model: str) -> Simulator:
+@dataclass(frozen=True)
+class Roles:
+    """Who does what in a run, each model with settings of its own; nobody where no model was named.
+
+    Args:
+        simulators: The models that answer as many readers.
+        judges: The models that judge statements themselves.
+        writer: The model that writes contexts.
+        verifier: The model that checks them.
+    """
+
+    simulators: list[ChatRater]
+    judges: list[ChatRater]
+    writer: ChatRater | None = None
+    verifier: ChatRater | None = None
+
+    @classmethod
+    def of(cls, context: Context[ContextOptions]) -> Roles:
+        """The roles as the options of a study name them; the models of `--model` have those that they leave open."""
+        options = context.options
+        one: dict[str, ChatRater] = {}
+        for role, named, drawn in (
+            ("writer", options.writer or options.generator, {"temperature": TEMPERATURE}),
+            ("verifier", options.verifier, {}),
+        ):
+            if named:
+                one[role], *others = context.raters(role=named, **drawn)
+                if others:
+                    raise InputError(f"{1 + len(others)} models are named for the role {role}", remedy="name one")
+        judges = context.raters(role=options.judge) if options.evaluate else []
+        return cls(context.raters(role=options.simulator), judges, **one)
+
+
+def simulator(context: Context[ContextOptions], model: ChatRater) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
+    drawn = {"max_tokens": model.max_tokens, **({"temperature": model.temperature} if model.temperature else {})}
     return Simulator(
-        model,
+        model.model_name,
         personas=options.personas,
         count=options.persona_count,
         answers=cast(Any, options.answers),
         samples=options.samples,
-        **context.common,
+        stop=options.stop,
+        most=options.most,
+        draws=options.draws,
+        seed=context.seed,
+        settings=model.settings,
+        **drawn,
     )
 
 
 def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task) -> Corpus:
     """The corpus with the answers of simulated readers, one run for each model and method."""
     methods = [name for name in listed(context.options.methods) if name not in SURFACE]
-    for model in context.models:
-        how = simulator(context, model)
+    for reader in Roles.of(context).simulators:
+        how, model = simulator(context, reader), reader.model_name
         for method in methods:
-            if not context.asks(simulation_plan(corpus, task.instrument, how, method), GATED * how.gates(method)):
+            assumed = STOPPED if how.stops(method) else GATED * how.gates(method)
+            if not context.asks(simulation_plan(corpus, task.instrument, how, method), assumed):
                 continue
             title = f"{task.name}: {method} readers by {model}"
             with store_of(context) as store, context.step(title) as moved:
@@ -141,9 +192,9 @@ def _with_contexts(
     context: Context[ContextOptions], corpus: Corpus, task: Task
 ) -> tuple[Corpus, Instrument, list[str]]:
     """The corpus with written contexts, the instrument that shows them, and the conditions that it has for them."""
-    options, instrument = context.options, Instrument.load(task.instrument)
-    controls = cast(list[Control], listed(options.controls))
-    if not options.generator:
+    instrument, writer = Instrument.load(task.instrument), Roles.of(context).writer
+    controls = cast(list[Control], listed(context.options.controls))
+    if writer is None and controls != ["turns"]:
         there = "conversation" in corpus.items.columns and corpus.items["conversation"].count() > 0
         return corpus, instrument, [CONTEXT] if there else []
     written = []
@@ -160,17 +211,17 @@ def _generated(
     context: Context[ContextOptions], corpus: Corpus, instrument: Instrument, control: Control, title: str
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
-    options = context.options
-    common = context.common
+    options, roles = context.options, Roles.of(context)
+    by = f" by {roles.writer.model_name}" if roles.writer else ""
     with (
         nullcontext() if context.plans else store_of(context) as store,
-        context.step(f"{title} by {options.generator}", len(corpus.items)) as moved,
+        context.step(f"{title}{by}", len(corpus.items)) as moved,
     ):
         return generate(
             corpus,
             instrument,
-            ChatRater(options.generator, temperature=TEMPERATURE, **common),
-            ChatRater(options.verifier, **common) if options.verifier else None,
+            roles.writer,
+            roles.verifier,
             control=control,
             attempts=options.attempts,
             first_person=options.first_person,
@@ -189,7 +240,7 @@ def _evaluated(
 ) -> Corpus:
     """The corpus with the models' own judgments: static, and with every kind of context where it is."""
     options = context.options
-    if not (options.evaluate and context.models):
+    if not Roles.of(context).judges:
         return corpus
     labels = labels_of(whole.items)
     pool = example_corpus(whole.items, labels, instrument, corpus.items, seed=context.seed)
@@ -244,12 +295,14 @@ def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str)
 
 def _warn(context: Context[ContextOptions]) -> None:
     options = context.options
-    if options.generator == "embedded":
+    roles = Roles.of(context)
+    if roles.writer and roles.writer.model_name == "embedded":
         context.warn(POOR)
-    if "embedded" in context.models and set(listed(options.methods)) - set(SURFACE):
+    if set(listed(options.methods)) - set(SURFACE) and "embedded" in [one.model_name for one in roles.simulators]:
         context.warn(DETECTED_POORLY)
-    if options.generator:
-        for sentence in shared_models(options.generator, options.verifier or options.generator, context.models):
+    if roles.writer:
+        checks = (roles.verifier or roles.writer).model_name
+        for sentence in shared_models(roles.writer.model_name, checks, [one.model_name for one in roles.judges]):
             context.warn(sentence)
 
 
@@ -340,8 +393,19 @@ def ask_models(
                     continue
                 how["training"] = examples[condition]
             part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
-            raters, asked = context.raters(style.name, **how), part.items["item"].to_list()
+            raters = [_in_style(one, style, how) for one in Roles.of(context).judges]
+            if not options.ambiguous:
+                ids = [questions[0].id]
+                raters = [varied(one, instrument, ids, presentation="optout=hidden") for one in raters]
+            asked = part.items["item"].to_list()
             if asked:
                 ids = [questions[0].id]
                 corpus = context.rate(corpus, raters, instrument, questions=ids, condition=condition, items=asked)
     return corpus
+
+
+def _in_style(judge: ChatRater, style: Style, how: Mapping[str, Any]) -> ChatRater:
+    """A judging model in one style; what its role says of sampling comes before what the study says."""
+    own = {"temperature": judge.temperature} if judge.temperature else {}
+    settings = with_several(judge.model_name, judge.settings)
+    return replace(judge, style=style, settings=settings, **{**how, **own})

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
+from vantage.errors import InputError
+from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
 from vantage.studies.context.pipeline.ambiguity import Detected
+from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
 from vantage.studies.context.pipeline.detection import calibration, ceiling, compare
 from vantage.studies.context.pipeline.simulation import Cost
 from vantage.studies.context.pipeline.thresholds import LEAST, remaining
 from vantage.studies.context.tasks import LABEL, TASK
 
+COUNTS: Final = (5, 10, 20, 30)
+"""Numbers of personas that are looked at besides all of them."""
+DRAWS: Final = 10
 SHOWN: Final = 12
 """How many of the most ambiguous statements are listed."""
 RANDOM: Final = "at random"
@@ -102,6 +109,71 @@ def remaining_doubt(part: Statements) -> pl.DataFrame | None:
         return doubt.select("share", "random", estimate="left")
 
     return _by_model(part, left)
+
+
+def people_selective(part: Statements) -> pl.DataFrame | None:
+    """What people say if only the statements that a method flags have context: F1 and "ambiguous" answers.
+
+    Each method flags by thresholds that were chosen on other items; `none` and `all` are without and with context.
+    """
+    both = part.said("person", "slot")
+    items = part.votes.join(part.after, on="item", how="semi")["item"]
+    both = both.filter(pl.col("item").is_in(items.implode()))
+    if both.filter(condition=CONTEXT).is_empty() or not part.judged:
+        return None
+    chosen: dict[str, list[str]] = {"none": []}
+    for one in part.methods:
+        try:
+            flags = part.judging.flags(one, part.votes)
+        except InputError:
+            continue
+        if not flags.reason:
+            chosen[one.method] = flags.table.filter("flagged")["item"].to_list()
+    how: dict[str, Any] = {"metric": "f1_macro", "zero_division": None, "opt_outs": "wrong", "missing": "wrong"}
+    rows = []
+    for method, flagged in {**chosen, "all": items.to_list()}.items():
+        given = pl.when(pl.col("item").is_in(flagged)).then(pl.lit(CONTEXT)).otherwise(pl.lit(STATIC))
+        said = both.filter(pl.col("condition") == given)
+        options = {"resamples": part.options.resamples, "seed": part.seed, **how}
+        f1 = accuracy(said, reference=part.labels, **options).row(0, named=True)
+        unclear = int((said["status"].cast(pl.String) == "ambiguous").sum()) / len(said)
+        ends = {f"f1{end}": f1[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))}
+        rows.append({"method": method, "flagged": len(flagged), **ends, "ambiguous": unclear, "items": len(items)})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def by_personas(part: Statements) -> pl.DataFrame | None:
+    """How the scores of a method with personas depend on their number: read off some of them, drawn at random.
+
+    `rho_all` is the rank correlation with the scores of all of them, `rho` that with the entropy of people's votes.
+    """
+    votes = part.votes.select("item", pl.col("entropy").alias("votes")) if len(part.votes) else None
+    rows = []
+    for one in part.methods:
+        readers = one.readers
+        rng = np.random.default_rng(part.seed)
+        for count in [count for count in COUNTS if count < len(readers)] + [len(readers)] * (len(readers) > 1):
+            draws = DRAWS if count < len(readers) else 1
+            for draw in range(draws):
+                some = [readers[n] for n in rng.permutation(len(readers))[:count]]
+                table = part.rescored(one, some).table.select("item", "score")
+                table = table.join(one.table.select("item", pl.col("score").alias("all")), on="item").drop_nulls()
+                row = {"method": one.method, "personas": count, "draw": draw, "rho_all": _rank(table, "all")}
+                if votes is not None:
+                    row["rho"] = _rank(table.join(votes, on="item"), "votes")
+                rows.append(row)
+    if not rows:
+        return None
+    columns = [name for name in ("rho_all", "rho") if name in rows[0]]
+    frame = pl.DataFrame(rows, infer_schema_length=None).group_by("method", "personas", maintain_order=True)
+    return frame.agg(pl.col(columns).mean())
+
+
+def _rank(table: pl.DataFrame, column: str) -> float | None:
+    if len(table) < LEAST:
+        return None
+    value = table.select(pl.corr("score", column, method="spearman")).item()
+    return None if value is None or np.isnan(value) else float(value)
 
 
 def _by_model(part: Statements, curve: Callable[[Detected], pl.DataFrame | None]) -> pl.DataFrame | None:

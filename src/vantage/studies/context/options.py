@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from vantage.studies.base import option
 from vantage.studies.context.pipeline.ambiguity import Spread
 from vantage.studies.context.pipeline.detection import Judging
 from vantage.studies.context.pipeline.thresholds import Target
 from vantage.studies.context.tasks import TASKS
+
+ROLE: Final = "with settings of its own behind its name, or else those of --model"
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,12 @@ class ContextOptions:
     )
     personas: str = option("pool", "pool (the 40 bundled ones), control, or a file of your own")
     persona_count: int = option(0, "how many personas are drawn from them; 0 for all")
-    samples: int = option(20, "how often a simulated reader answers when replies are sampled")
+    samples: int = option(20, "how often a simulated reader answers at most when replies are sampled")
+    stop: float = option(
+        0.3, "readers stop once the error of an item's entropy is this share of the items' spread; 0 asks all of them"
+    )
+    most: int = option(32, "how many readers are asked at most about an item and method before they stop anyway")
+    draws: int = option(5, "answers of a reader at a time, where one request can bring several; elsewhere 1")
     answers: Literal["auto", "sampling", "scoring"] = option(
         "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
     )
@@ -37,9 +44,14 @@ class ContextOptions:
     threshold: Literal["youden", "f1", "budget"] = option("youden", "how thresholds are chosen on held-out items")
     budget: float = option(0.25, "the share of items for which context can be afforded")
     folds: int = option(5, "folds of items of which each is flagged by what was learned on the others")
-    generator: str = option("", "the model that writes contexts; none are written without one")
-    verifier: str = option("", "the model that checks them; the generator itself without one")
-    controls: str = option("label,opposite,blind", "what contexts are written for: label, opposite, blind, turns")
+    simulator: str = option("", f"the models that simulate readers; {ROLE}")
+    judge: str = option("", f"the models that judge the statements, without and with context; {ROLE}")
+    writer: str = option("", "the model that writes contexts, named likewise; none are written without one")
+    generator: str = option("", "the same as writer")
+    verifier: str = option("", "the model that checks contexts, named likewise; the writer itself without one")
+    controls: str = option(
+        "label,opposite,blind", "what contexts are written for: label, opposite, blind, turns; or none"
+    )
     least: float = option(4.0, "the least answer of the verifier, from 1 to 5, that a context must get")
     attempts: int = option(3, "how often a context is written before the item is dropped")
     first_person: bool = option(True, "whether only statements in the first person are sampled")
@@ -47,8 +59,11 @@ class ContextOptions:
     styles: str = option(
         "zero-shot,reasoning,few-shot:3,few-shot:5,few-shot:10", "the prompting styles of the judging models"
     )
+    ambiguous: bool = option(True, "whether judging models are offered the answer ambiguous")
     runs: int = option(3, "how often every judging model answers")
     temperature: float = option(0.2, "of the judging models")
+    check: int = option(0, "leave so many kept and so many rejected contexts in check/, for people to check blinded")
+    checked: str = option("", "the corpus folder of people's checks that vantage collect exported")
     resamples: int = option(1000, "how often items are resampled for intervals")
 
     def spread(self) -> Spread:

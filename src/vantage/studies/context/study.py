@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vantage.studies.context import contexts, detection, models, order, people
+from vantage.studies.context import checking, contexts, detection, models, order, people
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.collecting import collect
 from vantage.studies.context.options import ContextOptions
@@ -18,6 +18,7 @@ STUDY: Final = recipe_study(
     people,
     detection,
     contexts,
+    checking,
     models,
     order,
     prepare=ContextAnalysis.of,

@@ -32,7 +32,8 @@ class WcsentOptions:
     seeds: int = option(1, "how often every encoder is trained, with one seed after the other")
     members: int = option(0, "how many networks an encoder consists of; 0 for the default")
     styles: str = option(
-        "zero-shot,few-shot:6,coarse,few-shot:6+coarse", "the prompting styles of models that are named with --model"
+        "reasoning,few-shot:4+reasoning,coarse+reasoning,few-shot:4+coarse+reasoning",
+        "the prompting styles of models that are named with --model; reasons come before the answer, as in the paper",
     )
     limit: int = option(0, "only the first pairs of the test part are put to models; 0 for all")
     stance: str = option("", "the folder of SemEval-2016 Task 6, or a CSV file with text, target, stance, sentiment")
@@ -151,10 +152,14 @@ def _fitted(
 
 
 def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
-    """The corpus with the answers of prompted models; their examples never come from the test part."""
+    """The corpus with the answers of prompted models; their examples never come from the test part.
+
+    Examples with reasons are the instrument's own, since the release has none; others are drawn from the training part.
+    """
     options = context.options
     test = corpus.filter(split="test").items["item"].to_list()[: options.limit or None]
     for style in [part.strip() for part in options.styles.split(",") if part.strip()]:
-        more = {"training": corpus.filter(split="train")} if "few-shot" in style else {}
+        drawn = "few-shot" in style and "reasoning" not in style
+        more = {"training": corpus.filter(split="train")} if drawn else {}
         corpus = context.rate(corpus, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS, items=test)
     return corpus

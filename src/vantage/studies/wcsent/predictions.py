@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.measures.reliability.split_half import split_half
+from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.engine import Analysis
 from vantage.studies.wcsent.learning import QUESTIONS
 
 CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
 PAIR: Final = ["rater", "question"]
+SHOWN: Final = 12
+"""How many pairs are listed on which few-shot answers went astray."""
 BERTWEET: Final = {
     "trust": (0.35, 0.31, 0.83, 0.77),
     "sociability": (0.46, 0.34, 0.88, 0.78),
@@ -118,7 +121,7 @@ def coarse(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     if given.is_empty():
         return None
     signs = analysis.gold.with_columns(pl.col("value").sign())
-    metrics = ("accuracy", "f1_macro", "f1_weighted")
+    metrics = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro")
     result = accuracy(given, by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
     return _wide(result).join(_answered(given), on=PAIR, how="left", maintain_order="left")
 
@@ -185,6 +188,62 @@ def neutral(analysis: WarmthAnalysis) -> pl.DataFrame:
         )
         .sort("rater")
     )
+
+
+def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+    """Few-shot against zero-shot answers of the same model, pair by pair: errors, and answers that went astray.
+
+    `difference` is the mean of few-shot less zero-shot errors, with its interval over pairs. An answer went astray
+    when it is two points or more from the released score and from the answer in the other setting.
+    """
+    both = _settings(analysis)
+    rows: list[dict[str, Any]] = []
+    for (model, style, question), mine in both.group_by("model", "style", "question", maintain_order=True):
+        change = mean_with_interval(
+            mine["item"], (mine["error_few"] - mine["error_zero"]).to_numpy(), Resampling(seed=analysis.seed)
+        )
+        row: dict[str, Any] = {"model": model, "style": style, "question": question, "pairs": len(mine)}
+        row |= {"zero": mine["error_zero"].mean(), "few": mine["error_few"].mean()}
+        row |= {
+            f"difference{end}": change[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
+        }
+        for setting in ("few", "zero"):
+            lost = mine.filter(_astray(setting))
+            row |= {f"astray_{setting}": len(lost), f"neutral_{setting}": lost.filter(pl.col(setting) == 0).height}
+        rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+
+
+def astray(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+    """The pairs on which few-shot answers went furthest astray, with their texts and reasons."""
+    lost = _settings(analysis).filter(_astray("few"))
+    if lost.is_empty():
+        return None
+    text = lost.join(analysis.test.select("item", "text", "target"), on="item", maintain_order="left")
+    return text.sort("error_few", "item", descending=[True, False]).head(SHOWN)
+
+
+def _settings(analysis: WarmthAnalysis) -> pl.DataFrame:
+    """Answers of each model without and with examples to the same pair and question, beside the released score."""
+    raters = analysis.corpus.raters
+    if not {"model", "style"} <= set(raters.columns) or analysis.fine.is_empty():
+        return pl.DataFrame(schema={"model": pl.String, "style": pl.String, "question": pl.String, "few": pl.Float64})
+    few = pl.col("style").str.contains("few-shot")
+    plain = pl.col("style").str.replace(r"\+?few-shot:\d+\+?", "").str.replace("^$", "zero-shot")
+    named = raters.drop_nulls("style").select("rater", "model", few.alias("shown"), plain.alias("style"))
+    judged = _errors(analysis).join(named, on="rater", maintain_order="left")
+    keys = ["model", "style", "item", "question", "gold"]
+    sides = [
+        judged.filter(pl.col("shown") == shown).select(
+            *keys, pl.col("value").alias(name), pl.col("error").alias(f"error_{name}"), pl.col("rationale").alias(why)
+        )
+        for name, shown, why in (("zero", False, "why_zero"), ("few", True, "why_few"))
+    ]
+    return sides[0].join(sides[1], on=keys, maintain_order="left")
+
+
+def _astray(setting: str) -> pl.Expr:
+    return (pl.col(f"error_{setting}") >= 2) & ((pl.col("few") - pl.col("zero")).abs() >= 2)
 
 
 def signs(analysis: WarmthAnalysis) -> pl.DataFrame | None:

@@ -22,7 +22,7 @@ SCALE = INSTRUMENT.questions[0].scale
 
 
 def simulator(answers: str, model: Planted | None = None, count: int = 10) -> Simulator:
-    return Simulator(model or Planted(), count=count, answers=answers, samples=2)  # type: ignore[arg-type]
+    return Simulator(model or Planted(), count=count, answers=answers, samples=2, stop=0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answers", ["sampling", "scoring"])

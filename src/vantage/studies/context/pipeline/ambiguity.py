@@ -116,11 +116,13 @@ class Detected:
         table: One row per item: `item`, `score`, `shares` (null where the method has no distribution), `reason` where
             there is no score, and for personas `asked` and `relevant`, how many were asked and answered.
         cost: What it took; null for a method without a model.
+        readers: The ids of the simulated readers.
     """
 
     method: str
     table: pl.DataFrame
     cost: Cost | None = None
+    readers: tuple[str, ...] = ()
 
     @property
     def unscored(self) -> dict[str, int]:
@@ -141,8 +143,8 @@ def detected(simulation: Simulation, spread: Spread | None = None) -> Detected:
     """
     how, question = spread or Spread(), simulation.question
     judgments = simulation.corpus.judgments.filter(pl.col("rater").is_in(simulation.raters))
-    pooled = _pooled(judgments.filter(pl.col("question") == question.id), question.scale)
-    table = simulation.corpus.items.select("item").join(pooled, on="item", how="left", maintain_order="left")
+    answers = pooled(judgments.filter(pl.col("question") == question.id), question.scale)
+    table = simulation.corpus.items.select("item").join(answers, on="item", how="left", maintain_order="left")
     gate = judgments.filter(pl.col("question").str.ends_with("-relevance"))
     level = pl.col("expected").fill_null(pl.col("value")) if "expected" in gate.columns else pl.col("value")
     counts = gate.group_by("item").agg(
@@ -152,7 +154,9 @@ def detected(simulation: Simulation, spread: Spread | None = None) -> Detected:
     tallied = table.join(counts, on="item", how="left", maintain_order="left")
     answered = pl.lit(gate.is_empty()) | (pl.col("relevant") > 0)
     reason = pl.when(answered).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
-    return Detected(simulation.method, scored(tallied, question.scale, how, reason), simulation.cost)
+    return Detected(
+        simulation.method, scored(tallied, question.scale, how, reason), simulation.cost, tuple(simulation.raters)
+    )
 
 
 def scored(table: pl.DataFrame, scale: Scale, spread: Spread, reason: pl.Expr = _NOTHING) -> pl.DataFrame:
@@ -186,7 +190,7 @@ def votes(
     rows = corpus.judgments.filter(pl.col("question") == question.id).join(judges, on="rater", how="semi")
     if condition is not None:
         rows = rows.filter(pl.col("condition") == condition)
-    table = _pooled(rows, question.scale).rename({"answers": "votes"}).drop_nulls("shares").sort("item")
+    table = pooled(rows, question.scale).rename({"answers": "votes"}).drop_nulls("shares").sort("item")
     shares = shares_of(table) if len(table) else np.empty((0, len(choices(question.scale))))
     columns: dict[str, Spread] = {"entropy": Spread(), "doubt": Spread("doubt")}
     if any(out.status == "ambiguous" for out in question.scale.opt_outs):
@@ -200,8 +204,8 @@ def shares_of(table: pl.DataFrame) -> Floats:
     return np.array(table["shares"].to_list(), dtype=np.float64)
 
 
-def _pooled(judgments: pl.DataFrame, scale: Scale) -> pl.DataFrame:
-    """One row per item: the shares of its answers and how many there are; scored answers count with their chances."""
+def pooled(judgments: pl.DataFrame, scale: Scale, by: Sequence[str] = ("item",)) -> pl.DataFrame:
+    """One row per item, or item and rater: the shares of answers and their number; scored ones count with chances."""
     answers = choices(scale)
     if not answers:
         raise InputError("the scale is continuous, so answers do not fall into categories", remedy="choose another")
@@ -225,9 +229,9 @@ def _pooled(judgments: pl.DataFrame, scale: Scale) -> pl.DataFrame:
     total = pl.sum_horizontal(f"__{place}" for place in range(len(answers)))
     share = pl.concat_list([pl.col(f"__{place}") / total for place in range(len(answers))])
     return (
-        judgments.group_by("item", maintain_order=True)
+        judgments.group_by(*by, maintain_order=True)
         .agg(*masses)
-        .select("item", pl.when(total > 0).then(share).alias("shares"), total.round().cast(pl.Int64).alias("answers"))
+        .select(*by, pl.when(total > 0).then(share).alias("shares"), total.round().cast(pl.Int64).alias("answers"))
     )
 
 

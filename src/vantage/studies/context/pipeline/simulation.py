@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,14 +20,16 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import ChatRater
+from vantage.raters.models import gives_several
 from vantage.raters.models.base import ChatModel
 from vantage.raters.personas import Persona, Personas, sample
-from vantage.raters.prompts import RELEVANT
-from vantage.runs import Outcome, PlanPart, RunEnded, RunOptions, RunPlan, RunStore, added, run
+from vantage.runs import Outcome, RunEnded, RunOptions, RunPlan, RunStore, run
 from vantage.runs.tally import RunTally
-from vantage.studies.context.pipeline.controls import COST, STATIC
+from vantage.studies.context.pipeline.controls import COST
 
 Answers = Literal["auto", "sampling", "scoring"]
+SEVERAL: Final = 20
+"""Samples that one request may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,11 @@ class Simulator:
         count: How many of them, drawn so that their traits are shared out as in all; 0 for all.
         answers: Whether replies are sampled or options scored; `auto` scores the embedded model and samples others.
             Methods with reasons always sample.
-        samples: How often each rater answers each item when replies are sampled.
+        samples: How often each reader answers each item at most when replies are sampled.
+        stop: The share of the items' spread of entropies below which the error of an item's entropy must fall, before
+            readers are no longer asked about it (`pipeline.sequential`); 0 lets all of them answer all samples.
+        most: How often readers are turned to at most about an item, each time for `draws` answers.
+        draws: Answers at a time, where one request can bring several; elsewhere it is one.
         temperature: Of sampled replies.
         max_tokens: The longest reply.
         seed: Random seed.
@@ -87,10 +93,19 @@ class Simulator:
     count: int = 0
     answers: Answers = "auto"
     samples: int = 20
+    stop: float = 0.3
+    most: int = 32
+    draws: int = 5
     temperature: float = 1.0
     max_tokens: int = 512
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.stop < 1:
+            raise InputError(f"readers cannot stop at {self.stop:g}", remedy="give a share from 0 to 1, such as 0.3")
+        if min(self.most, self.draws) < 1:
+            raise InputError("readers must be asked at least once", remedy="give most and draws of 1 or more")
 
     @property
     def model_name(self) -> str:
@@ -108,6 +123,10 @@ class Simulator:
         chosen = find_method(method)
         return chosen.voice == "selective-persona" and self.scores(chosen)
 
+    def stops(self, method: str) -> bool:
+        """Whether readers of a method stop once an item's entropy is known; scored ones answer once, all of them."""
+        return self.stop > 0 and not self.scores(find_method(method))
+
     def people(self) -> tuple[Persona, ...]:
         """The personas that take part."""
         given = self.personas
@@ -119,7 +138,7 @@ class Simulator:
     def raters(self, method: Method) -> list[ChatRater]:
         """The raters of a method, whose names keep them apart from the same model when it is itself judged."""
         scoring = self.scores(method)
-        chosen: dict[str, Any] = {"seed": self.seed, "settings": dict(self.settings)}
+        chosen: dict[str, Any] = {"seed": self.seed, "settings": with_several(self.model, self.settings)}
         if not scoring:
             chosen |= {"samples": self.samples, "temperature": self.temperature, "max_tokens": self.max_tokens}
         base = f"{self.model_name}+detect-{method.name}"
@@ -129,6 +148,16 @@ class Simulator:
             ChatRater(self.model, method.style(scoring), persona=one, name=f"{base}/{one.id}", **chosen)
             for one in self.people()
         ]
+
+
+def with_several(model: str | ChatModel, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model, which asks for several samples at a time where its protocol can.
+
+    >>> with_several("openai:x", {}), with_several("embedded", {})
+    ({'several': 20}, {})
+    """
+    able = isinstance(model, str) and gives_several(model)
+    return {**({"several": SEVERAL} if able else {}), **settings}
 
 
 def find_method(name: str) -> Method:
@@ -159,18 +188,18 @@ class Cost:
     @classmethod
     def of_runs(cls, store: RunStore, numbers: Sequence[int]) -> Cost:
         """All calls that runs rest on, in whatever sitting they were made and whoever asked for them first."""
-        every = pl.concat([cls.of_items(store, number) for number in numbers])
-        calls, prompt, completion = every.select(pl.col(COST).sum()).row(0)
+        calls, prompt, completion = cls.of_items(store, *numbers).select(pl.col(COST).sum()).row(0)
         # Option scoring reports no tokens; none at all is not the same as none counted.
         return cls(calls, prompt or None, completion if prompt else None)
 
     @staticmethod
-    def of_items(store: RunStore, number: int) -> pl.DataFrame:
-        """The calls and tokens of each item of a run."""
+    def of_items(store: RunStore, *numbers: int) -> pl.DataFrame:
+        """The calls and tokens of each item of some runs."""
+        runs = ", ".join("?" * len(numbers))
         rows = store.select(
-            "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
-            "WHERE run = ? OR id IN (SELECT call FROM uses WHERE run = ?) GROUP BY item",
-            (number, number),
+            "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "  # noqa: S608
+            f"WHERE run IN ({runs}) OR id IN (SELECT call FROM uses WHERE run IN ({runs})) GROUP BY item",
+            numbers * 2,
         )
         return pl.DataFrame(rows, schema={"item": pl.String, **dict.fromkeys(COST, pl.Int64)}, orient="row")
 
@@ -201,79 +230,6 @@ class Simulation:
     notes: tuple[str, ...] = ()
 
 
-def simulate(
-    corpus: Corpus,
-    instrument: Instrument | str,
-    simulator: Simulator | str | ChatModel,
-    method: str = "selective",
-    *,
-    question: str = "",
-    condition: str = STATIC,
-    store: RunStore | str | Path | None = None,
-    options: RunOptions | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Simulation:
-    """Lets simulated readers answer one question about every item.
-
-    With sampling, a selective persona first says from 1 to 10 how relevant the item is to its life and recalls an
-    occasion, and answers from 5 on. With scoring, the same scale of relevance is scored, and personas whose expected
-    relevance is 5 or more are scored on the question itself; there is no occasion to be read then.
-
-    Args:
-        corpus: The items.
-        instrument: What is asked.
-        simulator: The model, or a `Simulator` that says more about how it is asked.
-        method: A name in `METHODS`.
-        question: The question; the first of the instrument without it.
-        condition: The circumstances, where the instrument has such a condition.
-        store: Where every reply is kept, so that nothing is asked twice.
-        options: How the run is carried out: concurrency, retries, limits.
-        progress: Called with the number of requests that were answered.
-    """
-    chosen, gate, parts = _parts(corpus, instrument, simulator, method, question, condition)
-    runs, notes = list[int](), dict[str, None]()
-    with opened_store(store) as opened:
-        for first in (True, False):
-            asked = gate if first else _passed(corpus, parts, gate) if gate else parts
-            if not asked:
-                continue
-            outcome = finished(RunPlan(tuple(asked)), opened, options, progress)
-            runs.append(outcome.run)
-            notes |= {note: None for judged in outcome.judged for note in judged.notes}
-            corpus = added(corpus, *outcome.judged)
-        cost = Cost.of_runs(opened, runs) if runs else Cost()
-    ids = tuple(part.rater.id for part in parts)
-    return Simulation(method, _labelled(corpus, ids, method), chosen, ids, cost, tuple(notes))
-
-
-def simulation_plan(
-    corpus: Corpus, instrument: Instrument | str, simulator: Simulator, method: str, *, condition: str = STATIC
-) -> RunPlan:
-    """The most that `simulate` may ask: every persona about every item, however relevant it finds it."""
-    _, gate, parts = _parts(corpus, instrument, simulator, method, "", condition)
-    return RunPlan((*gate, *parts))
-
-
-def _parts(
-    corpus: Corpus,
-    instrument: Instrument | str,
-    simulator: Simulator | str | ChatModel,
-    method: str,
-    question: str,
-    condition: str,
-) -> tuple[Question, list[PlanPart], list[PlanPart]]:
-    """The question, what is asked of selective personas whose options are scored beforehand, and what is asked then."""
-    how = simulator if isinstance(simulator, Simulator) else Simulator(simulator)
-    used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    asked = used.question(question) if question else used.questions[0]
-    where = condition if condition in used.conditions else ""
-    parts = [PlanPart(rater, corpus, used, (asked.id,), where) for rater in how.raters(find_method(method))]
-    if not how.gates(method):
-        return asked, [], parts
-    gate = scored_relevance(used)
-    return asked, [PlanPart(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
-
-
 def opened_store(store: RunStore | str | Path | None) -> AbstractContextManager[RunStore]:
     """A store as it was given, or that of a file; one that is gone afterwards without either."""
     if isinstance(store, RunStore):
@@ -301,19 +257,6 @@ def finished(
     return outcome
 
 
-def _passed(corpus: Corpus, parts: Sequence[PlanPart], gate: Sequence[PlanPart]) -> list[PlanPart]:
-    """What is left to ask once relevance was scored: each persona about the items relevant to it."""
-    relevant = corpus.judgments.filter(pl.col("question") == gate[0].asked[0], pl.col("expected") >= RELEVANT)
-    touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}
-    left = []
-    for part in parts:
-        if part.rater.id in touched:
-            items = corpus.items.filter(pl.col("item").is_in(touched[part.rater.id].implode()))
-            mine = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-            left.append(replace(part, corpus=mine))
-    return left
-
-
 def scored_relevance(instrument: Instrument) -> Instrument:
     """How relevant an item is to a persona's life, as an instrument whose options can be scored.
 
@@ -328,13 +271,3 @@ def scored_relevance(instrument: Instrument) -> Instrument:
         data["conditions"] = copy.deepcopy(instrument.document["conditions"])
     data["questions"][0] |= {"title": "Relevance", "ask": "How relevant is this to your own life?"}
     return Instrument.from_document(data, file=instrument.id)
-
-
-def _labelled(corpus: Corpus, ids: Sequence[str], method: str) -> Corpus:
-    """The corpus whose raters of a method say so."""
-    raters = corpus.raters
-    known = pl.col(METHOD) if METHOD in raters.columns else pl.lit(None, dtype=pl.String)
-    mine = pl.when(pl.col("rater").is_in(list(ids))).then(pl.lit(method)).otherwise(known)
-    return Corpus(
-        corpus.items, raters.with_columns(mine.alias(METHOD)), corpus.judgments, corpus.instruments, corpus.about
-    )

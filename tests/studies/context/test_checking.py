@@ -1,0 +1,75 @@
+"""People check kept and rejected contexts without knowing which, and their answers come back as one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.studies.context.pipeline.planted import planted_corpus
+from tests.studies.context.pipeline.script_writer import ScriptWriter
+from vantage import Corpus
+from vantage.collect.study import AnnotationStudy
+from vantage.context import attached, generate
+from vantage.errors import InputError
+from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.checking import KEPT, checked, contexts_to_check, leave
+from vantage.studies.context.options import ContextOptions
+
+
+def written(statements: int = 8) -> Corpus:
+    """A corpus of the study in which the first contexts of half of the statements were rejected."""
+    corpus = planted_corpus(["clear"] * statements)
+    corpus = corpus._with(items=corpus.items.with_columns(pl.lit("sarcasm").alias("task")))
+    parts = [corpus.filter(pl.col("item").is_in(corpus.items["item"][n::2].implode())) for n in (0, 1)]
+    both = [
+        generate(
+            part, "sarcasm", ScriptWriter(), ScriptWriter("checker", grades=grades), first_person=False, attempts=1
+        )
+        for part, grades in zip(parts, ("5", "1"), strict=True)
+    ]
+    steps = pl.concat([one.steps for one in both])
+    joined = type(both[0])(both[0].corpus, steps, "label")
+    return attached(corpus, corpus.instruments[0], joined)[0]
+
+
+def test_both_kinds_are_drawn_and_nothing_shown_tells_them_apart() -> None:
+    items = contexts_to_check(written(), 3).items
+    assert sorted(items[KEPT].to_list()) == [False] * 3 + [True] * 3
+    assert items["item"].str.starts_with("c-").all()
+    assert items["conversation"].list.len().min() > 2
+    shown = {"statement", "label", "conversation"}
+    assert shown <= set(items.columns)
+    again = contexts_to_check(written(), 3).items
+    assert again["item"].to_list() == items["item"].to_list()
+
+
+def test_the_corpus_is_served_by_the_bundled_flow_and_read_back(tmp_path: Path) -> None:
+    sentence = leave(written(), 4, tmp_path)
+    assert "4 kept and 4 rejected contexts" in sentence
+    corpus = Corpus.read(tmp_path / "check")
+    assert AnnotationStudy.load("flow:context-check", folder=tmp_path / "check").instrument.id == "context-quality"
+    rows = [
+        {"item": item, "question": question, "rater": rater, "value": float(4 if kept else 2)}
+        for item, kept in corpus.items.select("item", KEPT).iter_rows()
+        for question in ("label-alignment", "natural-flow")
+        for rater in ("ann", "bob")
+    ]
+    answered = corpus.add(pl.DataFrame(rows), pl.DataFrame({"rater": ["ann", "bob"], "kind": ["person"] * 2}), [])
+    answered.write(tmp_path / "exported")
+    options = ContextOptions(tasks="sarcasm", checked=str(tmp_path / "exported"), resamples=20)
+    table = checked(ContextAnalysis(written(), options))
+    assert table is not None
+    row = table.filter(question="natural-flow").row(0, named=True)
+    assert (row["kept"], row["rejected"], row["difference"], row["contexts"]) == (4.0, 2.0, 2.0, 8)
+
+
+def test_a_corpus_without_contexts_or_checks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no kept and rejected contexts"):
+        contexts_to_check(planted_corpus(["clear"]), 3)
+    with pytest.raises(InputError, match="need a folder"):
+        leave(written(), 3, None)
+    leave(written(), 3, tmp_path)
+    with pytest.raises(InputError, match="no checks of contexts"):
+        checked(ContextAnalysis(written(), ContextOptions(tasks="sarcasm", checked=str(tmp_path / "check"))))
