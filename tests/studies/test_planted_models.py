@@ -89,8 +89,8 @@ def test_the_bias_of_a_model_of_warmth_is_found(tmp_path: Path) -> None:
     assert by["fair"]["spearman"].min() > 0.9
     assert by["mild"]["spearman"].min() > 0.85
     assert covered(by["noise"], 0.0, "spearman_low", "spearman_high") == 1.0
-    errors = [dict(by[name].select("question", "mae").iter_rows()) for name in models]
-    assert all(fair < mild < noise for fair, mild, noise in zip(*(e.values() for e in errors), strict=True)), errors
+    fair, mild, noise = (dict(by[name].select("question", "mae").iter_rows()) for name in models)
+    assert all(fair[question] < mild[question] < noise[question] for question in fair), (fair, mild, noise)
     assert not [text for text in claims(result) if "noise" in text and "better than chance" in text]
 
 
