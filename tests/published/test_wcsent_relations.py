@@ -23,7 +23,7 @@ def scores(data_dir: Path) -> pl.DataFrame:
     """The released ratings, one row per annotator, dimension and pair of sentence and target."""
     files = sorted((data_dir / "wcsent").glob("*Long_with_Individual_Scores*.csv"))
     if not files:
-        pytest.skip("the W&C-Sent file of individual scores is not among the data")
+        pytest.skip("the W&C-Sent file of individual scores is not in the folder VANTAGE_DATA")
     return pl.read_csv(files[0]).select(
         (pl.col("Text") + "|" + pl.col("Target")).alias("item"),
         pl.col("Dimension").alias("question"),

@@ -89,8 +89,8 @@ def test_the_bias_of_a_model_of_warmth_is_found(tmp_path: Path) -> None:
     assert by["fair"]["spearman"].min() > 0.9
     assert by["mild"]["spearman"].min() > 0.85
     assert covered(by["noise"], 0.0, "spearman_low", "spearman_high") == 1.0
-    errors = [dict(by[name].select("question", "mae").iter_rows()) for name in models]
-    assert all(fair < mild < noise for fair, mild, noise in zip(*(e.values() for e in errors), strict=True)), errors
+    fair, mild, noise = (dict(by[name].select("question", "mae").iter_rows()) for name in models)
+    assert all(fair[question] < mild[question] < noise[question] for question in fair), (fair, mild, noise)
     assert not [text for text in claims(result) if "noise" in text and "better than chance" in text]
 
 
@@ -161,7 +161,7 @@ def test_the_gain_of_each_trait_is_found(tmp_path: Path) -> None:
     people = made.corpus(**MANY)
     tested = split(people, users="unnamed", adaptation="test", seed=42).test["item"].unique().to_list()
     assert 0 < gain["group"]["low"] < _gain(people.filter(item=tested)) < gain["group"]["high"]
-    assert gain["group"]["p_holm"] < 0.05
+    assert gain["group"]["p"] < 0.05 < gain["gender"]["p"]
     assert gain["gender"]["difference"] == 0
     change = dict(frame(result, "prompt-change").select("trait", "between").iter_rows())
     texts = people.filter(item=tested).items["text"]

@@ -38,7 +38,7 @@ def test_intervals_of_both_cover_with_a_good_and_with_a_useless_model(noise: flo
 @pytest.mark.data
 def test_the_share_of_polite_requests_and_the_misleading_feature(data_dir: Path) -> None:
     if not (data_dir / "cdi").exists():
-        pytest.skip("the politeness data are not here")
+        pytest.skip("the politeness data are not in the folder VANTAGE_DATA")
     whole = bench.politeness()
     truth = float(whole["human"].to_numpy().mean())
     assert bench.misleading() == "Feature_2"
@@ -63,7 +63,7 @@ def test_the_share_of_polite_requests_and_the_misleading_feature(data_dir: Path)
 @pytest.mark.slow
 def test_subsamples_of_dices_cover(data_dir: Path) -> None:
     if not (data_dir / "dices").exists():
-        pytest.skip("DICES is not here")
+        pytest.skip("DICES is not in the folder VANTAGE_DATA")
     for name, row in bench.dices_350(8, seed=5).items():
         assert row["both"] >= 5, name
         assert row["width"] / row["draws"] < 1.05, name

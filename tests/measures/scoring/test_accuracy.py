@@ -342,7 +342,7 @@ def test_third_party_votes_against_the_authors_of_isarcasmeval(data_dir: Path) -
     """Five outside readers against the authors' own labels (SemEval-2022 task 6, English test set)."""
     file = data_dir / "social-cognition" / "isarcasmeval" / "third-party" / "english_task_a.csv"
     if not file.exists():
-        pytest.skip("the iSarcasmEval third-party votes are not among the data")
+        pytest.skip("the iSarcasmEval third-party votes are not in the folder VANTAGE_DATA")
     votes = pl.read_csv(file)
     answers, reference = tables(votes["sarcasm_ref"], (votes["#humans_sarcasm"] >= 3).cast(pl.Float64))
     ours = found(accuracy(answers, reference=reference, ci="none"))

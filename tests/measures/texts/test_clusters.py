@@ -143,10 +143,10 @@ def test_a_cloud_without_clusters_has_one_in_nearly_all_of_200_seeds(shape: str)
 
 @pytest.mark.slow
 def test_clusters_like_those_of_people_are_found() -> None:
-    """Five clusters at the means of Fiske et al. (2002), of 24 groups that are 0.2 points off on average."""
+    """Five clusters at the means of Fiske et al. (2002), of 24 groups that are 0.1 points off on each score."""
     means = np.array([[4.29, 3.23], [2.28, 3.73], [1.97, 2.42], [3.78, 3.79], [3.16, 3.14]])
-    found = [chosen(means[np.arange(24) % 5] + np.random.default_rng(n).normal(0, 0.16, (24, 2))) for n in range(20)]
-    assert found.count(5) >= 15
+    found = [chosen(means[np.arange(24) % 5] + np.random.default_rng(n).normal(0, 0.1, (24, 2))) for n in range(8)]
+    assert found.count(5) >= 7
 
 
 def test_the_table_ends_before_every_item_is_alone() -> None:

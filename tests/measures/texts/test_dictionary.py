@@ -152,7 +152,7 @@ def test_plain_takes_off_marks_only() -> None:
 def test_the_published_dictionary(data_dir: Path) -> None:
     folder = data_dir / "stereomap"
     if not folder.is_dir():
-        pytest.skip("the stereotype content dictionary is not here")
+        pytest.skip("the stereotype content dictionary is not in the folder VANTAGE_DATA")
     read = Dictionary.read(folder / "Full Dictionaries.csv")
     rates = read.base_rates()
     # 477 high, 1,864 low and 179 neutral words of Morality; `consistent` has none and no word is lost for it.

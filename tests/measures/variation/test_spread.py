@@ -255,7 +255,7 @@ def test_entropy_of_the_third_party_votes_of_isarcasmeval(data_dir: Path) -> Non
     """Five outside readers per text (SemEval-2022 task 6, English test set): 0.277 nats on average."""
     file = data_dir / "social-cognition" / "isarcasmeval" / "third-party" / "english_task_a.csv"
     if not file.exists():
-        pytest.skip("the iSarcasmEval third-party votes are not among the data")
+        pytest.skip("the iSarcasmEval third-party votes are not in the folder VANTAGE_DATA")
     votes = pl.read_csv(file)["#humans_sarcasm"].to_numpy()
     answers = (np.arange(5)[:, None] < votes).astype(float)
     row = entropy(answers).row(0, named=True)

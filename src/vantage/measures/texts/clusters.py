@@ -24,7 +24,7 @@ APART: Final = 0.125
 """This share of a scale's range (half a point of 1 to 5) parts high and low from the middle, and two unlike scores."""
 ROUNDS: Final = 300
 """At most so many rounds of moving centroids."""
-LEVEL: Final = 0.03
+LEVEL: Final = 0.015
 """Clusters are told from none where fewer than this share of clouds without any part as well."""
 LEVELS: Final = {"L": "low", "M": "middle", "H": "high"}
 
