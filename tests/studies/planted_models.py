@@ -80,7 +80,9 @@ def stereotypes(*, refuses: float = 0.0, uninstructed: float = 0.0, noise: bool 
         told = scores("MC-MW" if noise else group.reference)
         warmer = 0.0 if "# Guidelines" in asked.system else uninstructed
         values = {
-            question: asked.rng.integers(1, 6) if noise else told[of[question]] + warmer * (of[question] == "warmth")
+            question: float(asked.rng.integers(1, 6))
+            if noise
+            else told[of[question]] + warmer * (of[question] == "warmth")
             for question in re.findall(r"(?m)^\[([\w-]+)\]", asked.text)
         }
         return json.dumps({question: min(5, asked.whole_number(value)) for question, value in values.items()})

@@ -46,7 +46,7 @@ def test_four_models_at_four_endpoints_do_their_parts(data: Path, monkeypatch: p
     few: dict[str, Any] = {"tasks": "sarcasm", "items": 6, "persona_count": 2, "first_person": False, "runs": 2}
     few |= {"methods": "length,persona", "styles": "zero-shot", "controls": "label", "attempts": 1, "resamples": 10}
     with stack:
-        report = run("context", data=data, **few, **roles)
+        report = run("context", data=data, **{**few, **roles})
     for role, endpoint in endpoints.items():
         assert endpoint.requests, role
         assert {body["model"] for body in endpoint.requests} == {role}
