@@ -19,6 +19,7 @@ a question before the question is shown; answers are decoded, so that values are
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
@@ -26,7 +27,7 @@ from typing import Final, cast
 
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question, grouped
-from vantage.scales import Labels, Scale
+from vantage.scales import Labels, OptOut, Scale
 
 FACTORS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("up", "down", "random"),
@@ -128,7 +129,10 @@ class Presentation:
                 of_what = "reversed wording" if self.direction == "reversed" else "wording"
                 raise lacking("wording", question, f"{of_what} {self.wording}", "add it under wordings:")
             worded = worded.wordings[int(self.wording) - 2]
-        return replace(worded, scale=self._arranged(question, worded.scale))
+        about = worded.guidelines
+        if self.optout == "hidden":
+            about = _without(about, question.scale.opt_outs)
+        return replace(worded, scale=self._arranged(question, worded.scale), guidelines=about)
 
     def decoded(self, question: Question, value: float) -> float:
         """An answer on the scale as shown in the codes of the question.
@@ -141,9 +145,12 @@ class Presentation:
         return question.scale.mirrored(value) if self.direction == "reversed" else value
 
     def guidelines(self, instrument: Instrument) -> str:
-        """The general guidelines in the wording shown."""
+        """The general guidelines in the wording shown, without what they say about opt-outs that are not offered."""
         number = int(self.wording or 1)
-        return instrument.wordings[number - 2] if 2 <= number <= len(instrument.wordings) + 1 else instrument.guidelines
+        text = instrument.wordings[number - 2] if 2 <= number <= len(instrument.wordings) + 1 else instrument.guidelines
+        if self.optout != "hidden":
+            return text
+        return _without(text, [out for question in instrument.questions for out in question.scale.opt_outs])
 
     def arranged(self, questions: Sequence[Question], *key: object) -> list[Question]:
         """Questions that are asked together, in the order shown."""
@@ -176,6 +183,30 @@ class Presentation:
         elif self.order:
             order = codes[::-1] if self.order == "down" else ()
         return replace(offered, order=order, called=cast(Labels, self.labels) if self.labels else scale.called)
+
+
+def _without(guidelines: str, opt_outs: Sequence[OptOut]) -> str:
+    r"""Guidelines without the points that begin with a quoted opt-out, and without other sentences that quote one.
+
+    >>> _without('- Judge it.\n- Choose "unclear" if in doubt. It counts.\n- No idea? Say "unclear".', [
+    ...     OptOut("ambiguous", "unclear: it cannot be told")])
+    '- Judge it.\n- No idea?'
+    """
+    names = {
+        name for out in opt_outs for name in (out.status.replace("_", " "), out.label, out.label.partition(":")[0])
+    }
+    if not names:
+        return guidelines
+    quoted = re.compile(rf"""["“'](?:{"|".join(map(re.escape, sorted(names)))})["”']""", re.IGNORECASE)
+    kept = []
+    for point in re.split(r"(?m)^(?=[ \t]*[-*•] |[ \t]*$)", guidelines):
+        sentences = re.split(r"(?<=[.!?;])\s+", point)
+        if not quoted.search(" ".join(point.split())):
+            kept.append(point)
+        elif not quoted.search(" ".join(sentences[0].split())):
+            rest = [one for one in sentences if not quoted.search(" ".join(one.split()))]
+            kept.append(re.sub(r";$", ".", " ".join(rest).rstrip()) + "\n")
+    return "".join(kept).rstrip("\n") + "\n" * guidelines.endswith("\n")
 
 
 PLAIN: Final = Presentation()

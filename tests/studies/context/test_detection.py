@@ -6,7 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from sklearn.metrics import f1_score
 
+from tests.studies.context.judged import judged_corpus
 from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import Cost, Simulator, simulate
@@ -94,3 +96,35 @@ def test_context_that_helps_shows_in_what_is_left() -> None:
     assert mine[-1] == pytest.approx(0.0)
     random = left.filter(method=detection.RANDOM)["estimate"].to_list()
     assert mine[4] < random[4]
+
+
+def test_scores_of_more_personas_are_nearer_to_those_of_all() -> None:
+    one = found(["clear", "ambiguous", "clear"] * 8, methods="selective")
+    by_number = detection.by_personas(one)
+    assert by_number is not None
+    assert by_number["personas"].to_list() == [5, 6]
+    some, everyone = by_number["rho_all"].to_list()
+    assert 0.5 < some < everyone == pytest.approx(1.0)
+    scores = one.methods[0].table.select("item", "score").join(one.votes.select("item", "entropy"), on="item")
+    rank = scores.select(pl.corr("score", "entropy", method="spearman")).item()
+    assert by_number["rho"][-1] == pytest.approx(rank)
+
+
+def test_what_people_say_where_only_flagged_statements_have_context() -> None:
+    corpus = judged_corpus(people=5)
+    options = ContextOptions(tasks="sarcasm", methods="length", resamples=10)
+    one = ContextAnalysis(corpus, options).parts["sarcasm"]
+    rows = detection.people_selective(one)
+    assert rows is not None
+    assert rows["method"].to_list() == ["none", TITLES["length"], "all"]
+    assert rows["flagged"][-1] == rows["items"][-1] == 60
+    gold = dict(corpus.items.select("item", pl.col("label") == "yes").iter_rows())
+    people = corpus.judgments.filter(pl.col("rater").str.starts_with("p"))
+    for name, condition in (("none", "static"), ("all", "context")):
+        said = people.filter(condition=condition)
+        # An answer that is no label is wrong for whatever the label is.
+        given = [2 if value is None else int(value) for value in said["value"]]
+        right = [int(gold[item]) for item in said["item"]]
+        row = rows.row(by_predicate=pl.col("method") == name, named=True)
+        assert row["f1"] == pytest.approx(f1_score(right, given, labels=[0, 1], average="macro"))
+        assert row["ambiguous"] == pytest.approx(given.count(2) / len(given))

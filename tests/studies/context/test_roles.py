@@ -94,3 +94,14 @@ def test_the_estimate_names_every_role(data: Path) -> None:
         calls[one.model] += one.calls
     assert set(calls) == {"openai:a", "openai:b", "openai:c"}
     assert calls["openai:a"] == 6 * 32
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_judges_are_offered_the_answer_ambiguous_or_not(data: Path, offered: bool) -> None:
+    few: dict[str, Any] = {"tasks": "sarcasm", "items": 4, "methods": "length", "styles": "zero-shot", "runs": 1}
+    with Endpoint(lambda body: "yes") as endpoint:
+        roles = {"judge": f"openai:judge base_url={endpoint.url}", "first_person": False, "resamples": 10}
+        run("context", data=data, **{**few, **roles, "ambiguous": offered})
+    asked = [str(body["messages"]).replace("(ambiguous", "") for body in endpoint.requests]
+    assert asked
+    assert {"ambiguous" in text for text in asked} == {offered}, "neither in the guidelines nor among the answers"
