@@ -102,8 +102,8 @@ class Distributions:
 
     def error(self, more: int = 0) -> Floats:
         """The expected error of each item's distribution (total variation), now or with more ratings."""
-        found = error(self.expected, self.ratings[:, None] + more).sum(axis=1) / 2
-        return np.asarray(np.where(self.ratings + more > 0, found, 1.0))
+        errors = error(self.expected, self.ratings[:, None] + more).sum(axis=1) / 2
+        return np.asarray(np.where(self.ratings + more > 0, errors, 1.0))
 
     def narrowed(self) -> Floats:
         """How much narrower each item's widest interval is expected to be with one more rating."""

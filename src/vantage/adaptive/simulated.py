@@ -135,16 +135,16 @@ def worth(counts: Floats, rules: Sequence[Until], *, most: int = 400, seed: int 
     draws = (rng.random((len(shares), most, 1)) > ends[:, None, :]).sum(axis=2)
     rows = []
     for until in rules:
-        found = savings(shares, draws, until)
-        verdict = "Adapting is worth it" if found.worth else "Adapting is not worth it"
+        gained = savings(shares, draws, until)
+        verdict = "Adapting is worth it" if gained.worth else "Adapting is not worth it"
         rows.append(
             {
                 "until": str(until),
-                **{name: getattr(found, name) for name in ("even", "adaptive", "oracle", "saved", "oracle_saved")},
-                "worth": found.worth,
-                "sentence": f"{verdict} for '{until}': {found.adaptive:.1f} ratings per item instead of "
-                f"{found.even:.1f} ({100 * found.saved:.0f} % saved; an oracle that knows every distribution "
-                f"saves {100 * found.oracle_saved:.0f} %).",
+                **{name: getattr(gained, name) for name in ("even", "adaptive", "oracle", "saved", "oracle_saved")},
+                "worth": gained.worth,
+                "sentence": f"{verdict} for '{until}': {gained.adaptive:.1f} ratings per item instead of "
+                f"{gained.even:.1f} ({100 * gained.saved:.0f} % saved; an oracle that knows every distribution "
+                f"saves {100 * gained.oracle_saved:.0f} %).",
             }
         )
     return pl.DataFrame(rows)

@@ -157,9 +157,9 @@ class Adapting:
     def _alpha(self, arm: ArmAllocation, question: Question, answers: Sequence[Answer]) -> AlwaysValid:
         """Alpha of one question in an arm, with its always-valid interval."""
         given = [
-            (row, who, told[question.id][0])
-            for number, row, who, told in answers
-            if number == arm.arm and question.id in told and told[question.id][0] is not None
+            (row, who, answer[question.id][0])
+            for number, row, who, answer in answers
+            if number == arm.arm and question.id in answer and answer[question.id][0] is not None
         ]
         table = np.array(given, dtype=np.float64).reshape(-1, 3)
         unit, rater = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
@@ -174,12 +174,12 @@ class Adapting:
 
     def arm_states(self, connection: Connection) -> list[ArmState]:
         """How far the items of every arm are known."""
-        found = []
+        states = []
         for arm in self.arms if self.until.by_item else ():
             state = self._state(connection, arm.arm)
             wide = self.until.open(state.now)
             stuck = int((wide & ~state.free).sum())
-            found.append(
+            states.append(
                 ArmState(
                     self.study.block_of_arm(arm.arm).condition(arm.arm),
                     tuple(question.id for question in self._questions(arm.arm)),
@@ -191,7 +191,7 @@ class Adapting:
                     round(float((self.until.missing(state.soon, self.part.max) * state.open).sum())),
                 )
             )
-        return found
+        return states
 
     def _state(self, connection: Connection, number: int) -> _State:
         with self._lock:
@@ -249,10 +249,10 @@ class Adapting:
         """Adds an answer to the counts, or takes it away."""
         if answer is None or not self.until.by_item:
             return
-        arm, row, _, told = answer
+        arm, row, _, given = answer
         for question in self._questions(arm):
-            if question.id in told:
-                value, status = told[question.id][:2]
+            if question.id in given:
+                value, status = given[question.id][:2]
                 column = _options(question).index(status if value is None else value)
                 self._counts[arm, question.id][self._index(arm, row), column] += sign
 

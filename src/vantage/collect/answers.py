@@ -113,7 +113,7 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
 
 def read(stored: str) -> dict[str, QuestionAnswer]:
     """Stored answers by question."""
-    return {name: QuestionAnswer(*told[:3]) for name, told in json.loads(stored).items()}
+    return {name: QuestionAnswer(*fields[:3]) for name, fields in json.loads(stored).items()}
 
 
 def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:

@@ -56,8 +56,8 @@ class ModelReasons:
 
     def nearest(self, item: str, question: str, text: str) -> tuple[str, float] | None:
         """The model whose reason is most like this one, and how like it is; null where none nearly is."""
-        found = [(rater, likeness(text, other)) for rater, other in self._given.get((item, question), ())]
-        best = max(found, key=lambda one: one[1], default=None)
+        alike = [(rater, likeness(text, other)) for rater, other in self._given.get((item, question), ())]
+        best = max(alike, key=lambda one: one[1], default=None)
         return best if best is not None and best[1] >= NEAR else None
 
     def copied(self, reasons: Sequence[tuple[str, str, str]]) -> tuple[Mapping[str, int], int]:

@@ -76,10 +76,10 @@ def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> l
             if part.is_empty():
                 continue
             unit, rater = (part[name].rank("dense").to_numpy().astype(np.int64) for name in ("item", "rater"))
-            found = always_valid(unit, rater, part["value"].to_numpy(), question.scale.level, aim=aim, items=items)
-            row = {"question": question.id, "condition": condition, **asdict(found), "more": found.more}
-            row["sentence"] = found.sentence
-            if rule is not None and rule.by_item and found.more != 0 and found.ratings >= items * study.plan.core:
+            bounds = always_valid(unit, rater, part["value"].to_numpy(), question.scale.level, aim=aim, items=items)
+            row = {"question": question.id, "condition": condition, **asdict(bounds), "more": bounds.more}
+            row["sentence"] = bounds.sentence
+            if rule is not None and rule.by_item and bounds.more != 0 and bounds.ratings >= items * study.plan.core:
                 row["sentence"] = "The core is complete; ratings beyond it do not narrow this interval."
             rows.append(row)
     return rows

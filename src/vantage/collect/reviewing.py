@@ -73,30 +73,31 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
         .order_by(pages.c.batch, pages.c.position)
     )
     seen = [
-        (kind, check, item, json.loads(told), seconds) for kind, check, item, told, seconds in connection.execute(query)
+        (kind, check, item, json.loads(answered), seconds)
+        for kind, check, item, answered, seconds in connection.execute(query)
     ]
-    found: dict[str, Fact] = {}
+    by_name: dict[str, Fact] = {}
     for name in ("attention", "gold"):
-        results = [_failed(study, name, check, told) for kind, check, _, told, _ in seen if kind == name]
+        results = [_failed(study, name, check, answered) for kind, check, _, answered, _ in seen if kind == name]
         if results:
-            found[f"failed {name}"] = Fact(sum(results) / len(results), len(results))
-    judged = [(item, told, seconds) for kind, _, item, told, seconds in seen if kind == "item"]
+            by_name[f"failed {name}"] = Fact(sum(results) / len(results), len(results))
+    judged = [(item, answered, seconds) for kind, _, item, answered, seconds in seen if kind == "item"]
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
-        found["seconds"] = Fact(median(times), len(times))
+        by_name["seconds"] = Fact(median(times), len(times))
     answers: dict[str, list[str]] = {}
-    for _, told, _ in judged:
-        for question, answer in told.items():
+    for _, answered, _ in judged:
+        for question, answer in answered.items():
             answers.setdefault(question, []).append(str(answer[:2]))
     if answers:
         many = min(map(len, answers.values()))
         runs = max(len([*run]) for given in answers.values() for _, run in groupby(given))
         same = max(max(map(given.count, set(given))) / len(given) for given in answers.values())
-        found |= {"longest run": Fact(runs, many), "same answer": Fact(same, many)}
-    reasons = [(item, question, told[question][2]) for item, told, _ in judged for question in told]
+        by_name |= {"longest run": Fact(runs, many), "same answer": Fact(same, many)}
+    reasons = [(item, question, answered[question][2]) for item, answered, _ in judged for question in answered]
     copied, compared = study.model_reasons.copied([one for one in reasons if one[2]])
     if compared:
-        found["copied reasons"] = Fact(sum(copied.values()) / compared, compared)
-    return found
+        by_name["copied reasons"] = Fact(sum(copied.values()) / compared, compared)
+    return by_name
 
 
 def _failed(study: AnnotationStudy, kind: str, check: str, told: Mapping[str, Any]) -> bool:

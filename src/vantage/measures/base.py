@@ -292,9 +292,9 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     >>> only_reason(pl.DataFrame({"reason": [TOO_FEW_RATERS, None]})) == TOO_FEW_RATERS
     True
     """
-    told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
+    reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
     known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE}
-    return str(told[0]) if len(told) == 1 and set(told[0].split("; ")) <= known else None
+    return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -303,8 +303,8 @@ def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if estimate is not None and low is not None and high is not None and not reason:
         slack = 1e-9 * max(1.0, abs(estimate))
         reason = None if low - slack <= estimate <= high + slack else BIASED
-    told = [part for part in (reason, row.get("because")) if part]
-    return {key: value for key, value in row.items() if key != "because"} | {"reason": "; ".join(told) or None}
+    reasons = [part for part in (reason, row.get("because")) if part]
+    return {key: value for key, value in row.items() if key != "because"} | {"reason": "; ".join(reasons) or None}
 
 
 def _plain(value: object) -> object:

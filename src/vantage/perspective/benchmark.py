@@ -101,11 +101,11 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
     table = read_table(path)
     columns: dict[str, str] = {}
     for name, known in NAMES.items():
-        found = next((column for column in known if column in table.frame.columns), None)
-        if found is None:
+        known_column = next((column for column in known if column in table.frame.columns), None)
+        if known_column is None:
             remedy = f"name it {' or '.join(known[:3])}; the file has {', '.join(table.frame.columns)}"
             raise InputError(f"there is no column of the {name}", file=path, remedy=remedy)
-        columns[name] = found
+        columns[name] = known_column
     frame = table.frame.select(pl.col(column).cast(pl.String).alias(name) for name, column in columns.items())
     scale = corpus.question(question).scale
     values: list[float | None] = []
@@ -154,9 +154,13 @@ def leaderboard(systems: Mapping[str, Evaluation], label: str = "macro") -> pl.D
     rows.sort(key=lambda row: (-(row["estimate"] if row["estimate"] is not None else -1.0), row["system"]))
     best = rows[0]["system"]
     for row in rows:
-        told = advantage(systems[row["system"]], systems[best], label) if row["system"] != best else {}
-        row |= {"behind": told.get("difference"), "behind_low": told.get("low"), "behind_high": told.get("high")}
-        row["p"] = told.get("p")
+        difference = advantage(systems[row["system"]], systems[best], label) if row["system"] != best else {}
+        row |= {
+            "behind": difference.get("difference"),
+            "behind_low": difference.get("low"),
+            "behind_high": difference.get("high"),
+        }
+        row["p"] = difference.get("p")
     for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
         row["p_holm"] = p
         row["first"] = row["system"] == best or (p is not None and p >= 0.05)

@@ -71,8 +71,8 @@ def during(
     aim = aimed(read, None, goal, target, settings, advance)
     value = aim.value(now) if now.per_item >= aim.least else float("nan")
     if goal == "alpha":
-        found = alpha(read.answers, level=read.level, confidence=strict, seed=seed, kinds="all").row(0, named=True)
-        value = found["high"] - found["low"]
+        estimated = alpha(read.answers, level=read.level, confidence=strict, seed=seed, kinds="all").row(0, named=True)
+        value = estimated["high"] - estimated["low"]
     stop = value <= aim.target if aim.width else value >= aim.target
     per_rater = now.answers / now.raters
 

@@ -115,7 +115,7 @@ def goal_of(
     if name == "alpha":
         return _alpha(aim, settings, pilot, model, advance)
     if name == "alt-test":
-        found = AltTestPower.simulated(
+        alt_test = AltTestPower.simulated(
             model, settings.most, settings.epsilon, settings.simulations, settings.seed, advance
         )
         simulated = (
@@ -123,7 +123,7 @@ def goal_of(
             "everyone judges every item",
             "latent normal effects of items and raters, cut into the points of the scale",
         )
-        return Goal(name, aim, found.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
+        return Goal(name, aim, alt_test.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
     delta, source, assumes = settings.delta, pilot, [CROSSED]
     if name == "models":
         if pilot is None:
@@ -163,10 +163,10 @@ def goal_of(
 
 
 def _alpha(aim: float, settings: Settings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> Goal:
-    found = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
-    assumes = [f"an alpha of {found.alpha:.2f} ({model.level} level)"]
+    variance = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
+    assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)"]
     assumes.append("latent normal effects of items and raters, cut into the points of the scale")
     if pilot is not None:
-        found = found.measured(pilot.layout, *pilot.alpha_variances)
+        variance = variance.measured(pilot.layout, *pilot.alpha_variances)
         assumes[-1] += ", as variable as those of the pilot"
-    return Goal("alpha", aim, lambda layout: found.width(layout, settings.confidence), assumes, least=2)
+    return Goal("alpha", aim, lambda layout: variance.width(layout, settings.confidence), assumes, least=2)

@@ -124,11 +124,11 @@ def _hermite(codes: Floats, cuts: Floats) -> Floats:
     steps, at = np.diff(codes)[finite], cuts[finite]
     density = np.exp(-0.5 * at**2) / np.sqrt(2 * np.pi)
     before, now = np.zeros_like(at), np.ones_like(at)  # Heₖ / √k!
-    found = []
+    terms = []
     for k in range(1, HERMITE + 1):
-        found.append(float((steps * density * now).sum() / np.sqrt(k)))
+        terms.append(float((steps * density * now).sum() / np.sqrt(k)))
         before, now = now, (at * now - np.sqrt(k - 1) * before) / np.sqrt(k)
-    return np.array(found)
+    return np.array(terms)
 
 
 def _frequencies(shares: Floats) -> Floats:

@@ -67,9 +67,9 @@ class Pilot:
             to_share = (pl.col("value") == codes[1]).cast(pl.Float64)
             answers, others = answers.with_columns(to_share), others.with_columns(to_share)
             codes = np.array([0.0, 1.0])
-        found = cls(answers, others, used, codes, used == "nominal" and len(codes) > 2)
-        found._check()
-        return found
+        pilot = cls(answers, others, used, codes, used == "nominal" and len(codes) > 2)
+        pilot._check()
+        return pilot
 
     @cached_property
     def layout(self) -> Layout:
@@ -119,14 +119,14 @@ class Pilot:
         paired = pl.len().over(UNIT) > 1
         answers = Answers.of(Group({}, self.answers.filter(paired), {}, None))
         formula = coefficient_over_raters(difference(self.level, answers.values))
-        found = RaterVariance.of(
+        variances = RaterVariance.of(
             lambda copies, drawn: formula(Resamples(answers, copies, drawn)),
             raters=answers.raters,
             units=answers.units,
             width=len(answers.unit),
             seed=0,
         )
-        return (over_items, None, 0.0) if found is None else (over_items, found.total, found.noise)
+        return (over_items, None, 0.0) if variances is None else (over_items, variances.total, variances.noise)
 
     def explained(self, rater: str) -> float:
         """The variance of items' means that a model explains: r² (adjusted) times the variance (see `powered`)."""
@@ -169,9 +169,9 @@ class Pilot:
         frame = frame.with_columns((pl.col("first") - pl.col("second")).alias("value")).drop("first", "second")
         if frame.is_empty():
             raise InputError(f"no item was judged by people and by {' and '.join(pair)}", remedy="rate the same items")
-        found = Pilot(frame, self.others.clear(), "interval", np.unique(frame["value"].to_numpy()), unordered=False)
-        found._check()
-        return found, float(frame["value"].mean()), (pair[0], pair[1])  # type: ignore[arg-type]
+        as_items = Pilot(frame, self.others.clear(), "interval", np.unique(frame["value"].to_numpy()), unordered=False)
+        as_items._check()
+        return as_items, float(frame["value"].mean()), (pair[0], pair[1])  # type: ignore[arg-type]
 
     def _agreement(self, unit: list[str]) -> float:
         """How often two answers to the same item, or of the same rater, are the same."""
@@ -203,11 +203,11 @@ class Pilot:
 
 
 def _asked(data: Judgments, question: str | None) -> Part:
-    found = {part.key["question"]: part for part in parts(data, by="question")}
-    if question is None and len(found) == 1:
-        return next(iter(found.values()))
-    if question not in found:
+    by_question = {part.key["question"]: part for part in parts(data, by="question")}
+    if question is None and len(by_question) == 1:
+        return next(iter(by_question.values()))
+    if question not in by_question:
         if question is None:
-            raise InputError("a plan is of one question", remedy=f"name one: {', '.join(map(str, found))}")
-        raise InputError(f"there is no question '{question}' in the pilot", remedy=nearest(question, list(found)))
-    return found[question]
+            raise InputError("a plan is of one question", remedy=f"name one: {', '.join(map(str, by_question))}")
+        raise InputError(f"there is no question '{question}' in the pilot", remedy=nearest(question, list(by_question)))
+    return by_question[question]

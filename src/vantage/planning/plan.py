@@ -271,8 +271,8 @@ class _Space:
         )
 
     def _affordable(self, budget: float) -> list[tuple[int, int]]:
-        found = [(int(budget / self.price / k + 1e-9), k) for k in self.each]
-        return [(min(items, self.goal.most_items), k) for items, k in found if items >= FEWEST]
+        layouts = [(int(budget / self.price / k + 1e-9), k) for k in self.each]
+        return [(min(items, self.goal.most_items), k) for items, k in layouts if items >= FEWEST]
 
     def _frame(self, layouts: list[Layout], chosen: Layout) -> pl.DataFrame:
         return pl.DataFrame([{**self.row(layout), "chosen": layout == chosen} for layout in layouts])

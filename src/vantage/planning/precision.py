@@ -99,8 +99,8 @@ def power(delta: float, variance: Floats, freedom: Floats, confidence: float) ->
     """
     away = abs(delta) / np.sqrt(np.maximum(variance, 1e-300))
     reach = stdtrit(freedom, (1 + confidence) / 2)
-    found = nctdtr(freedom, away, -reach) + 1 - nctdtr(freedom, away, reach)
-    return np.where((away > 30) | ~np.isfinite(found), 1.0, np.clip(found, 0.0, 1.0))
+    chance = nctdtr(freedom, away, -reach) + 1 - nctdtr(freedom, away, reach)
+    return np.where((away > 30) | ~np.isfinite(chance), 1.0, np.clip(chance, 0.0, 1.0))
 
 
 def reliability(variances: Floats, layout: Layout) -> Floats:

@@ -58,10 +58,10 @@ class AlphaVariance:
         for number, (k, n) in enumerate(grid(2, most, 40, 600)):
             raters = max(RATERS[number % len(RATERS)], k)
             tables = model.answers(rng, items=n, per_item=k, raters=raters, tables=simulations)
-            found = alphas(tables, model.level, model.codes)
+            values = alphas(tables, model.level, model.codes)
             rows.append(_terms(Layout(n, k, raters)))
-            variances.append(float(np.nanvar(found, ddof=1)))
-            estimates.append(float(np.nanmean(found)))
+            variances.append(float(np.nanvar(values, ddof=1)))
+            estimates.append(float(np.nanmean(values)))
             advance(1)
         terms, variance = np.array(rows), np.maximum(variances, 1e-12)
         weight = 1 / variance

@@ -361,10 +361,10 @@ class _Shots:
         self, questions: tuple[Question, ...], item: Mapping[str, Any], presentation: Presentation
     ) -> list[Shot]:
         style = self.rater.parts
-        found: list[Shot] = []
+        shots: list[Shot] = []
         if style.shots:
             pool = [shot for shot in self._pool(questions) if self._shown(shot, questions, presentation)]
-            found = choose(pool, style.shots, questions[0].id, item, self.rater.seed)
+            shots = choose(pool, style.shots, questions[0].id, item, self.rater.seed)
         if style.voice == "history":
             question = questions[0]
             if len(questions) > 1:
@@ -379,8 +379,8 @@ class _Shots:
                         remedy="leave the user out, or use a style without history",
                     )
                 self.histories[question.id] = history
-            found += self.histories[question.id].similar(item, style.neighbours)
-        return found
+            shots += self.histories[question.id].similar(item, style.neighbours)
+        return shots
 
     def _shown(self, shot: Shot, questions: tuple[Question, ...], presentation: Presentation) -> Shot | None:
         """An example whose answers are offered, as they are written in a presentation."""

@@ -68,16 +68,16 @@ class BiasedRater:
         latent = np.clip(np.asarray(truth, dtype=np.float64) + shift + self.drift * late, codes[0], codes[-1])
         below = np.clip(np.searchsorted(codes, latent, side="right") - 1, 0, len(codes) - 2)
         upper = (latent - codes[below]) / (codes[below + 1] - codes[below])
-        found = np.zeros((len(latent), len(codes)))
+        shares = np.zeros((len(latent), len(codes)))
         rows = np.arange(len(latent))
-        found[rows, below], found[rows, below + 1] = 1 - upper, upper
-        found = _stepped(found, self.noise)
-        found = (1 - self.careless) * found + self.careless / len(codes)
+        shares[rows, below], shares[rows, below + 1] = 1 - upper, upper
+        shares = _stepped(shares, self.noise)
+        shares = (1 - self.careless) * shares + self.careless / len(codes)
         if levels.get("middle") == "hidden" and len(codes) % 2:
             middle = len(codes) // 2
-            found[:, [middle - 1, middle + 1]] += found[:, [middle]] / 2
-            found[:, middle] = 0.0
-        return found
+            shares[:, [middle - 1, middle + 1]] += shares[:, [middle]] / 2
+            shares[:, middle] = 0.0
+        return shares
 
     def judgments(
         self,

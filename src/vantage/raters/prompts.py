@@ -168,7 +168,7 @@ class Prompter:
                 allowed = _allowed(question, as_list=True)
                 if question.unlike:
                     allowed += f", but another one than for [{question.unlike}]"
-                meant = f" ({told})" if (told := anchors(question.scale)) else ""
+                meant = f" ({words})" if (words := anchors(question.scale)) else ""
                 asked.append(
                     f"[{question.id}] {question.wording(self.condition, **filled)}\nAnswer with {allowed}.{meant}"
                 )

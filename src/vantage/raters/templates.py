@@ -87,10 +87,10 @@ class Template:
             )
         codes = {_key(str(word)): code for word, code in settings.codes.items()}
         body = text[begin.end() :] if begin else text
-        found = cls(file.stem, body, answer, codes, settings.system, sha256(raw).hexdigest())
-        for part in (found.text, found.system):
-            found.compiled(part)
-        return found
+        template = cls(file.stem, body, answer, codes, settings.system, sha256(raw).hexdigest())
+        for part in (template.text, template.system):
+            template.compiled(part)
+        return template
 
     def compiled(self, text: str) -> Compiled:
         """A text of the template, ready to be filled in."""
@@ -125,18 +125,18 @@ class Template:
         >>> template.read("Rating: high", question, "").value, template.read("high", question, "").status
         (6.0, 'unparsed')
         """
-        told = reply
+        answer = reply
         if self.answer is not None:
-            found = self.answer.findall(reply)
-            if not found:
+            matches = self.answer.findall(reply)
+            if not matches:
                 return ParsedReply(None, "unparsed", None, "template")
-            told = found[-1]
+            answer = matches[-1]
         if self.codes:
-            code = self.codes.get(_key(told))
+            code = self.codes.get(_key(answer))
             if code is None or not question.scale.holds(code):
                 return ParsedReply(None, "unparsed", None, "template")
             return ParsedReply(code, "answered", None, "template")
-        read = parse_reply(told, question, source, cut=cut and self.answer is None)
+        read = parse_reply(answer, question, source, cut=cut and self.answer is None)
         return ParsedReply(read.value, read.status, read.rationale, "template")
 
 

@@ -97,13 +97,13 @@ class LinkRecruiter:
     def proposals(self) -> list[Proposal]:
         """Finished participants who failed checks, or were excluded."""
         failed = failed_checks(self.service)
-        found = []
+        proposed = []
         for person in people(self.service, self.source):
             reason = failed.get(person.rater, "") if person.verdict == "pending" else ""
             reason = f"excluded: {person.why or 'no reason given'}" if person.verdict == "excluded" else reason
             if reason and person.stage == "finished":
-                found.append(Proposal(person.rater, person.rater, reason))
-        return found
+                proposed.append(Proposal(person.rater, person.rater, reason))
+        return proposed
 
     def reject(self, submissions: Sequence[str], category: str, reason: str) -> None:
         """Records that these were rejected on the platform."""

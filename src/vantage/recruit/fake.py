@@ -288,7 +288,7 @@ class FakeProlific:
     def _list_submissions(self, _: str, __: Any, params: Mapping[str, str]) -> Response:
         own = [one for one in self.submissions.values() if one["study_id"] == params.get("study")]
         size, page = int(params.get("page_size", 20)), int(params.get("page", 1))
-        found = [
+        submissions = [
             {
                 **{name: one[name] for name in ("id", "status", "started_at", "completed_at", "return_requested")},
                 "participant_id": one["participant"],
@@ -297,7 +297,7 @@ class FakeProlific:
             }
             for one in own[(page - 1) * size : page * size]
         ]
-        return JSONResponse({"results": found})
+        return JSONResponse({"results": submissions})
 
     def _get_submission(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
         return JSONResponse(self._submission(id_))
@@ -333,8 +333,8 @@ class FakeProlific:
         id_, total = secrets.token_hex(12), sum(amounts.values())
         self.payments[id_] = amounts
         fees = round(total * self.fee)
-        told = {"id": id_, "study": content["study_id"], "amount": total, "fees": fees, "vat": round(fees * self.vat)}
-        return JSONResponse({**told, "total_amount": total + fees + told["vat"]}, 201)
+        bonus = {"id": id_, "study": content["study_id"], "amount": total, "fees": fees, "vat": round(fees * self.vat)}
+        return JSONResponse({**bonus, "total_amount": total + fees + bonus["vat"]}, 201)
 
     def _pay(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
         if id_ not in self.payments:
@@ -386,19 +386,19 @@ class FakeProlific:
 
     def _changed(self, submission: str) -> None:
         one = self.submissions[submission]
-        told = {
+        event = {
             "resource_id": submission,
             "event_type": "submission.status.change",
             "participant_id": one["participant"],
             "status": one["status"],
         }
         at = f"{self._now():.0f}"
-        self.outbox.append(Event(secrets.token_hex(12), at, json.dumps(told).encode()))
+        self.outbox.append(Event(secrets.token_hex(12), at, json.dumps(event).encode()))
 
     def _time(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).isoformat()
 
 
 def _error(status: int, detail: object, headers: Mapping[str, str] | None = None) -> Response:
-    told = {"status": status, "error_code": 140000 + status, "title": "Error", "detail": detail}
-    return JSONResponse({"error": told}, status, headers=dict(headers or {}))
+    problem = {"status": status, "error_code": 140000 + status, "title": "Error", "detail": detail}
+    return JSONResponse({"error": problem}, status, headers=dict(headers or {}))

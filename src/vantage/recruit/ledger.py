@@ -90,14 +90,14 @@ class Ledger:
 
     def states(self, *acts: Act) -> dict[str, list[Entry]]:
         """The entries of each key, in their order."""
-        found: dict[str, list[Entry]] = {}
+        by_key: dict[str, list[Entry]] = {}
         for entry in self.all(*acts):
-            found.setdefault(entry.key, []).append(entry)
-        return found
+            by_key.setdefault(entry.key, []).append(entry)
+        return by_key
 
     def unfinished(self, act: Act) -> dict[str, list[Entry]]:
         """What was begun and has no end yet, by key."""
-        return {key: told for key, told in self.states(act).items() if told[-1].state not in ENDS}
+        return {key: entries for key, entries in self.states(act).items() if entries[-1].state not in ENDS}
 
     def last(self, *acts: Act) -> Entry | None:
         """The last entry that is done, of some acts."""

@@ -223,13 +223,13 @@ class ProlificRecruiter:
         if any(amount <= 0 for amount in amounts.values()):
             raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
         self._check_known(list(amounts), {one.id: one for one in self.poll()})
-        told = self.ledger.states("bonus")
-        keys = {_attempt(f"bonus:{name}:{id_}", told): id_ for id_ in amounts}
+        states = self.ledger.states("bonus")
+        keys = {_attempt(f"bonus:{name}:{id_}", states): id_ for id_ in amounts}
         for key, id_ in keys.items():
-            self._check_new(name, id_, amounts[id_], told.get(key), told)
-        before = tuple(id_ for key, id_ in keys.items() if key in told and told[key][-1].state == "done")
+            self._check_new(name, id_, amounts[id_], states.get(key), states)
+        before = tuple(id_ for key, id_ in keys.items() if key in states and states[key][-1].state == "done")
         for key, id_ in keys.items():
-            if key not in told:
+            if key not in states:
                 had = Counter(self.client.submission(id_).bonuses)[amounts[id_]]
                 self.ledger.note("bonus", key, "intent", **self._line(id_, amounts[id_]), detail={"had": had})
         self._pay()
@@ -243,11 +243,13 @@ class ProlificRecruiter:
         """Pays a bonus again of which the researcher has seen on the website that it was not paid."""
         self._reconcile_bonuses()
         key = _attempt(f"bonus:{name}:{submission}", self.ledger.states("bonus"))
-        told = self.ledger.unfinished("bonus").get(key)
-        if told is None or told[-1].state != "paying":
+        entries = self.ledger.unfinished("bonus").get(key)
+        if entries is None or entries[-1].state != "paying":
             raise InputError(f"The bonus '{name}' of {submission} is not waiting for Prolific", remedy="see its status")
-        self.ledger.note("bonus", key, "failed", **self._line(submission, told[0].amount), detail={"by": "researcher"})
-        return self.bonus({submission: told[0].amount}, name)
+        self.ledger.note(
+            "bonus", key, "failed", **self._line(submission, entries[0].amount), detail={"by": "researcher"}
+        )
+        return self.bonus({submission: entries[0].amount}, name)
 
     def stop(self) -> Recruited:
         """Stops recruiting; those who are at work may finish and are paid."""
@@ -355,8 +357,8 @@ class ProlificRecruiter:
     def _reconcile(self, submissions: Sequence[Submission]) -> None:
         """Ends what a killed run has begun, where Prolific shows that it happened."""
         status = {one.id: one.status for one in submissions}
-        for key, told in self.ledger.unfinished("approve").items():
-            first = told[0]
+        for key, entries in self.ledger.unfinished("approve").items():
+            first = entries[0]
             if status.get(first.submission) == "APPROVED":
                 self.ledger.note("approve", key, "done", **self._line(first.submission, first.amount))
         self._reconcile_bonuses()
@@ -380,7 +382,9 @@ class ProlificRecruiter:
 
     def _pay(self) -> None:
         """Pays every bonus that is intended and whose payment was certainly never sent."""
-        while unpaid := [told[0] for told in self.ledger.unfinished("bonus").values() if told[-1].state == "intent"]:
+        while unpaid := [
+            entries[0] for entries in self.ledger.unfinished("bonus").values() if entries[-1].state == "intent"
+        ]:
             # A submission is paid once per call, so bonuses of different names go in different calls.
             amounts = {entry.submission: entry for entry in reversed(unpaid)}
             group = list(amounts.values())[:PER_BONUS]
@@ -405,9 +409,9 @@ class ProlificRecruiter:
     def _reconcile_bonuses(self) -> None:
         """Marks bonuses as paid that Prolific shows on their submissions."""
         waiting: dict[str, list[Entry]] = {}
-        for told in self.ledger.unfinished("bonus").values():
-            if told[-1].state == "paying":
-                waiting.setdefault(told[0].submission, []).append(told[0])
+        for entries in self.ledger.unfinished("bonus").values():
+            if entries[-1].state == "paying":
+                waiting.setdefault(entries[0].submission, []).append(entries[0])
         for submission, intents in waiting.items():
             shown = Counter(self.client.submission(submission).bonuses)
             for intent in intents:

@@ -139,8 +139,8 @@ class ProlificClient:
 
     def studies(self) -> list[tuple[str, str]]:
         """The id and the internal name of each study of the account."""
-        found = self._call("GET", "/studies/")["results"]
-        return [(one["id"], one.get("internal_name") or "") for one in found]
+        listed = self._call("GET", "/studies/")["results"]
+        return [(one["id"], one.get("internal_name") or "") for one in listed]
 
     def update_study(self, study: str, fields: Mapping[str, Any]) -> PlatformStudy:
         """Changes fields of a study; of a published one, places may only increase."""
@@ -157,8 +157,8 @@ class ProlificClient:
     def cost(self, study: str, *, projected: bool = False) -> Cost:
         """What a study has cost so far, or will cost with all places filled."""
         params = {"is_projected": "true"} if projected else {}
-        told = self._call("GET", f"/studies/{study}/cost/", params=params)
-        parts = [told.get(kind) or {} for kind in ("rewards", "bonuses")]
+        costs = self._call("GET", f"/studies/{study}/cost/", params=params)
+        parts = [costs.get(kind) or {} for kind in ("rewards", "bonuses")]
         amounts = [[_amount(part.get(name)) for name in ("rewards", "fees", "tax")] for part in parts]
         currency = str(((parts[0].get("rewards") or {}).get("currency")) or "")
         (rewards, fees, tax), (bonuses, *further) = amounts
@@ -172,9 +172,9 @@ class ProlificClient:
         page = 1
         while True:
             params = {"study": study, "page": page, "page_size": PER_PAGE}
-            found = self._call("GET", "/submissions/", params=params)["results"]
-            yield from (_submission(one, study) for one in found)
-            if len(found) < PER_PAGE:
+            listed = self._call("GET", "/submissions/", params=params)["results"]
+            yield from (_submission(one, study) for one in listed)
+            if len(listed) < PER_PAGE:
                 return
             page += 1
 
@@ -213,8 +213,8 @@ class ProlificClient:
         """Asks for events at an https address, and confirms it; the subscription's id."""
         content = {"workspace_id": workspace, "event_type": event, "target_url": target}
         made = self._send("POST", "/hooks/subscriptions/", content, {}, repeatable=False)
-        told = made.json()
-        subscription = str((told.get("results") or [told])[0]["id"])
+        answer = made.json()
+        subscription = str((answer.get("results") or [answer])[0]["id"])
         secret = made.headers.get("x-hook-secret", "")
         self._call("POST", f"/hooks/subscriptions/{subscription}/", {"secret": secret})
         return subscription
@@ -279,9 +279,9 @@ def _refusal(response: httpx.Response) -> InputError:
     if response.status_code >= 500:
         return InputError(f"Prolific has a fault (status {response.status_code})", remedy="try again later")
     try:
-        told = response.json()
-        told = told.get("error", told)
-        detail = told.get("detail") or told.get("title") or ""
+        answer = response.json()
+        answer = answer.get("error", answer)
+        detail = answer.get("detail") or answer.get("title") or ""
     except (ValueError, AttributeError):
         detail = response.text[:200]
     if isinstance(detail, Mapping):

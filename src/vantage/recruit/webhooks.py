@@ -46,8 +46,8 @@ def receive(recruiter: ProlificRecruiter, headers: Mapping[str, str], body: byte
     Raises `InputError` where Prolific cannot be asked: the event is then not marked as taken and will be repeated.
     """
     try:
-        told = json.loads(body)
-        kind, resource = str(told["event_type"]), str(told["resource_id"])
+        event = json.loads(body)
+        kind, resource = str(event["event_type"]), str(event["resource_id"])
     except (ValueError, KeyError, TypeError):
         raise Forged("This is not an event of Prolific.") from None
     key = f"event:{headers.get('x-event-id', '')}"

@@ -71,8 +71,8 @@ class PlanPart:
         if "presentation" in mine.columns:
             # The same sample may have been asked otherwise in an earlier design.
             texts = mine["presentation"].fill_null("")
-            told = zip(mine["item"], mine["question"], mine["sample"], texts, strict=True)
-            mine = mine.filter(pl.Series([self._asked_so(*one) for one in told], dtype=pl.Boolean))
+            rows = zip(mine["item"], mine["question"], mine["sample"], texts, strict=True)
+            mine = mine.filter(pl.Series([self._asked_so(*one) for one in rows], dtype=pl.Boolean))
         elif self.rater.design:
             mine = mine.clear()
         return mine.select("item", "question", "sample")

@@ -160,7 +160,12 @@ def test_a_page_whose_time_is_over(tmp_path: Path) -> None:
     assert len(service.researchers.corpus().judgments) == 0
 
 
-NEEDS = {"context": ("sarcasm", "context"), "appraisals": ("appraisals", ""), "wcsent": ("warmth-competence", "")}
+NEEDS = {
+    "context": ("sarcasm", "context"),
+    "context-check": ("context-quality", ""),
+    "appraisals": ("appraisals", ""),
+    "wcsent": ("warmth-competence", ""),
+}
 
 
 def walk(visitor: Visitor) -> None:

@@ -122,10 +122,10 @@ class ApiCall:
 def health(visit: Visit) -> Response:
     """Reports whether the server and its database are running, for load balancers; 503 where the database is not."""
     down = not visit.site.service.database.answers()
-    found = Health(
+    state = Health(
         status="database down" if down else "ok", version=__version__, workers=int(os.environ.get(WORKERS, "1"))
     )
-    return JSONResponse(found.model_dump(), 503 if down else 200)
+    return JSONResponse(state.model_dump(), 503 if down else 200)
 
 
 def token(visit: Visit) -> dict[str, Any]:
@@ -243,10 +243,10 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
         try:
             if not call.open:
                 _authorised(visit)
-            found = call.handler(visit)
-            if isinstance(found, Response):
-                return found
-            return Response(TypeAdapter(Any).dump_json(found), media_type="application/json")
+            result = call.handler(visit)
+            if isinstance(result, Response):
+                return result
+            return Response(TypeAdapter(Any).dump_json(result), media_type="application/json")
         except Refused as refused:
             return JSONResponse({"problem": str(refused)}, STATUS[refused.kind])
         except DBAPIError:

@@ -142,20 +142,20 @@ class Site:
 
 def _answers(instrument: Instrument, example: Example, way: Presentation) -> dict[str, Answer]:
     """The answers of a worked example as they are given in a presentation; those it does not offer are left out."""
-    found = {}
+    answers = {}
     for name, given in example.answers.items():
         question = instrument.question(name)
         scale = way.offered(question.scale)
         if isinstance(given.answer, str):
             if scale.text or any(o.status == given.answer for o in scale.opt_outs):
-                found[name] = given
+                answers[name] = given
         elif question.whole is not None:
             values = {part: answer.answer for part, answer in example.answers.items()}
             labels = [question.whole.scale.label(code) for code in question.whole.codes(values)]
-            found[name] = replace(given, answer="; ".join(labels) or question.whole.none)
+            answers[name] = replace(given, answer="; ".join(labels) or question.whole.none)
         elif scale.holds(given.answer):
-            found[name] = replace(given, answer=way.decoded(question, given.answer))
-    return found
+            answers[name] = replace(given, answer=way.decoded(question, given.answer))
+    return answers
 
 
 def answer_text(question: Question, answer: float | str) -> str:

@@ -50,14 +50,14 @@ def balanced(corpus: Corpus, raters: str | Sequence[str] = ()) -> Corpus:
         pl.col("rater") + SUFFIX, pl.lit(None, dtype=pl.String).alias("rationale")
     )
     names = [f"{rater}{SUFFIX}" for rater in chosen]
-    told = corpus.raters.filter(pl.col("rater").is_in(chosen)).with_columns(pl.col("rater") + SUFFIX)
-    if "style" in told.columns:
-        told = told.with_columns(pl.col("style").cast(pl.String) + SUFFIX)
+    merged = corpus.raters.filter(pl.col("rater").is_in(chosen)).with_columns(pl.col("rater") + SUFFIX)
+    if "style" in merged.columns:
+        merged = merged.with_columns(pl.col("style").cast(pl.String) + SUFFIX)
     kept = corpus._with(
         judgments=judgments.filter(~pl.col("rater").is_in(names)),
         raters=corpus.raters.filter(~pl.col("rater").is_in(names)),
     )
-    return kept.add(averages, told)
+    return kept.add(averages, merged)
 
 
 def _average(part: pl.DataFrame, scale: Scale) -> tuple[float | None, str, float | None]:
@@ -67,8 +67,8 @@ def _average(part: pl.DataFrame, scale: Scale) -> tuple[float | None, str, float
     if 2 * answered["presentation"].n_unique() < presentations:
         others = part.filter(pl.col("value").is_null())["status"].cast(pl.String)
         return None, str(others.value_counts().sort("count", "status", descending=[True, False])["status"][0]), None
-    told = pl.coalesce("expected", "value") if "expected" in answered.columns else pl.col("value")
-    means = answered.group_by("presentation").agg(told.mean().alias("mean")).sort("presentation")["mean"].to_numpy()
+    value = pl.coalesce("expected", "value") if "expected" in answered.columns else pl.col("value")
+    means = answered.group_by("presentation").agg(value.mean().alias("mean")).sort("presentation")["mean"].to_numpy()
     if not scale.ordered:
         shares = (
             answered.group_by("presentation", "value")

@@ -94,10 +94,10 @@ def _row(asked: pl.DataFrame, distance: Distance, options: dict[str, Any]) -> di
     if several.is_empty():
         return {**row, "reason": "no item has two complete sets"}
     apart = (np.arange(len(chosen)), distances(chosen, distance))
-    found = alpha(several, distance=apart, kinds="all", **options).row(0, named=True)
-    if found["estimate"] is None:
+    result = alpha(several, distance=apart, kinds="all", **options).row(0, named=True)
+    if result["estimate"] is None:
         return {**row, "reason": "all sets are the same"}
-    return {**row, **{name: found[name] for name in ("estimate", "low", "high", "over", "reason")}}
+    return {**row, **{name: result[name] for name in ("estimate", "low", "high", "over", "reason")}}
 
 
 def distances(sets: Any, distance: Distance) -> Floats:

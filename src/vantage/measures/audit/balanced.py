@@ -67,8 +67,8 @@ def balanced_gain(data: Judgments, *, rater: str | Sequence[str] = (), confidenc
         averages = {card.outcome: card for card in cards(data, name + SUFFIX)} if name + SUFFIX in there else {}
         for card in cards(data, name):
             unit = {"single": None, "balanced": None, "unit": card.outcome.unit, "p": None}
-            found = _gained(card, averages.get(card.outcome), confidence)
-            rows.append({**card.key, **unit, **card.counts, **found})
+            gained = _gained(card, averages.get(card.outcome), confidence)
+            rows.append({**card.key, **unit, **card.counts, **gained})
     return table(rows, ("rater", "scale")).with_columns(
         pl.col(name).cast(pl.Float64) for name in (("single", "balanced", "p") if rows else ())
     )

@@ -205,8 +205,8 @@ def _shifted(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
     columns = [*_ordering(card), *_direction(card), *_factors(card), *_middle(card), *_dates(card)]
     design = np.column_stack([column.values for column in columns]) if columns else np.zeros((len(card.value), 0))
     scored = card.outcome.scored(card.value)
-    found = shifts(scored, design, card.unit, card.item, card.raters) if columns else []
-    rows = [_row(column, shift, confidence) for column, shift in zip(columns, found, strict=True)]
+    moved = shifts(scored, design, card.unit, card.item, card.raters) if columns else []
+    rows = [_row(column, shift, confidence) for column, shift in zip(columns, moved, strict=True)]
     hidden = next((n for n, column in enumerate(columns) if column.effect == "middle option"), None)
     if hidden is not None:
         codes, middle = card.outcome.codes, len(card.outcome.codes) // 2

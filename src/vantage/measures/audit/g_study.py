@@ -141,19 +141,19 @@ def _problem(card: Card, design: Design) -> str | None:
 
 
 def _estimated(design: Design, estimator: str) -> Floats:
-    found = design.variances()
-    return design.likeliest() if estimator == "reml" and np.isfinite(found).all() else found
+    variances = design.variances()
+    return design.likeliest() if estimator == "reml" and np.isfinite(variances).all() else variances
 
 
 def _replicates(design: Design, estimator: str) -> Floats:
     """The variances without each group of items in turn."""
     group = design.factors[0].code % min(GROUPS, design.factors[0].levels)
-    found = []
+    replicates = []
     for out in np.unique(group).tolist():
         kept = group != out
         factors = [Factor.of(one.name, one.code[kept], one.in_item) for one in design.factors]
-        found.append(_estimated(Design(design.value[kept] - design.value[kept].mean(), factors), estimator))
-    return np.array(found)
+        replicates.append(_estimated(Design(design.value[kept] - design.value[kept].mean(), factors), estimator))
+    return np.array(replicates)
 
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:

@@ -68,16 +68,16 @@ def shifts(
     products, sides = x[:, :, None] * x[:, None, :], x * y[:, None]
     whole, side = products.sum(axis=0), sides.sum(axis=0)
     inverse = np.linalg.pinv(whole, rcond=APART, hermitian=True)
-    found = inverse @ side
+    coefficients = inverse @ side
     known = np.isclose(np.diagonal(inverse @ whole), 1.0, atol=1e-6) & (np.diagonal(whole) > 0)
     own = x @ inverse  # what a column has beyond the others, answer by answer
     clusters = (
         [item] if rater is None else [item, rater, np.where(rater < 0, -1, item * (int(rater.max()) + 1) + rater)]
     )
-    parts = [_left_out(code, products, sides, own, whole, side, found) for code in clusters]
+    parts = [_left_out(code, products, sides, own, whole, side, coefficients) for code in clusters]
     moved = np.diagonal(whole) > 0
     out: list[Shift | str] = []
-    for j, estimate in enumerate(found.tolist()):
+    for j, estimate in enumerate(coefficients.tolist()):
         variances, counts = [float(part[0][j]) for part in parts], [int(part[1][j]) for part in parts[:2]]
         if not moved[j]:
             out.append("no item was answered in two ways that differ in this")

@@ -200,8 +200,8 @@ class SplitScores:
             if self.correlation == "spearman":
                 sides = [rankdata(np.where(both, side, np.nan), axis=1, nan_policy="omit") for side in sides]
             first, second = (np.where(both, side, 0.0) for side in sides)
-            found = pearson_rows(first, second, 1e-24, both.astype(np.float64))
-            columns.append(np.where(both.sum(axis=1) > 2, found, np.nan))
+            values = pearson_rows(first, second, 1e-24, both.astype(np.float64))
+            columns.append(np.where(both.sum(axis=1) > 2, values, np.nan))
         return np.column_stack(columns)
 
     def mean(self, weight: Floats) -> Floats:

@@ -207,8 +207,8 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
     for part in parts(data, by, extra=extra):
         own = {"between": None if options["between"] is None else "{} − {}".format(*_named(part, options))}
         row = {**part.key, **own, **counts(part.answered, part.frame)}
-        found = next(_contributions(part, options), None)
-        made = {"reason": NOBODY} if found is None else _row(part, options, found, chosen[part.key])
+        contributions = next(_contributions(part, options), None)
+        made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen[part.key])
         rows.append({**row, **made})
     result = table(rows, names(by))
     return result if options["between"] is not None else result.drop("between", strict=False)

@@ -273,12 +273,12 @@ def _scores(answered: pl.DataFrame, code: float | None) -> pl.DataFrame:
 
 def _columns(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """The columns of each item, which must be the same in all of its rows."""
-    found = frame.select("item", *columns).unique()
-    twice = found["item"].is_duplicated()
+    items = frame.select("item", *columns).unique()
+    twice = items["item"].is_duplicated()
     if twice.any():
-        item = found.filter(twice)["item"][0]
+        item = items.filter(twice)["item"][0]
         raise InputError(f"item '{item}' has several values of {', '.join(columns)}", remedy="use columns of the items")
-    return found
+    return items
 
 
 def _design(

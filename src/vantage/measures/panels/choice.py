@@ -89,12 +89,12 @@ def _panels(mean: Floats) -> list[Members]:
 
 
 def _best_of_size(mean: Floats) -> list[Members]:
-    found: dict[int, tuple[float, Members]] = {}
+    best: dict[int, tuple[float, Members]] = {}
     for panel in _panels(mean):
         loss = float(mean[np.ix_(panel, panel)].mean())
-        if len(panel) not in found or loss < found[len(panel)][0]:
-            found[len(panel)] = (loss, panel)
-    return [found[size][1] for size in sorted(found)]
+        if len(panel) not in best or loss < best[len(panel)][0]:
+            best[len(panel)] = (loss, panel)
+    return [best[size][1] for size in sorted(best)]
 
 
 def _grown(mean: Floats) -> list[Members]:

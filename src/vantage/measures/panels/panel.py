@@ -142,33 +142,33 @@ def panel(
 
 def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
     moments = ErrorMoments.of(answers)
-    found = moments.correlations(np.ones((1, moments.items)))[0]
-    m = len(found)
+    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    m = len(correlations)
     everyone = losses(answers.products, tuple(range(m)))
     row: dict[str, Any] = {"members": m, "equal": None, "correlation": None}
     row |= {"chosen": " + ".join(answers.raters[member] for member in choice.chosen), "size": len(choice.chosen)}
     row |= {"cost": float(sum(prices[member] for member in choice.chosen)), "all_cost": float(sum(prices))}
     row |= {"chosen_loss": float(choice.by_rule.mean()), "all_loss": float(everyone.mean())}
     row |= {"single_loss": float(choice.by_size[0].mean()), "worth": _worth(answers, choice.by_rule)}
-    if not np.isfinite(found).all():
-        return {**row, "reason": _exact(answers, found)}
+    if not np.isfinite(correlations).all():
+        return {**row, "reason": _exact(answers, correlations)}
     apart = ~np.eye(m, dtype=bool)
-    row |= {"equal": equal_votes(found), "correlation": float(found[apart].mean())}
+    row |= {"equal": equal_votes(correlations), "correlation": float(correlations[apart].mean())}
     return {**row, **_stated(moments, how, [tuple(range(m))])[0]}
 
 
 def _votes(answers: PanelAnswers, choice: Choice, how: Bootstrap) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
-    found = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = moments.correlations(np.ones((1, moments.items)))[0]
     sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
-    stated = _stated(moments, how, sizes) if np.isfinite(found).all() else None
+    stated = _stated(moments, how, sizes) if np.isfinite(correlations).all() else None
     rows = []
     for size, member in enumerate(choice.order):
         loss = choice.by_size[size]
         row: dict[str, Any] = {"size": size + 1, "added": answers.raters[member]}
         row |= {f"loss{end}": value for end, value in _mean(loss, how.confidence).items()}
         row |= {"worth": _worth(answers, loss)}
-        rows.append({**row, **(stated[size] if stated else {"reason": _exact(answers, found)})})
+        rows.append({**row, **(stated[size] if stated else {"reason": _exact(answers, correlations)})})
     return rows
 
 
@@ -176,8 +176,8 @@ def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]])
     """The votes of nested panels and what each adds to the one before, with intervals over items."""
 
     def statistics(weight: Floats) -> Floats:
-        found = moments.correlations(weight)
-        return np.array([[effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in found])
+        correlations = moments.correlations(weight)
+        return np.array([[effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in correlations])
 
     votes, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
     gains, gains_without = (np.diff(one, prepend=0.0) for one in (votes, without))
@@ -219,16 +219,16 @@ def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
 def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> Floats:
     """The statistics without each item, or each of many groups of items, in turn; no rows without an interval."""
     blocks = leave_out(moments.items, how.seed) if how.ci == "items" else ()
-    found = [statistics(block) for block in blocks]
-    return np.concatenate(found) if found else np.empty((0, statistics(np.ones((1, moments.items))).shape[1]))
+    parts = [statistics(block) for block in blocks]
+    return np.concatenate(parts) if parts else np.empty((0, statistics(np.ones((1, moments.items))).shape[1]))
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
-    found = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = moments.correlations(np.ones((1, moments.items)))[0]
     rows = []
     for number, rater in enumerate(answers.raters):
-        others = np.delete(found[number], number)
+        others = np.delete(correlations[number], number)
         loss = losses(answers.products, (number,))
         values = answers.values[number]
         row: dict[str, Any] = {"rater": rater, "bias": float(values.mean()) if np.isfinite(values).all() else None}

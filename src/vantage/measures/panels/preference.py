@@ -20,8 +20,8 @@ def family(name: str) -> str:
     >>> [family(name) for name in ("openai/gpt-4o", "gpt-3.5-turbo", "meta-llama/Llama-3.1-8B", "claude-opus+persona")]
     ['gpt', 'gpt', 'llama', 'claude']
     """
-    found = re.match(r"[a-z]+", name.rsplit("/", 1)[-1].casefold())
-    return found.group() if found else name.casefold()
+    match = re.match(r"[a-z]+", name.rsplit("/", 1)[-1].casefold())
+    return match.group() if match else name.casefold()
 
 
 def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: float) -> list[dict[str, Any]]:

@@ -31,8 +31,8 @@ def effective_votes(correlation: Floats) -> float:
     # max 1ᵀu − uᵀRu/2 over u ≥ 0 is a least-squares problem in a root of R; its solution adds up to the votes.
     d, axes = np.linalg.eigh(correlation)
     root = np.sqrt(np.maximum(d, 1e-9))
-    found, _ = nnls(root[:, None] * axes.T, axes.sum(axis=0) / root)
-    return float(found.sum())
+    weights, _ = nnls(root[:, None] * axes.T, axes.sum(axis=0) / root)
+    return float(weights.sum())
 
 
 def equal_votes(correlation: Floats) -> float:
@@ -75,9 +75,9 @@ class ErrorMoments:
         variance = np.einsum("bmm->bm", covariance)
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = np.sqrt(np.where(variance > 1e-12, variance, np.nan))
-            found = covariance / (scale[:, :, None] * scale[:, None, :])
+            matrix = covariance / (scale[:, :, None] * scale[:, None, :])
         # Sampling may push the correlation of two members that err alike beyond one.
-        return np.asarray(np.clip(found, -1.0, 1.0))
+        return np.asarray(np.clip(matrix, -1.0, 1.0))
 
     @property
     def items(self) -> int:

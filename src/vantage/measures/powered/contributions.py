@@ -66,8 +66,8 @@ class Contribution:
         step = STEP * np.maximum(np.abs(self.sums).sum(axis=0), 1e-12)
         moved = np.diag(step)
         slope = (self.statistic(total + moved) - self.statistic(total - moved)) / (2 * step)
-        found = n * (self.sums @ np.nan_to_num(slope))
-        return np.asarray(found - found.mean())
+        values = n * (self.sums @ np.nan_to_num(slope))
+        return np.asarray(values - values.mean())
 
     def weighted(self, weight: Floats) -> Floats:
         """The measure under weights on items, one row per resample, as one column."""

@@ -60,9 +60,9 @@ class Powered:
         groups = {tuple(part.key.values()): part for part in parts(sides.people, by, extra=extra)}
         for row in plain.iter_rows(named=True):
             part = groups[tuple(row[column] for column in by)]
-            found = next((c for c in self.contributions(part, options) if c.key.items() <= row.items()), None)
-            model = {**row, **dict.fromkeys(RESULT_OF_MODEL), **alone(row, found)}
-            both = Joined(self, part, sides, options).row(row, found)
+            contribution = next((c for c in self.contributions(part, options) if c.key.items() <= row.items()), None)
+            model = {**row, **dict.fromkeys(RESULT_OF_MODEL), **alone(row, contribution)}
+            both = Joined(self, part, sides, options).row(row, contribution)
             for name, made in zip(ROWS, (row, model, both), strict=True):
                 own = {column: made.pop(column) for column in by}
                 rows.append({**own, "judged_by": name, **dict.fromkeys(OF_BOTH), **made})
@@ -173,20 +173,22 @@ class Joined:
             np.column_stack([contribution.weighted(block), block @ own / len(own)])
             for block in weights(len(own), self.options.get("resamples", 1000), self.options.get("seed", 0))
         ]
-        found = np.concatenate(made)
-        found = found[np.isfinite(found[:, 0])]
-        return float(found[:, 0].var()), float((found[:, 0] - lam * found[:, 1]).var())
+        draws = np.concatenate(made)
+        draws = draws[np.isfinite(draws[:, 0])]
+        return float(draws[:, 0].var()), float((draws[:, 0] - lam * draws[:, 1]).var())
 
     def _with_raters(self, contribution: Contribution, alone: float, left: float) -> float:
         """The quotient of the standard errors over items and raters."""
         seed, n = self.options.get("seed", 0), len(contribution.items)
         tables = without_each_rater(self.part, self.powered.contributions, self.options, contribution, seed)
-        found = RaterVariance.of_tables(tables, n, seed)[0] if len(tables) >= 3 else None
-        added = max(found.total - found.noise, 0.0) if found is not None else 0.0
+        of_raters = RaterVariance.of_tables(tables, n, seed)[0] if len(tables) >= 3 else None
+        added = max(of_raters.total - of_raters.noise, 0.0) if of_raters is not None else 0.0
 
         def reach(items: float) -> float:
             variance = items + added
-            unsure = items**2 / (n - 1) + (found.total**2 / found.freedom if found is not None and added else 0.0)
+            unsure = items**2 / (n - 1) + (
+                of_raters.total**2 / of_raters.freedom if of_raters is not None and added else 0.0
+            )
             return float(student(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5)
 
         return reach(left) / reach(alone) if alone > 0 else 1.0

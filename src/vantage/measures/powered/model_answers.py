@@ -49,8 +49,8 @@ class ModelAnswers:
         rows = np.zeros((len(self.frame), len(self.codes)))
         rows[np.arange(len(rows)), np.searchsorted(self.codes, self.frame["value"].to_numpy())] = 1
         if "probabilities" in self.frame.columns:
-            told = self.frame.with_row_index("__row").filter(pl.col("probabilities").is_not_null())
-            for (question,), part in told.partition_by("question", as_dict=True).items():
+            scored = self.frame.with_row_index("__row").filter(pl.col("probabilities").is_not_null())
+            for (question,), part in scored.partition_by("question", as_dict=True).items():
                 codes = self.scales[str(question)].codes if str(question) in self.scales else ()
                 # Options come in the order of the scale, opt-outs behind them.
                 chances = np.array(part["probabilities"].to_list(), dtype=np.float64)[:, : len(codes)]

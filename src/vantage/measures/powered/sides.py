@@ -33,8 +33,8 @@ class Restricted:
 
     def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
         """The judgments of these items with further columns."""
-        found: pl.DataFrame = self.corpus.with_columns_of(columns)
-        return found.join(self.asked, on=ASKED, how="semi", maintain_order="left")
+        frame: pl.DataFrame = self.corpus.with_columns_of(columns)
+        return frame.join(self.asked, on=ASKED, how="semi", maintain_order="left")
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,8 +222,8 @@ class _Texts:
 
     def subsequences(self) -> Floats:
         """The length of the longest common subsequence of a candidate and each of its references."""
-        found = zip(self.candidate[self.pair].tolist(), self.references.tolist(), strict=True)
-        return np.array([longest_common(self.words[two], self.words[one]) for one, two in found], dtype=np.float64)
+        pairs = zip(self.candidate[self.pair].tolist(), self.references.tolist(), strict=True)
+        return np.array([longest_common(self.words[two], self.words[one]) for one, two in pairs], dtype=np.float64)
 
 
 def _places(known: dict[str, int], texts: Sequence[str]) -> Ints:

@@ -94,8 +94,8 @@ def _said(model: ModelAnswers, *, first: str, second: str, outside: bool, order:
         else:
             asked = model.asked(name)
             scores = pl.DataFrame({"item": asked.items, "score": asked.mean})
-        found = model.items.to_frame("item").join(scores, on="item", how="left", maintain_order="left")["score"]
-        columns.append((found - found.mean()).fill_null(0.0).to_numpy())
+        scored = model.items.to_frame("item").join(scores, on="item", how="left", maintain_order="left")["score"]
+        columns.append((scored - scored.mean()).fill_null(0.0).to_numpy())
     x, y = columns
     return np.column_stack([x, y, x * x, y * y, x * y])
 

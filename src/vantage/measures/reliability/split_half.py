@@ -227,7 +227,7 @@ def _by_pattern(
     """The same from counts: how many of the units with the same answers are halved in which way."""
     first = np.concatenate([a.ravel() for a, _ in halvings])
     second = np.concatenate([b.ravel() for _, b in halvings])
-    found = []
+    values = []
     for rows in blocks(len(first), splits):
         drawn = []
         for same, (halves, _) in zip(sizes, halvings, strict=True):
@@ -238,8 +238,8 @@ def _by_pattern(
         a, b = first[None], second[None]
         if correlation == "spearman":
             a, b = midranks(first, weight), midranks(second, weight)
-        found.append(pearson_rows(a, b, negligible, weight))
-    return np.concatenate(found)
+        values.append(pearson_rows(a, b, negligible, weight))
+    return np.concatenate(values)
 
 
 def _halvings(answers: Floats, aggregate: Average) -> tuple[Any, Any] | None:

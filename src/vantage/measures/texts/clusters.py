@@ -189,8 +189,10 @@ def k_table(points: Floats, *, most: int = 8, references: int = 200, seed: int =
             row |= {"gap": float(logs.mean() - np.log(inertia[0]))}
             row |= {"gap_error": float(logs.std() * np.sqrt(1 + 1 / len(logs)))}
             if k > 1:
-                told = [_silhouettes(clouds, one[0]) for clouds, one in zip((boxes, normal), parted, strict=True)]
-                largest = np.maximum(largest, told)
+                silhouettes = [
+                    _silhouettes(clouds, one[0]) for clouds, one in zip((boxes, normal), parted, strict=True)
+                ]
+                largest = np.maximum(largest, silhouettes)
         rows.append(row)
     for row in rows[1:]:
         row["p"] = float((1 + (largest >= row["silhouette"]).sum(axis=1)).max() / (1 + largest.shape[1]))

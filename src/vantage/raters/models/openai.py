@@ -91,13 +91,13 @@ class OpenAIModel(RemoteModel):
         async def replies() -> list[Completion]:
             return [self.read(one) for one in apart(await self._send(request, 0, count))]
 
-        found = await self._timed(replies())
-        if isinstance(found, Completion):
-            return [found] * count
-        if len(found) < count:
+        completions = await self._timed(replies())
+        if isinstance(completions, Completion):
+            return [completions] * count
+        if len(completions) < count:
             self.several = 1
             note_once(self.notes, f"{self._host} gives one reply per request, so that {self.without['n']}.")
-        return found[:count]
+        return completions[:count]
 
     async def _scored(self, request: Request, options: Sequence[str]) -> Completion:
         while True:

@@ -218,12 +218,12 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
 
 def _enumerated(text: str, places: Sequence[re.Match[str]]) -> set[int]:
     """Where wordings stand that are only told one after the other: "agree, disagree, strongly agree"."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for one, other in pairwise(places):
         gap = text[one.end() : other.start()]
         if _COMMA.fullmatch(gap) and words(one.group()) != words(other.group()):
-            found |= {one.start(), other.start()}
-    return found
+            numbers |= {one.start(), other.start()}
+    return numbers
 
 
 def explained(text: str, start: int, end: int) -> bool:
@@ -243,13 +243,13 @@ def meant(text: str, scale: Scale) -> set[float]:
     >>> meant("Yes, the text has a serious error.", scale)
     {0}
     """
-    found: set[float] = set()
+    codes: set[float] = set()
     for option in scale.options:
         core = re.sub(r"^(?:it|i|they|(?:the|this) \w+) ", "", words(option.description))
         place = re.search(_GAP.join(map(re.escape, core.split())), text, re.IGNORECASE) if core.count(" ") > 1 else None
         if place and not is_negated(text, place.start()):
-            found.add(option.code)
-    return found
+            codes.add(option.code)
+    return codes
 
 
 def is_negated(text: str, at: int) -> bool:

@@ -87,12 +87,12 @@ def parse_replies(
 def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply]:
     """A text or a list of options among the answers to other questions: only what stands under its key counts."""
     plain, _ = without_thought(plain_text(text) or "")
-    for found in reversed(find_json(plain)):
-        data = found.data if isinstance(found.data, dict) else {}
+    for one in reversed(find_json(plain)):
+        data = one.data if isinstance(one.data, dict) else {}
         key = next((key for key in data if words(key) in names(question)), None)
         if key is None:
             continue
-        value, reason = (None if found.cut else data[key]), None
+        value, reason = (None if one.cut else data[key]), None
         if isinstance(value, dict):
             fields = answer_fields(value, frozenset())
             value, reason = (fields[-1].value if fields else None), reason_of(value)

@@ -65,7 +65,7 @@ def listed_lines(text: str) -> list[Span]:
     numbers = [int(line[1]) for line in lines]
     numbered = len(lines) > 2 and _goes_up(numbers)
     counted = [run.span() for run in _COUNT.finditer(text) if _goes_up([int(one) for one in run.group().split()])]
-    listed = [found.span() for found in _OPTIONS.finditer(text)] + counted
+    listed = [match.span() for match in _OPTIONS.finditer(text)] + counted
     return listed + ([line.span() for line in lines] if numbered else [])
 
 

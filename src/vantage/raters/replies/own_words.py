@@ -36,9 +36,9 @@ def parse_several(text: str | None, question: Several, *, cut: bool = False) -> 
     plain, obstacle = _plain(text, cut)
     if obstacle is not None:
         return _same(question, obstacle)
-    for found in reversed(find_json(plain)):
-        data = found.data
-        if found.cut:
+    for part in reversed(find_json(plain)):
+        data = part.data
+        if part.cut:
             return _same(question, unparsed("truncated"))
         fields = answer_fields(data, names(question)) if isinstance(data, dict) else []
         given = fields[-1].value if fields else data if isinstance(data, list) else None
@@ -92,9 +92,9 @@ def parse_text(text: str | None, question: Question, *, cut: bool = False) -> Pa
     plain, obstacle = _plain(text, cut)
     if obstacle is not None:
         return obstacle
-    for found in reversed(find_json(plain)):
-        if isinstance(found.data, dict) and (fields := answer_fields(found.data, names(question))):
-            if found.cut:
+    for part in reversed(find_json(plain)):
+        if isinstance(part.data, dict) and (fields := answer_fields(part.data, names(question))):
+            if part.cut:
                 return unparsed("truncated")
             return text_of(fields[-1].value, question, "json")
     marks = list(_MARKED.finditer(plain))

@@ -61,11 +61,11 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
         stated = _FOUND.fullmatch(clause) or _STATED.fullmatch(clause)
         if stated is None:
             continue
-        told = stated["words"].casefold().split()
-        content = set(told) - _FINE
+        words = stated["words"].casefold().split()
+        content = set(words) - _FINE
         if not content or not all(any(_same_word(one, word) for word in asked) for one in content):
             continue
-        denied = "not" in told or bool(_DENIED.search(clause))
+        denied = "not" in words or bool(_DENIED.search(clause))
         answers.add(not denied)
     if len(answers) != 1 or len(_said(text, asked)) > 1:
         return None
@@ -90,10 +90,10 @@ def denies_answer(text: str, ask: str, answer: float, scale: Scale) -> bool:
 def _said(text: str, asked: set[str]) -> set[bool]:
     """Whether a text affirms the predicate of a question, denies it, or both."""
     return {
-        not found["denied"] or "only" in found["between"].casefold()
+        not match["denied"] or "only" in match["between"].casefold()
         for pattern in (_IS, _HOLDS)
-        for found in pattern.finditer(text)
-        if any(_same_word(found["word"].casefold(), word) for word in asked)
+        for match in pattern.finditer(text)
+        if any(_same_word(match["word"].casefold(), word) for word in asked)
     }
 
 

@@ -258,8 +258,8 @@ def _said_twice(text: str, marked: list[tuple[int, Reading]]) -> bool:
     """
     said: dict[str, Reading] = {}
     for place, reading in sorted(marked, key=lambda one: one[0]):
-        found = re.compile(r"\W*(\w*)").match(text, place)
-        word = found[1].casefold() if found else ""
+        match = re.compile(r"\W*(\w*)").match(text, place)
+        word = match[1].casefold() if match else ""
         if word not in _FINAL_WORDS or not reading.usable:
             continue
         first = said.get(word, reading)

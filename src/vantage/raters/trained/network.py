@@ -128,15 +128,15 @@ def _network_class() -> Any:
         def _with_tokens(self, batch: dict[str, Any], ids: Any) -> dict[str, Any]:
             words = self.encoder.get_input_embeddings()(batch["input_ids"])
             mask = batch["attention_mask"]
-            found = {
+            tokens = {
                 "inputs_embeds": torch.cat([words[:, :1], self.people(ids), words[:, 1:]], 1),
                 # An unknown user has no token; the place stays empty and nothing looks at it.
                 "attention_mask": torch.cat([mask[:, :1], (ids != 0).to(mask.dtype), mask[:, 1:]], 1),
             }
             if "token_type_ids" in batch:
                 kinds = batch["token_type_ids"]
-                found["token_type_ids"] = torch.cat([kinds[:, :1], torch.zeros_like(ids), kinds[:, 1:]], 1)
-            return found
+                tokens["token_type_ids"] = torch.cat([kinds[:, :1], torch.zeros_like(ids), kinds[:, 1:]], 1)
+            return tokens
 
     return Network
 

@@ -153,8 +153,8 @@ def _code(main: Any) -> str:
 
 def code_of(address: str) -> str:
     """The completion code in an address of the platform."""
-    found = re.search(r"[?&]cc=([^&]+)", address)
-    return found.group(1) if found else ""
+    match = re.search(r"[?&]cc=([^&]+)", address)
+    return match.group(1) if match else ""
 
 
 def _text(one: Any) -> str:

@@ -284,12 +284,12 @@ def _stuck(walkers: list[Walker]) -> pl.DataFrame:
 def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) -> pl.DataFrame:
     """For each kind of check, how many careless people it catches and how many careful ones it flags."""
     rows = []
-    found: dict[str, Callable[[RaterRow], bool]] = {
+    tests: dict[str, Callable[[RaterRow], bool]] = {
         "attention checks": lambda row: any("attention checks" in flag for flag in row.flags),
         "gold items": lambda row: any("gold items" in flag for flag in row.flags),
         "statistics of answers": lambda row: any(not flag.startswith("failed ") for flag in row.flags),
     }
-    for name, test in found.items():
+    for name, test in tests.items():
         caught = {kind: [bool(row and test(row)) for guest, row in flags if guest.kind == kind] for kind in KINDS}
         stated = _stated(study, name)
         if stated is None and not any(map(any, caught.values())):
@@ -351,7 +351,7 @@ def expected_alpha(model: RatingModel, layout: Layout, seed: int) -> tuple[float
     unit = np.repeat(np.arange(layout.items), layout.per_item)
     who = np.arange(layout.answers) % layout.raters
     frame = pl.DataFrame({"item": unit, "rater": who}).cast(pl.String).with_columns(question=pl.lit("q"))
-    found = []
+    pairs = []
     for _ in range(SIMULATIONS):
         made = model.answers(rng, items=layout.items, per_item=layout.per_item, raters=layout.raters).ravel()
         value = model.codes[made.astype(np.int64)] if len(model.codes) else made
@@ -359,8 +359,8 @@ def expected_alpha(model: RatingModel, layout: Layout, seed: int) -> tuple[float
             0, named=True
         )
         if row["low"] is not None:
-            found.append((row["estimate"], row["high"] - row["low"]))
-    estimates, widths = zip(*found, strict=True) if found else ((float("nan"),), (float("nan"),))
+            pairs.append((row["estimate"], row["high"] - row["low"]))
+    estimates, widths = zip(*pairs, strict=True) if pairs else ((float("nan"),), (float("nan"),))
     return float(np.mean(estimates)), float(np.mean(widths))
 
 

@@ -181,8 +181,8 @@ class ContextAnalysis(Analysis):
     @cached_property
     def readers(self) -> Corpus | None:
         """What people and seats said; null where there is nobody."""
-        found = self.corpus.filter(kind=["person", "slot"])
-        return found if len(found.judgments) else None
+        people = self.corpus.filter(kind=["person", "slot"])
+        return people if len(people.judgments) else None
 
     @cached_property
     def persons(self) -> Corpus:

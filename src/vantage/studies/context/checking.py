@@ -87,10 +87,10 @@ def checked(analysis: ContextAnalysis) -> pl.DataFrame | None:
             file=analysis.options.checked,
             remedy="name the corpus that was exported after flow:context-check",
         )
-    told = theirs.judgments.drop_nulls("value").join(theirs.items.select("item", KEPT), on="item")
+    answers = theirs.judgments.drop_nulls("value").join(theirs.items.select("item", KEPT), on="item")
     how = Resampling(resamples=analysis.options.resamples, seed=analysis.seed)
     rows = []
-    for (question,), part in told.group_by("question", maintain_order=True):
+    for (question,), part in answers.group_by("question", maintain_order=True):
         kept = part[KEPT].cast(pl.Float64).to_numpy()
         sides = {"kept": part.filter(pl.col(KEPT)), "rejected": part.filter(~pl.col(KEPT))}
         means = {name: side["value"].mean() for name, side in sides.items()}

@@ -343,8 +343,8 @@ def example_corpus(
         seed: The seed of the draw.
     """
     key = pl.col("text").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
-    told = labels.select("item", "value").drop_nulls()
-    pool = items.filter(pl.col("text").is_not_null()).join(told, on="item").with_columns(key.alias("__key"))
+    labelled = labels.select("item", "value").drop_nulls()
+    pool = items.filter(pl.col("text").is_not_null()).join(labelled, on="item").with_columns(key.alias("__key"))
     taken = sample.select(key.alias("__key"), "item")
     pool = pool.join(taken, on="item", how="anti").join(taken, on="__key", how="anti")
     pool = pool.unique("__key", keep="first", maintain_order=True)

@@ -178,15 +178,15 @@ def _rank(table: pl.DataFrame, column: str) -> float | None:
 
 def _by_model(part: Statements, curve: Callable[[Detected], pl.DataFrame | None]) -> pl.DataFrame | None:
     """The curves of the methods without a model and of those of each model, both beside random flags."""
-    found = []
+    tables = []
     for model, methods in part.by_model.items():
         rows = {one.method: line for one in methods if (line := curve(one)) is not None}
         if rows:
             chance = [*rows.values()][-1].drop("estimate").rename(_ENDS, strict=False)
             lines = {method: line.select("share", "estimate") for method, line in rows.items()} | {RANDOM: chance}
             used = pl.lit(f"that use {model or 'no model'}").alias("used")
-            found += [line.with_columns(used, method=pl.lit(method)) for method, line in lines.items()]
-    return pl.concat(found, how="diagonal") if found else None
+            tables += [line.with_columns(used, method=pl.lit(method)) for method, line in lines.items()]
+    return pl.concat(tables, how="diagonal") if tables else None
 
 
 def calibrated(part: Statements) -> pl.DataFrame | None:

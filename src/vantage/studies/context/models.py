@@ -179,10 +179,10 @@ def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
 
 def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """The same on all items by the number of examples in the prompt, where models were asked with several numbers."""
-    if (found := f1(analysis)) is None:
+    if (scores := f1(analysis)) is None:
         return None
     shots = pl.col("style").map_elements(_shots, return_dtype=pl.Int64, skip_nulls=False)
-    some = found.frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
+    some = scores.frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
     return some if some["shots"].n_unique() > 1 else None
 
 

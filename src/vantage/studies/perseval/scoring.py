@@ -128,9 +128,9 @@ def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
         same = task.method != "balanced" and task.seed == 42 and named_alike
         for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
             cell = _counterpart(one, row)
-            told = None if cell is None else one.under(cell, "reference")
-            here = {f"here_{level}": told and told.f1(level, task.label) for level in LEVELS}
-            rest = {"here": cell and cell.rater, "annotations": len(told.pairs) if told else None}
+            reference = None if cell is None else one.under(cell, "reference")
+            here = {f"here_{level}": reference and reference.f1(level, task.label) for level in LEVELS}
+            rest = {"here": cell and cell.rater, "annotations": len(reference.pairs) if reference else None}
             known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
             yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
 
@@ -138,16 +138,16 @@ def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def _row(one: Evaluated, cell: GridCell) -> dict[str, Any]:
-    found, label = one.evaluations[cell], one.task.label
-    levels = {row["level"]: row for row in found.summary.filter(pl.col("class") == label).iter_rows(named=True)}
-    user = average_user(found, label)
-    accuracy = found.summary.filter(pl.col("class") == "micro", level="global")["recall"][0]
+    evaluation, label = one.evaluations[cell], one.task.label
+    levels = {row["level"]: row for row in evaluation.summary.filter(pl.col("class") == label).iter_rows(named=True)}
+    user = average_user(evaluation, label)
+    accuracy = evaluation.summary.filter(pl.col("class") == "micro", level="global")["recall"][0]
     row: dict[str, Any] = cell.row()
     for level in LEVELS:
-        told = user if level == "user" else levels[level]
-        row |= {level: levels[level]["f1"], f"{level}_low": told["low"], f"{level}_high": told["high"]}
+        scored = user if level == "user" else levels[level]
+        row |= {level: levels[level]["f1"], f"{level}_low": scored["low"], f"{level}_high": scored["high"]}
     row |= {f"{level}s_counted": levels[level]["groups"] for level in ("user", "text")}
-    return {**row, "accuracy": accuracy, "annotations": len(found.pairs), "support": levels["global"]["support"]}
+    return {**row, "accuracy": accuracy, "annotations": len(evaluation.pairs), "support": levels["global"]["support"]}
 
 
 def _counterpart(one: Evaluated, printed: dict[str, Any]) -> GridCell | None:

@@ -94,7 +94,7 @@ def bought(analysis: Perspectives) -> pl.DataFrame | None:
                 continue
             for trait, frame in one.with_one_trait(rater).items():
                 beside = one.evaluations[blind]
-                told = evaluate(
+                evaluation = evaluate(
                     frame.join(beside.pairs, on=["item", "rater"], how="semi"),
                     one.split(blind),
                     traits=(),
@@ -102,15 +102,15 @@ def bought(analysis: Perspectives) -> pl.DataFrame | None:
                     seed=one.task.seed,
                     over=one.over,
                 )
-                yield "trait", f"{rater}: {trait} alone", blind.name, told, beside
+                yield "trait", f"{rater}: {trait} alone", blind.name, evaluation, beside
 
     def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
         label = one.task.label
-        found = [
+        differences = [
             {"what": kind, "rater": name, "beside": other, **advantage(informed, beside, label)}
             for kind, name, other, informed, beside in pairs(one)
         ]
-        for row, p in zip(found, adjusted([row["p"] for row in found], "holm"), strict=True):
+        for row, p in zip(differences, adjusted([row["p"] for row in differences], "holm"), strict=True):
             where = "" if len(analysis.found) == 1 else f"{one.task.name}: "
             yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
 

@@ -121,8 +121,8 @@ def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
     # A dictionary of another language, or a short list of words, may know none of them.
     if not traits["dimension"].count():
         return None
-    told = profile(traits, analysis.dictionary, of="cluster", by="rater", seed=analysis.seed)
-    return told.with_columns(analysis.beside("cluster", "rater").alias("series"))
+    profiles = profile(traits, analysis.dictionary, of="cluster", by="rater", seed=analysis.seed)
+    return profiles.with_columns(analysis.beside("cluster", "rater").alias("series"))
 
 
 def keyword_overlap(analysis: Stereomap) -> pl.DataFrame | None:
@@ -221,5 +221,5 @@ def _phrases(analysis: Stereomap, texts: pl.DataFrame, of: list[str]) -> Data | 
         return Data(class_phrases(texts, of=of, names=analysis.names), {"phrases_by": "class-based TF-IDF"})
     from vantage.raters.encoders import load_encoder
 
-    found = similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
-    return Data(found, {"phrases_by": f"likeness to the reasons ({encoder})"})
+    phrases = similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
+    return Data(phrases, {"phrases_by": f"likeness to the reasons ({encoder})"})

@@ -58,8 +58,8 @@ def people_here(analysis: Stereomap) -> pl.DataFrame | None:
         return None
     scores = pl.concat([one.scores.with_columns(condition=pl.lit(one.name), rater=pl.lit("")) for one in named])
     scores = scores.filter(pl.col("question").is_in(analysis.dimensions))
-    found = condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
-    return found.rename({"condition": "source"}).with_columns(pl.col("source").alias("of"))
+    agreement = condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
+    return agreement.rename({"condition": "source"}).with_columns(pl.col("source").alias("of"))
 
 
 def people(analysis: Stereomap) -> pl.DataFrame | None:

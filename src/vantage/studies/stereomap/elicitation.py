@@ -152,8 +152,8 @@ class PrimedRater(BlockRater):
                 continue
             writer = replace(call.prompter, turns=turns)
             request = writer.request(call.questions, call.item, call.shots)
-            told = replace(request, sampling=call.request.sampling, tag=call.request.tag)
-            yield replace(call, request=told, prompter=writer)
+            retold = replace(request, sampling=call.request.sampling, tag=call.request.tag)
+            yield replace(call, request=retold, prompter=writer)
 
 
 def _parts(prompter: Prompter) -> dict[str, Any]:

@@ -240,7 +240,7 @@ def human_clusters() -> dict[str, HumanCluster]:
     (4.29, '>')
     """
     means = _reference()["clusters"]["means"]
-    return {id_: HumanCluster(id_, **told) for id_, told in means.items()}
+    return {id_: HumanCluster(id_, **values) for id_, values in means.items()}
 
 
 def human_correlations() -> pl.DataFrame:
@@ -249,16 +249,16 @@ def human_correlations() -> pl.DataFrame:
     >>> human_correlations().filter("doubtful").select("first", "second", "printed", "otherwise").rows()
     [('competence', 'passive-facilitation', -0.77, 0.77)]
     """
-    told = _reference()["correlations"]
+    reference = _reference()["correlations"]
     printed = [
         (first, second, value)
-        for first, values in told["printed"].items()
-        for second, value in zip(told["columns"], values, strict=True)
+        for first, values in reference["printed"].items()
+        for second, value in zip(reference["columns"], values, strict=True)
     ]
     frame = pl.DataFrame(printed, schema=["first", "second", "printed"], orient="row")
-    doubts = pl.DataFrame(told["doubtful"])
-    found = frame.join(doubts, on=["first", "second"], how="left", maintain_order="left")
-    return found.with_columns(pl.col("why").is_not_null().alias("doubtful"))
+    doubts = pl.DataFrame(reference["doubtful"])
+    joined = frame.join(doubts, on=["first", "second"], how="left", maintain_order="left")
+    return joined.with_columns(pl.col("why").is_not_null().alias("doubtful"))
 
 
 def published_models() -> pl.DataFrame:

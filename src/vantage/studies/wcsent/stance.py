@@ -89,8 +89,8 @@ def sources(analysis: WarmthAnalysis) -> Data | None:
     """Pairs by target and source (Table 1)."""
     if (pairs := joined(analysis)) is None:
         return None
-    found = pl.col("original").is_not_null()
-    counts = pairs.group_by("target").agg(found.sum().alias("semeval"), (~found).sum().alias("other"))
+    known = pl.col("original").is_not_null()
+    counts = pairs.group_by("target").agg(known.sum().alias("semeval"), (~known).sum().alias("other"))
     frame = counts.with_columns((pl.col("semeval") + pl.col("other")).alias("pairs")).sort("semeval", descending=True)
     facts = {"found": int(pairs["original"].count()), "shared": int(pairs["stance"].count()), "pairs": len(pairs)}
     return Data(frame, facts)

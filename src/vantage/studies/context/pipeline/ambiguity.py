@@ -281,15 +281,15 @@ def by_surface(
         raise InputError(
             f"{len(known)} items with votes are too few for {folds} folds", remedy="give more votes or fewer folds"
         )
-    found = _FOUND[method](known, folds, seed)
-    if found.ndim == 2:
-        told = known.select("item", shares=pl.Series(found.tolist(), dtype=pl.List(pl.Float64)))
-        result = scored(told, scale, spread or Spread())
+    scores = _FOUND[method](known, folds, seed)
+    if scores.ndim == 2:
+        shares = known.select("item", shares=pl.Series(scores.tolist(), dtype=pl.List(pl.Float64)))
+        result = scored(shares, scale, spread or Spread())
         if method == "constant":
             # Folds differ by a hair in their average, which must not order the items.
             result = result.with_columns(pl.col("score").mean())
     else:
-        result = known.select("item", score=pl.Series(found))
+        result = known.select("item", score=pl.Series(scores))
     empty = lost.select("item", pl.lit(NO_TEXT).alias("reason"))
     schema: dict[str, Any] = {
         "item": pl.String,
@@ -303,8 +303,8 @@ def by_surface(
 
 def _constant(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The average answer to the items of the other folds."""
-    told, fold = _told(table, folds, seed)
-    return np.array([told[fold != one].mean(axis=0) for one in fold])
+    shares, fold = _told(table, folds, seed)
+    return np.array([shares[fold != one].mean(axis=0) for one in fold])
 
 
 def _length(table: pl.DataFrame, folds: int, seed: int) -> Floats:
@@ -316,21 +316,21 @@ def _words(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The shares of the answers, as logistic regression on TF-IDF weights of words and pairs of words predicts them."""
     from sklearn.linear_model import LogisticRegression
 
-    told, fold = _told(table, folds, seed)
-    found = np.zeros_like(told)
+    shares, fold = _told(table, folds, seed)
+    predicted = np.zeros_like(shares)
     for train, test, learned, asked in _parts(table, fold, folds):
-        used = np.flatnonzero(told[train].sum(axis=0) > 0)
+        used = np.flatnonzero(shares[train].sum(axis=0) > 0)
         if len(used) < 2:
-            found[np.ix_(test, used)] = 1.0
+            predicted[np.ix_(test, used)] = 1.0
             continue
         # One row for each answer to a text, weighted by how many gave it.
-        row, answer = np.nonzero(told[np.ix_(train, used)])
+        row, answer = np.nonzero(shares[np.ix_(train, used)])
         model = LogisticRegression(C=1.0, max_iter=1000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(learned[row], answer, sample_weight=told[np.ix_(train, used)][row, answer])
-        found[np.ix_(test, used)] = model.predict_proba(asked)
-    return found
+            model.fit(learned[row], answer, sample_weight=shares[np.ix_(train, used)][row, answer])
+        predicted[np.ix_(test, used)] = model.predict_proba(asked)
+    return predicted
 
 
 def _words_doubt(table: pl.DataFrame, folds: int, seed: int) -> Floats:
@@ -338,10 +338,10 @@ def _words_doubt(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     from sklearn.linear_model import Ridge
 
     _, fold = _told(table, folds, seed)
-    doubt, found = table["doubt"].to_numpy(), np.zeros(len(table))
+    doubt, predicted = table["doubt"].to_numpy(), np.zeros(len(table))
     for train, test, learned, asked in _parts(table, fold, folds):
-        found[test] = Ridge(alpha=1.0).fit(learned, doubt[train]).predict(asked)
-    return found
+        predicted[test] = Ridge(alpha=1.0).fit(learned, doubt[train]).predict(asked)
+    return predicted
 
 
 def _told(table: pl.DataFrame, folds: int, seed: int) -> tuple[Floats, Ints]:

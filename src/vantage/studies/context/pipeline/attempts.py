@@ -87,9 +87,9 @@ def verified(
     ]
     texts = dict.fromkeys(("item", "statement", "label"), pl.String)
     items = pl.DataFrame(rows, schema={**texts, "conversation": CONVERSATION})
-    found = asking.ask(verifier, items, instrument, asked)
+    replies = asking.ask(verifier, items, instrument, asked)
     verdicts: dict[str, Verdict] = {}
-    for (item,), mine in found.group_by("item", maintain_order=True):
+    for (item,), mine in replies.group_by("item", maintain_order=True):
         answers = {row["question"]: (row["value"], row["status"]) for row in mine.iter_rows(named=True)}
         words = {q: status if value is None else show_code(value) for q, (value, status) in answers.items()}
         weak = next((q for q in asked if answers[q][0] is None or answers[q][0] < least), None)
@@ -116,9 +116,9 @@ def own_labels(
     schema: dict[str, Any] = {"item": pl.String, statement.name: pl.String, conversation.name: CONVERSATION}
     style = "scoring" if generator.model_name == "embedded" else "zero-shot"
     rater = replace(generator, style=style, temperature=0.0, samples=1, name=f"{generator.model_name}+own-label")
-    found = asking.ask(rater, pl.DataFrame(rows, schema=schema), instrument, [question.id], condition=CONTEXT)
+    answers = asking.ask(rater, pl.DataFrame(rows, schema=schema), instrument, [question.id], condition=CONTEXT)
     verdicts: dict[str, Verdict] = {}
-    for row in found.iter_rows(named=True):
+    for row in answers.iter_rows(named=True):
         value, wanted = row["value"], known[row["item"]].label
         text = row["status"] if value is None else question.scale.label(value)
         reason = ""

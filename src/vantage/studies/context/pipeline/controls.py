@@ -107,13 +107,13 @@ def original_labels(corpus: Corpus, question: Question, labels: Labels = None) -
     >>> original_labels(corpus, sarcasm.questions[0], "binary").rows()
     [('a', 1.0)]
     """
-    told = _told(corpus, question, labels).drop_nulls("value")
-    told = told.filter(pl.col("item").is_in(corpus.items["item"].implode()))
-    if (twice := told["item"].is_duplicated()).any():
-        first = told.filter(twice)["item"][0]
+    labelled = _told(corpus, question, labels).drop_nulls("value")
+    labelled = labelled.filter(pl.col("item").is_in(corpus.items["item"].implode()))
+    if (twice := labelled["item"].is_duplicated()).any():
+        first = labelled.filter(twice)["item"][0]
         raise InputError(f"item '{first}' has more than one label", remedy="give one label per item")
-    codes = [_code(item, value, question) for item, value in told.iter_rows()]
-    return pl.DataFrame({"item": told["item"], "value": pl.Series(codes, dtype=pl.Float64)})
+    codes = [_code(item, value, question) for item, value in labelled.iter_rows()]
+    return pl.DataFrame({"item": labelled["item"], "value": pl.Series(codes, dtype=pl.Float64)})
 
 
 def _told(corpus: Corpus, question: Question, labels: Labels) -> pl.DataFrame:
@@ -130,9 +130,9 @@ def _told(corpus: Corpus, question: Question, labels: Labels) -> pl.DataFrame:
         values = [value if isinstance(value, str) else show_code(float(value)) for value in labels.values()]
         return pl.DataFrame({"item": list(labels), "value": values}, schema={"item": pl.String, "value": pl.String})
     original = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(_ORIGINAL))
-    found = corpus.judgments.filter(pl.col("question") == question.id).join(original, on="rater", how="semi")
-    if len(found.drop_nulls("value")):
-        return found.select("item", "value")
+    judgments = corpus.judgments.filter(pl.col("question") == question.id).join(original, on="rater", how="semi")
+    if len(judgments.drop_nulls("value")):
+        return judgments.select("item", "value")
     if _COLUMN in corpus.items.columns:
         return corpus.items.select("item", pl.col(_COLUMN).alias("value"))
     raise InputError(

@@ -190,10 +190,10 @@ def read_place(reply: str, turns: Sequence[SpokenTurn]) -> Position | None:
     (Position(after=2, speaker='Person A'), Position(after=2, speaker='Person A'), None)
     """
     text, _ = without_thought(reply)
-    found = _AFTER.search(text) or _NUMBER.search(text)
-    if found is None:
+    match = _AFTER.search(text) or _NUMBER.search(text)
+    if match is None:
         return None
-    after = int(found[1] if found.re is _AFTER else found[0])
+    after = int(match[1] if match.re is _AFTER else match[0])
     if not 1 <= after <= len(turns):
         return None
     by_name = {turn.speaker.casefold(): turn.speaker for turn in turns}

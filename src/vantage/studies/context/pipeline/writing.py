@@ -93,8 +93,8 @@ class Wording:
             "aim": "",
         }
         if item.get("meaning"):
-            told = {"meaning": str(item["meaning"]), "question": str(item["question"])}
-            values["aim"] = filled(self.words["aim"], told).strip() + "\n\n"
+            about = {"meaning": str(item["meaning"]), "question": str(item["question"])}
+            values["aim"] = filled(self.words["aim"], about).strip() + "\n\n"
         task = filled(self.words[step], values)
         if item.get("reason"):
             task += "\n\n" + filled(self.words["again"], {"reason": str(item["reason"])})
