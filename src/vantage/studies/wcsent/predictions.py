@@ -198,7 +198,9 @@ def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """
     both = _settings(analysis)
     rows: list[dict[str, Any]] = []
-    for (model, style, question), mine in both.group_by("model", "style", "question", maintain_order=True):
+    for (model, style, question), mine in (
+        () if both is None else both.group_by("model", "style", "question", maintain_order=True)
+    ):
         change = mean_with_interval(
             mine["item"], (mine["error_few"] - mine["error_zero"]).to_numpy(), Resampling(seed=analysis.seed)
         )
@@ -216,18 +218,18 @@ def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
 
 def astray(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """The pairs on which few-shot answers went furthest astray, with their texts and reasons."""
-    lost = _settings(analysis).filter(_astray("few"))
-    if lost.is_empty():
+    both = _settings(analysis)
+    if both is None or (lost := both.filter(_astray("few"))).is_empty():
         return None
     text = lost.join(analysis.test.select("item", "text", "target"), on="item", maintain_order="left")
     return text.sort("error_few", "item", descending=[True, False]).head(SHOWN)
 
 
-def _settings(analysis: WarmthAnalysis) -> pl.DataFrame:
+def _settings(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """Answers of each model without and with examples to the same pair and question, beside the released score."""
     raters = analysis.corpus.raters
     if not {"model", "style"} <= set(raters.columns) or analysis.fine.is_empty():
-        return pl.DataFrame(schema={"model": pl.String, "style": pl.String, "question": pl.String, "few": pl.Float64})
+        return None
     few = pl.col("style").str.contains("few-shot")
     plain = pl.col("style").str.replace(r"\+?few-shot:\d+\+?", "").str.replace("^$", "zero-shot")
     named = raters.drop_nulls("style").select("rater", "model", few.alias("shown"), plain.alias("style"))
