@@ -83,14 +83,15 @@ class Context(Generic[O]):
         `openai:NAME base_url=URL key_variable=VARIABLE temperature=0.2`, several models with commas between them. What
         a model is not given there it has in common with the models of `--model`, where it is of their kind.
         """
-        named = [one.split() for one in role.split(",") if one.strip()] or [[model] for model in self.models]
+        named = [one.split() for one in role.split(",") if one.strip()]
         raters = [ChatRater(model, style, **self._made_with(model, words, options)) for model, *words in named]
+        raters = raters or [ChatRater(model, style, **{**self.common, **options}) for model in self.models]
         if twice := [model for model, count in Counter(rater.model_name for rater in raters).items() if count > 1]:
             raise InputError(f"the model {twice[0]} is named twice for one role", remedy="name it once")
         return raters
 
     def _made_with(self, model: str, words: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-        """What a chat rater is made with: what all have in common, what the study sets, and what its role says."""
+        """What the rater of a role is made with: what all have in common, the study's options, and the role's own."""
         own: dict[str, Any] = {}
         for word in words:
             name, equals, value = word.partition("=")
