@@ -459,10 +459,10 @@ def test_items_and_none_stay_as_they_were(name: str) -> None:
 @pytest.mark.parametrize("name", [*(name for name in MEASURES if name != "opt-outs"), "alpha"])
 def test_left_to_itself_a_measure_is_resampled_over_both_from_ten_raters_on(name: str) -> None:
     rng = np.random.default_rng(0)
-    few = rng.integers(1, 4, (9, 8)).astype(float)
+    few = rng.integers(1, 4, (9, 32)).astype(float)  # Scott's pi of fewer items has no interval of its own accord
     options: dict[str, Any] = {"resamples": 30, **({"level": "ordinal"} if name == "alpha" else {})}
-    ten = np.vstack([few, rng.integers(1, 4, 8)])
-    one_item_each = np.vstack([few, [2, *[N] * 7], [3, *[N] * 7]])
+    ten = np.vstack([few, rng.integers(1, 4, 32)])
+    one_item_each = np.vstack([few, [2, *[N] * 31], [3, *[N] * 31]])
     rows = {over: measure(name)(ten, ci=over, **options) for over in ("auto", "both", "items")}
     assert rows["auto"]["over"].to_list() == ["both"] * len(rows["auto"])
     assert rows["auto"].select("low", "high").equals(rows["both"].select("low", "high"))
@@ -494,6 +494,10 @@ def test_the_interval_of_a_mean_kappa_holds_it_where_pairs_share_few_items() -> 
     rater = np.concatenate([rng.choice(25, 4, replace=False) for _ in range(150)])
     value = np.digitize(rng.normal(size=150)[item] + rng.normal(size=600), [-1, 0, 1])
     for kappa in (vantage.measures.cohen, vantage.measures.scott):
-        row = kappa(pl.DataFrame({"item": item, "rater": rater, "value": value}), resamples=200).row(0, named=True)
+        frame = pl.DataFrame({"item": item, "rater": rater, "value": value})
+        row = kappa(frame, ci="both", resamples=200).row(0, named=True)
         assert row["low"] < row["estimate"] < row["high"]
         assert "half of the pairs of raters share fewer than" in row["reason"]
+        left = kappa(frame).row(0, named=True)
+        assert (left["low"], left["over"], left["estimate"]) == (None, None, row["estimate"])
+        assert "so there is none unless ci asks for it" in left["reason"]

@@ -36,6 +36,7 @@ FEW_ITEMS: Final = (
     "half of the pairs of raters share fewer than {} items, which biases the mean of their coefficients; "
     "fleiss or alpha does not average over pairs"
 )
+NO_INTERVAL: Final = " (an interval would rarely hold the value, so there is none unless ci asks for it)"
 BLOCK_PAIRS: Final = 2**20
 """How many pairs of answers, times resamples, are looked at together."""
 
@@ -70,7 +71,7 @@ def cohen(
     and the copies of one rater are no pair. A resample shows fewer different items to a pair, which biases its
     kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
     Pairs that share few items have a biased kappa, and so has their mean: `reason` says so below ten items
-    (30 for Scott's pi).
+    (30 for Scott's pi), and there is an interval only where `ci` asks for one.
 
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
@@ -80,7 +81,7 @@ def cohen(
     """
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     chosen = Choice.of(data, by, bootstrap)
-    return table([_averaged(group, weights, True, chosen[group.key]) for group in groups(data, by)], by)
+    return table([_averaged(group, weights, True, chosen[group.key], ci == "auto") for group in groups(data, by)], by)
 
 
 SCOTT_VIEW: Final = agreement_view(
@@ -114,7 +115,7 @@ def scott(
     """
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     chosen = Choice.of(data, by, bootstrap)
-    return table([_averaged(group, weights, False, chosen[group.key]) for group in groups(data, by)], by)
+    return table([_averaged(group, weights, False, chosen[group.key], ci == "auto") for group in groups(data, by)], by)
 
 
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
@@ -258,7 +259,8 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
     return left, begin[left] + step
 
 
-def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap) -> dict[str, Any]:
+def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap, careful: bool) -> dict[str, Any]:
+    """The mean over pairs; `careful`: without an interval where pairs share so few items that it would be wrong."""
     whole, group = group, paired(group)
     row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
     if weights is not None and len(group.frame) and group.scale is not None:
@@ -276,6 +278,8 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
     row["estimate"] = float(everything[defined].mean())
     if pairs.count > 1 and np.median(np.bincount(pairs.pair, minlength=pairs.count)[defined]) < FEW_SHARED[own]:
         row["reason"] = FEW_ITEMS.format(FEW_SHARED[own])
+        if careful:
+            return {**row, "reason": row["reason"] + NO_INTERVAL}
     if bootstrap.ci in ("raters", "both"):
         return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
 
