@@ -84,8 +84,9 @@ _LIMITS = """
   items in 5.7 %, of 200 with 200 raters a property of items in 4.0 %, and of 200 each of the crossed and the sparse
   design with 20 raters a distance in 6.5 % and 4.5 %.
 * Cohen's kappa and Scott's pi averaged over pairs of raters are biased where pairs share few items, Scott's pi most:
-  in the sparse designs a pair shares two or three. Below ten shared items (30 for Scott's pi) `reason` says so, and there
-  is an interval only where `ci` asks for one; the table shows those. Fleiss' kappa and alpha do not average over pairs.
+  in the sparse designs a pair shares two or three. Below ten shared items (30 for Scott's pi) `reason` says so, and
+  there is an interval only where `ci` asks for one; the table shows those. Fleiss' kappa and
+  alpha do not average over pairs.
 * Whether an item is split depends on how many answers it has: of four a fourth is one answer, of five it is two.
   Leaving raters out therefore changes more than other raters would, and intervals of split-items over both are too
   long.
