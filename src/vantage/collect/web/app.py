@@ -122,8 +122,12 @@ def create_app(
 
 def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: bool = False) -> list[BaseRoute]:
     """One route per address, so that a wrong method is not reported as a wrong address."""
+
+    def at_once(handlers: Mapping[str, Handler]) -> bool:
+        return site.reads_at_once and handlers.get("GET") is rating_pages.item
+
     return [
-        Route(path, endpoint(site, by_method, json=json), methods=list(by_method))
+        Route(path, endpoint(site, by_method, json=json, at_once=at_once(by_method)), methods=list(by_method))
         for path, by_method in addresses.items()
     ]
 

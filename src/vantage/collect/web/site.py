@@ -50,6 +50,8 @@ class Site:
         self.private = service.database.private
         self.throttle = Throttle(self.private)
         self.threads = Threads()
+        # Rating pages come from a local file, and showing one changes nothing unless it starts a clock.
+        self.reads_at_once = service.database.sql.sqlite and not any(b.page_seconds for b in self.study.blocks)
         self.researcher_paths = (f"{self.prefix}/admin", f"{self.prefix}/api/")
         self.static = static_files()
         self.shared = {

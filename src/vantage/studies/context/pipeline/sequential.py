@@ -210,7 +210,7 @@ def entropy_posterior(counts: Floats) -> tuple[Floats, Floats]:
 
     >>> mean, sd = entropy_posterior(np.array([[8.0, 0.0, 0.0], [4.0, 4.0, 0.0], [40.0, 40.0, 0.0]]))
     >>> mean.round(2).tolist(), sd.round(2).tolist()
-    ([0.17, 0.64, 0.64], [0.12, 0.09, 0.02])
+    ([0.22, 0.67, 0.64], [0.18, 0.12, 0.03])
     """
     options = counts.shape[1]
     a = counts + 1 / options
