@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from vantage import Corpus, Instrument
 from vantage.context import Simulator, detected, simulate
 from vantage.measures.ratings import Floats
-from vantage.raters.models.base import Completion, LogProbs, Request
+from vantage.raters.models.base import Completion, LogProbs, ModelError, Request
 from vantage.raters.personas import Personas
 from vantage.studies.context.pipeline.ambiguity import entropy
 
@@ -67,18 +67,18 @@ class Readers:
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: Request) -> Completion:
-        persona, told = request.messages[0].content, request.messages[-1].content
+        persona, asked = request.messages[0].content, request.messages[-1].content
         self.replies += 1
-        self.prompts.add((persona, told))
-        found = _NUMBER.search(told)
-        assert found is not None
-        number, who = int(found[1]), persona.partition("# Who you are")[2][:80]
+        self.prompts.add((persona, asked))
+        match = _NUMBER.search(asked)
+        assert match is not None
+        number, who = int(match[1]), persona.partition("# Who you are")[2][:80]
         chances = self.chances(number, who)
         return Completion(ANSWERS[_drawn(number, who, request.sampling.seed, self.seed).choice(3, p=chances)])
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """Options are not scored here."""
-        raise NotImplementedError
+        """These readers answer in words; nobody asks them for scores."""
+        raise ModelError("simulated readers have no scores")
 
     def count_tokens(self, text: str) -> int:
         """Characters stand for tokens."""

@@ -380,7 +380,8 @@ def check(
         print_json({**summary, "blocks": blocks})
     else:
         print_rows([summary])
-        print_rows(blocks)
+        sets = [" | ".join(", ".join(group) for group in block.question_sets) for block in study.blocks]
+        print_rows([{**row, "question_sets": shown} for row, shown in zip(blocks, sets, strict=True)])
         if other := [code for code in study.languages if code != study.instrument.language.partition("-")[0].lower()]:
             typer.echo(
                 f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, texts_or_corpus
-from vantage.cli.options import names, pairs
+from vantage.cli.options import names, number, pairs
 from vantage.cli.output import Json, print_json, print_rows, printable
 
 if TYPE_CHECKING:
@@ -228,12 +228,7 @@ def _value(text: str) -> Any:
     low, dash, high = text.partition("-")
     if dash and low.isdigit() and high.isdigit():
         return int(low), int(high)
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return number(text)
 
 
 def _fitted(

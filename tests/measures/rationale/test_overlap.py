@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from vantage import load
 from vantage.errors import InputError
 from vantage.measures.rationale import overlap
-from vantage.measures.rationale.overlap import Smoothing, bleu, bleu_scores, longest_common, rouge, tokenized
+from vantage.measures.rationale.overlap import Smoothing, bleu, bleu_of_pairs, longest_common, rouge, tokenized
 
 WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", "dog", "ran"]), min_size=1, max_size=9)
 
@@ -100,7 +100,8 @@ def test_identity_is_one_and_nothing_in_common_is_zero() -> None:
 
 def test_several_lengths_are_counted_once_and_agree() -> None:
     text, known = "the cat sat on the mat", "a cat sat on a mat"
-    assert bleu_scores(text, known, (1, 2, 3, 4)) == {n: bleu(text, known, n=n) for n in (1, 2, 3, 4)}
+    together = bleu_of_pairs([(text, known)], (1, 2, 3, 4))
+    assert {n: of_pairs[0] for n, of_pairs in together.items()} == {n: bleu(text, known, n=n) for n in (1, 2, 3, 4)}
 
 
 @pytest.mark.parametrize(
@@ -133,8 +134,8 @@ def test_the_experts_of_the_appraisals_paper(data_dir: Path) -> None:
     pairs = [told for told in double["rationale"].to_list() if len(told) == 2]
     assert len(pairs) == 960
     third = {3: (0.33, 0.33, 0.33)}
-    scores = [bleu_scores(second, first, (2, 3, 4), weights=third) for first, second in pairs]
+    scores = bleu_of_pairs([(second, first) for first, second in pairs], (2, 3, 4), weights=third)
     rouges = [rouge(second, first) for first, second in pairs]
     # Table 4 of the draft: 0.161, 0.085, 0.046 and 0.336, 0.120, 0.262.
-    assert [round(float(np.mean([s[n] for s in scores])), 3) for n in (2, 3, 4)] == [0.161, 0.085, 0.046]
+    assert [round(float(np.mean(scores[n])), 3) for n in (2, 3, 4)] == [0.161, 0.085, 0.046]
     assert [round(float(np.mean([r[k] for r in rouges])), 3) for k in rouges[0]] == [0.336, 0.120, 0.262]

@@ -36,7 +36,9 @@ FEW_ITEMS: Final = (
     "half of the pairs of raters share fewer than {} items, which biases the mean of their coefficients; "
     "fleiss or alpha does not average over pairs"
 )
-NO_INTERVAL: Final = " (an interval would rarely hold the value, so there is none unless ci asks for it)"
+NO_INTERVAL: Final = (
+    " (an interval would hold the value less often than it says, so there is none unless ci asks for it)"
+)
 BLOCK_PAIRS: Final = 2**20
 """How many pairs of answers, times resamples, are looked at together."""
 

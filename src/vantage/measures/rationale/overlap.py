@@ -63,26 +63,16 @@ def bleu(
     >>> bleu("so it goes", "nothing alike", n=2)
     0.0
     """
-    return bleu_scores(
-        candidate, references, (n,), smoothing, value, {n: weights} if weights else {}, tokens, effective_order
-    )[n]
-
-
-def bleu_scores(
-    candidate: str,
-    references: str | Sequence[str],
-    lengths: Sequence[int],
-    smoothing: Smoothing = "floor",
-    value: float | None = None,
-    weights: Mapping[int, Sequence[float]] | None = None,
-    tokens: Tokens = "treebank",
-    effective_order: bool = False,
-) -> dict[int, float]:
-    """BLEU-n for several n at once, from one count of n-grams."""
     scores = bleu_of_pairs(
-        [(candidate, references)], lengths, smoothing, value, weights, tokens, effective_order=effective_order
+        [(candidate, references)],
+        (n,),
+        smoothing,
+        value,
+        {n: weights} if weights else {},
+        tokens,
+        effective_order=effective_order,
     )
-    return {n: float(of_pairs[0]) for n, of_pairs in scores.items()}
+    return float(scores[n][0])
 
 
 def bleu_of_pairs(

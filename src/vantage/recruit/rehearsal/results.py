@@ -98,10 +98,11 @@ VIEWS: Final = {
         SAVINGS,
         says=(
             Fact(
-                "An adaptive study is worth it: {rows} of the ratings would be saved.",
-                row="{question} (until {until}) {saved}",
+                "If people answer as in this rehearsal, an adaptive study would save ratings: {rows}.",
+                row="{saved} on {question} (until {until})",
                 where="worth",
-                none=f"An adaptive study is not worth it: no rule saves {100 * WORTH:.0f} % of the ratings or more.",
+                none="If people answer as in this rehearsal, an adaptive study is not worth it: no rule saves "
+                f"{100 * WORTH:.0f} % of the ratings or more.",
             ),
         ),
     ),
