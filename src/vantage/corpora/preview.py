@@ -50,8 +50,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"id": ["a", "a"], "worker": ["x", "y"], "stars": ["4", "-99"], "age": [31, 52]})
-    >>> told = preview(table)
-    >>> told["columns"][2]["role"], told["command"].split(" --to")[0]
+    >>> result = preview(table)
+    >>> result["columns"][2]["role"], result["command"].split(" --to")[0]
     ('value', 'vantage corpora import table --from FILE --map item=id,rater=worker,value=stars --traits age')
     """
     path = Path(source) if isinstance(source, str | Path) else None

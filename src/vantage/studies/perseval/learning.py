@@ -88,7 +88,7 @@ class _School:
                 self.shut |= {name for name, one in PAIR_METHODS.items() if one.torch}
                 return None
             for note in self.fitted[key].notes:
-                self._told(note)
+                self._warn(note)
         return self.fitted[key]
 
     def _fit(self, method: str, split: Split, key: str) -> PairRater:
@@ -112,7 +112,7 @@ class _School:
             return self.task.split(extended=bool(cell.extended))
         return self.task.split(cell.users, cell.adaptation, extended=bool(cell.extended))
 
-    def _told(self, note: str) -> None:
+    def _warn(self, note: str) -> None:
         if "never predicted" in note:
             self.context.warn(f"{self.task.name}: {note}")
 

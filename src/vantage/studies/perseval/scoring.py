@@ -31,7 +31,7 @@ def splits(analysis: Perspectives) -> Data:
 
     frame = analysis.per_corpus(parts)
     assert frame is not None  # noqa: S101 - every corpus is split
-    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")})
+    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.evaluated) for name in ("done", "cells")})
 
 
 def not_run(analysis: Perspectives) -> pl.DataFrame | None:
@@ -46,7 +46,7 @@ def not_run(analysis: Perspectives) -> pl.DataFrame | None:
 
 def scores(analysis: Perspectives) -> Data | None:
     """The cells of one corpus at all levels."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
     frame = stacked(_row(one, cell) for cell in one.done)
     return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
@@ -54,7 +54,7 @@ def scores(analysis: Perspectives) -> Data | None:
 
 def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
     """The cells of one corpus by trait: F1 of each value, averaged over the values."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     rows = []
     for cell in one.done:
         evaluation = one.evaluations[cell]
@@ -66,7 +66,7 @@ def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
 
 def same_texts(analysis: Perspectives) -> Data | None:
     """The cells of one corpus on the texts that models were asked about, where these are not all."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     if one.asked is None or one.asked_all:
         return None
     rows = []

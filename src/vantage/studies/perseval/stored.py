@@ -26,20 +26,20 @@ class Predictions:
     def __init__(self, task: CorpusTask, context: Context[Any]) -> None:
         self.task = task
         self._folder = None if context.folder is None else context.folder / FOLDER
-        self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
+        self._frames: dict[tuple[str, str, str], pl.DataFrame] = {}
         self._test = _digest(task, context.record.options, context.seed)
 
     def find(self, rater: str, variant: str, kind: str = "trained") -> pl.DataFrame | None:
         """The predictions of a cell that was finished before; null where there are none."""
         key = (rater, variant, kind)
         path = self._path(rater, variant)
-        if key not in self._found and path is not None and path.is_file():
+        if key not in self._frames and path is not None and path.is_file():
             try:
-                self._found[key] = pl.read_parquet(path).select(PAIR)
+                self._frames[key] = pl.read_parquet(path).select(PAIR)
             except (OSError, pl.exceptions.PolarsError):
                 # A file that was cut off is made again.
                 path.unlink(missing_ok=True)
-        return self._found.get(key)
+        return self._frames.get(key)
 
     def put(self, rater: str, variant: str, frame: pl.DataFrame, kind: str = "trained") -> pl.DataFrame:
         """Keeps the predictions of a finished cell: `item`, `rater` (the user), `value`."""
@@ -50,15 +50,15 @@ class Predictions:
             beside = path.with_suffix(".part")
             predicted.write_parquet(beside)
             beside.replace(path)
-        self._found[rater, variant, kind] = predicted
+        self._frames[rater, variant, kind] = predicted
         return predicted
 
     def added(self, corpus: Corpus) -> Corpus:
         """The corpus with all of them; each user whom a rater stands for is a row of the raters table."""
-        if not self._found:
+        if not self._frames:
             return corpus
         judged, raters = [], []
-        for (rater, variant, kind), frame in self._found.items():
+        for (rater, variant, kind), frame in self._frames.items():
             named = frame.with_columns(
                 pl.format("{}/{}/{}/@{}", pl.lit(self.task.name), pl.lit(rater), pl.lit(variant), "rater").alias("id")
             )
