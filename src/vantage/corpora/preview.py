@@ -147,12 +147,12 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     for role, pattern in NAMES.items():
         if role in mapping:
             continue
-        fitting = [c for c in columns if c not in taken and re.fullmatch(pattern, c.strip(), re.IGNORECASE)]
+        fitting = [c for c in columns if c not in taken and re.fullmatch(pattern, _plain(c), re.IGNORECASE)]
         best = next((c for c in fitting if c.casefold() == role), fitting[0] if fitting else None)
         if best is not None:
             mapping[role] = best
             taken.add(best)
-    traits = [c for c in columns if c not in taken and TRAITS.fullmatch(c.strip())]
+    traits = [c for c in columns if c not in taken and TRAITS.fullmatch(_plain(c))]
     rest = [c for c in columns if c not in taken and c not in traits and c not in BOOKKEEPING]
     guesses: dict[str, Any] = {"map": mapping}
     if "value" not in mapping and not given.get("wide") and (spread := _spread(rows, profiles, mapping, rest)):
@@ -170,11 +170,16 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
         mapping["rater"] = others[0]
     named = mapping.get("value", "")
     asked = guesses.get("wide") or {"question", "instrument"} & {*mapping, *given}
-    if named and not asked and not re.fullmatch(NAMES["value"], named.strip(), re.IGNORECASE):
+    if named and not asked and not re.fullmatch(NAMES["value"], _plain(named), re.IGNORECASE):
         guesses["question"] = named
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}
+
+
+def _plain(column: str) -> str:
+    """The name of a column as it is compared: "Rater ID" and "rater-id" are rater_ID and rater_id."""
+    return re.sub(r"[\s.-]+", "_", column.strip())
 
 
 def _spread(

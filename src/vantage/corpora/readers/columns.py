@@ -48,7 +48,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         raise InputError(
             f"no column is mapped to the {missing[0]}; the table has {columns}",
             file=rows.path,
-            remedy=f"pass --map {missing[0]}=COLUMN",
+            remedy=f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read",
         )
     return mapping
 

@@ -163,7 +163,8 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
     if wrong := next((key for key in keys if empty[key][0] is not None), None):
         column = roles.get(wrong) or roles["text"]
-        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy="fill it in")
+        remedy = "fill it in, or delete the row if it is none, such as a total"
+        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy=remedy)
     return judged
 
 
