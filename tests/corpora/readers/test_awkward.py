@@ -472,6 +472,13 @@ IDS = [
         "item,rater,value\na,ann,1\nb,Ann ,2\n",
         "'Ann ' differs from 'ann' by spaces and case",
     ),
+    good(
+        "a title in a spreadsheet",
+        excel([["Survey"], [], *SHEET]),
+        ROWS,
+        "The first 2 lines are a title",
+        name="t.xlsx",
+    ),
     good("a title above the header", f"Survey;;\n;;\n{TITLED}", ROWS, "The first 2 lines are a title", "in line 3"),
     good("a title without separators", f"My survey\n\n{TITLED}", ROWS, "The first 2 lines are a title"),
     good(

@@ -166,15 +166,15 @@ class Cleaning:
         if given:
             self.noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])
         if repaired := sum(seen[word] for word in numbers if not _NUMBER.fullmatch(word) and word not in commas):
-            self.notes.append(f"{counted(repaired, 'number')} of column '{column}' had spaces or other signs around.")
+            self.notes.append(f"{counted(repaired, 'number')} of {_place(column)} had spaces or other signs around.")
         if commas and self.decimal == ",":
-            self.notes.append(f"Commas in column '{column}' were read as decimal marks.")
+            self.notes.append(f"Commas in {_place(column)} were read as decimal marks.")
         if rest:
             twins = _merged([(word, seen[word]) for word in rest])
             for word, kept in twins.items():
                 if word.strip() != kept:
                     twin = f"'{word.strip()}' ({counted(seen[word], 'cell')}) was read as '{kept}'"
-                    self.notes.append(f"In column '{column}' {twin}: they differ in case only.")
+                    self.notes.append(f"In {_place(column)} {twin}: they differ in case only.")
             read |= twins
             made = [_written(value) if isinstance(value, float) else value for value in read.values()]
         new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)
@@ -201,7 +201,7 @@ class Cleaning:
         """Notes how many cells of a column were read as missing."""
         if count:
             listed = ", ".join(dict.fromkeys(codes))
-            self.notes.append(f"{counted(count, 'cell')} of column '{column}' ({listed}) read as missing.")
+            self.notes.append(f"{counted(count, 'cell')} of {_place(column)} ({listed}) read as missing.")
 
     def also(self, codes: Sequence[str]) -> str:
         """The option that adds codes for "no answer" to those that were given."""
@@ -434,6 +434,11 @@ def _ids(count: int, name: str) -> str:
     """So many ids, or values of a trait."""
     named = name in ("item", "rater", "question", "condition")
     return counted(count, f"{name} id") if named else f"{counted(count, 'value')} of '{name}'"
+
+
+def _place(column: str) -> str:
+    """A column in a note; the values of a wide table have no column of their own."""
+    return "the values" if column.startswith("__") else f"column '{column}'"
 
 
 def _in_all(count: int) -> str:

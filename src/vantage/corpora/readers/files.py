@@ -21,7 +21,7 @@ from typing import IO, Any, Final, Literal
 import polars as pl
 
 from vantage.corpora.readers.foreign import read_foreign
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -367,8 +367,7 @@ class _Form:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        lines = "The first line is" if self.titles == 1 else f"The first {self.titles} lines are"
-        return (f"{lines} a title; the names of the columns are in line {self.skipped + 1}.",) if self.titles else ()
+        return title_notes(self.titles, self.skipped + 1)
 
     @property
     def options(self) -> dict[str, Any]:

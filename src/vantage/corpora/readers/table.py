@@ -110,7 +110,7 @@ def read(
         known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
-    about = _about(whole, roles, traits, cleaning, wide=bool(spread))
+    about = _about(whole, roles, traits, cleaning, rows.cells)
     return _corpus(rows, judged, items, raters, known, about, duplicates)
 
 
@@ -336,9 +336,11 @@ def _only(roles: Mapping[str, str], role: str) -> list[str]:
     return [role] if role in roles else []
 
 
-def _about(rows: FileRows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
-    used = {*roles.values(), *traits}
-    unused = [] if wide else [column for column in rows.schema if column not in used]
+def _about(
+    rows: FileRows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, held: Sequence[str]
+) -> About:
+    used = {*roles.values(), *traits, *held}
+    unused = [column for column in rows.schema if column not in used]
     named = ", ".join(f"'{column}'" if not column.strip() else column for column in unused)
     notes = [f"Columns that were not read: {named}."] if unused else []
     name = rows.path.name.split(".")[0] or rows.path.name
