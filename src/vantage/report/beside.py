@@ -7,7 +7,6 @@ from typing import Any, Final
 import polars as pl
 from scipy.special import stdtrit
 
-from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import Bounds
 from vantage.measures.means.level import mean, prevalence
@@ -16,12 +15,8 @@ from vantage.measures.ratings import Floats
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
 from vantage.report.corpus_analysis import CorpusAnalysis
-from vantage.report.panels import panel_matrices
-from vantage.report.parts import Part
 from vantage.report.sentences import p_value
 
-MATRICES: Final = 3
-"""How many questions have a matrix of models."""
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
 """What is shown of a powered estimate."""
 
@@ -67,18 +62,6 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
     return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
-
-
-def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
-    """The error correlations of the models, question by question."""
-    if analysis.beside_several is None:
-        return None
-    try:
-        return [
-            *panel_matrices(analysis.beside_several, [question.id for question in analysis.corpus.questions][:MATRICES])
-        ]
-    except InputError:
-        return None  # the measure above it has said why
 
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:

@@ -169,7 +169,8 @@ class RecipeEngine:
                 frame, view = self._measured(entry.model_copy(update=given), corpus, analysis.seed)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
-                further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
+                said = f"{find(entry.measure).view.title if entry.measure else name}: {error}"
+                further += [said] if said not in further else []
                 return nothing
             who = who_of(corpus)
         if frame is None or frame.is_empty():

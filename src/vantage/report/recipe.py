@@ -45,7 +45,7 @@ from vantage.report.published import PublishedFigures, published_section
 
 __all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of"]
 
-_OF_FIGURE: Final = ("chart", "name", "caption", "alt", "where", "stack", "each")
+_OF_FIGURE: Final = ("chart", "name", "caption", "alt", "where", "stack", "each", "least", "most")
 
 
 class Recipe(BaseModel):

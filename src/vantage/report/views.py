@@ -163,12 +163,20 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
 
 
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
-    """A figure, or one for `each` value of a column, which captions name in braces."""
-    if not (column := how.pop("each", "")):
-        yield _figure(how, frame, name, caption, view)
+    """A figure, or one for `each` value of a column, which captions name in braces: the first ones up to `most`.
+
+    A single figure with fewer categories than `least` or more than `most` is left to the table.
+    """
+    column, least, most = how.pop("each", ""), how.pop("least", 0), how.pop("most", None)
+    if not column:
+        figure = _figure(how, frame, name, caption, view)
+        count = figure.data[how["category"]].n_unique() if least or most else 0
+        if least <= count <= (most or count):
+            yield figure
         return
-    caption, used = how.pop("caption", caption), Counter[str]()
-    for part in frame.partition_by(column, maintain_order=True):
+    caption, used, value = how.pop("caption", caption), Counter[str](), how.get("value", "estimate")
+    parts = frame.partition_by(column, maintain_order=True)
+    for part in [one for one in parts if value not in one.columns or one[value].count()][:most]:
         value = str(part[column][0])
         used[own := f"{name}-{slug(value)}"] += 1
         own += f"-{used[own]}" if used[own] > 1 else ""  # values that differ in signs alone
