@@ -165,14 +165,12 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
     """A figure, or one for `each` value of a column, which captions name in braces: the first ones up to `most`.
 
-    A single figure with fewer categories than `least` or more than `most` is left to the table.
+    A single figure of fewer rows than `least` or more than `most` is left out.
     """
     column, least, most = how.pop("each", ""), how.pop("least", 0), how.pop("most", None)
     if not column:
         figure = _figure(how, frame, name, caption, view)
-        count = figure.data[how["category"]].n_unique() if least or most else 0
-        if least <= count <= (most or count):
-            yield figure
+        yield from [figure] if least <= len(figure.data) <= (most or len(figure.data)) else []
         return
     caption, used, value = how.pop("caption", caption), Counter[str](), how.get("value", "estimate")
     parts = frame.partition_by(column, maintain_order=True)

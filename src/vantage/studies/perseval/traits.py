@@ -23,8 +23,6 @@ from vantage.studies.perseval.learning import SEATS, composition
 
 TESTED: Final = 30
 """From how many texts on that two groups judged the interval of their difference is given."""
-DRAWN: Final = 30
-"""Up to how many pairs of groups and raters a figure shows."""
 
 
 def explained(analysis: Perspectives) -> pl.DataFrame | None:
@@ -70,26 +68,6 @@ def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(apart)
 
 
-def differences(analysis: Perspectives) -> pl.DataFrame | None:
-    """The same differences, one row for people and one for the rater, where a figure can show them all."""
-    rows = exaggerated(analysis)
-    if rows is None or not 0 < len(rows := rows.drop_nulls("people_low")) <= DRAWN:
-        return None
-    who = pl.concat_str("groups", "corpus", "rater", separator=", ").alias("who")
-    sides = [
-        rows.select(
-            who,
-            pl.lit("rater" if side == "model" else side).alias("side"),
-            *(
-                pl.col(f"{side}{end}").alias(name)
-                for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
-            ),
-        )
-        for side in ("people", "model")
-    ]
-    return pl.concat(sides).sort("who", maintain_order=True)
-
-
 def label_change(analysis: Perspectives) -> pl.DataFrame | None:
     """How often labels differ between users of different trait values, in predictions and among people."""
 
@@ -126,17 +104,10 @@ def ablation(analysis: Perspectives) -> pl.DataFrame | None:
             people = one.asked if one.asked is not None and ":" in rater else one.task.split()
             ablated = ablation_of(predicted, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
             for row in ablated.drop("class", "low", "high", "ties").iter_rows(named=True):
-                yield {"rater": rater, "panel": f"{one.task.name}: {rater}", **row}
+                named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
+                yield {**named, **row}
 
     return analysis.per_corpus(voted)
-
-
-def lattice(analysis: Perspectives) -> pl.DataFrame | None:
-    """The same for raters that were told of several traits."""
-    panels = ablation(analysis)
-    if panels is None or (panels := panels.filter(pl.col("size").max().over("panel") > 1)).is_empty():
-        return None
-    return panels
 
 
 def soft(analysis: Perspectives) -> pl.DataFrame | None:
