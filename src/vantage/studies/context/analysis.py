@@ -11,7 +11,6 @@ import polars as pl
 from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.report.recipe import Analysis
@@ -102,13 +101,8 @@ class Statements(Analysis):
         chosen = self.selector
         if chosen is None:
             return []
-        if self.judged:
-            try:
-                flags = self.judging.flags(chosen, self.votes)
-            except InputError:
-                flags = None
-            if flags is not None and not flags.reason:
-                return flags.table.filter(pl.col("flagged"))["item"].to_list()
+        if self.judged and not (flags := self.judging.flags(chosen, self.votes)).reason:
+            return flags.flagged
         scored = chosen.table.drop_nulls("score")
         places = [int(n) for tie in in_order(scored["score"]) for n in tie]
         return scored["item"].gather(places[: round(self.judging.budget * len(chosen.table))]).to_list()

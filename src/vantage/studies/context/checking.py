@@ -57,10 +57,8 @@ def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
         shown = {"item": f"c-{digest}", "statement": item["text"], "label": label}
         rows.append({**shown, "conversation": cell(read_turns(row["text"])), "of": row["item"], KEPT: row[KEPT]})
     items = pl.DataFrame(rows, schema_overrides={"conversation": CONVERSATION}).sort("item")
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     about = About(name="context-check", title="Contexts to be checked")
-    return Corpus(items, nobody, nothing, Instrument.load(QUALITY), about)
+    return Corpus.of_items(items, Instrument.load(QUALITY), about)
 
 
 def leave(corpus: Corpus, each: int, folder: Path | None, seed: int = 0) -> str:

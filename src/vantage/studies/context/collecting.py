@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.asked import varied
@@ -67,7 +65,7 @@ def collect(context: Context[ContextOptions]) -> Corpus:
     assert context.data is not None  # noqa: S101 - the study needs data
     tasks = chosen_tasks(context.options.tasks)
     _check(context)
-    people = _people(context.options.people)
+    people = Corpus.read(context.options.people) if context.options.people else None
     corpora: list[Corpus] = []
     context.noted[COSTS] = {}
     for task in tasks:
@@ -136,40 +134,25 @@ class Roles:
     def of(cls, context: Context[ContextOptions]) -> Roles:
         """The roles as the options of a study name them; the models of `--model` have those that they leave open."""
         options = context.options
-        one: dict[str, ChatRater] = {}
-        wanted: dict[str, tuple[str, dict[str, Any]]] = {
-            "writer": (options.writer or options.generator, {"temperature": TEMPERATURE}),
-            "verifier": (options.verifier, {}),
-        }
-        for role, (named, drawn) in wanted.items():
-            if named:
-                one[role], *others = context.raters(role=named, **drawn)
-                if others:
-                    raise InputError(f"{1 + len(others)} models are named for the role {role}", remedy="name one")
+
+        def only(role: str, named: str, **drawn: float) -> ChatRater | None:
+            raters = context.raters(role=named, **drawn) if named else []
+            if len(raters) > 1:
+                raise InputError(f"{len(raters)} models are named for the role {role}", remedy="name one")
+            return raters[0] if raters else None
+
+        writer = only("writer", options.writer or options.generator, temperature=TEMPERATURE)
         judges = context.raters(role=options.judge) if options.evaluate else []
-        return cls(context.raters(role=options.simulator), judges, **one)
+        return cls(context.raters(role=options.simulator), judges, writer, only("verifier", options.verifier))
 
 
 def simulator(context: Context[ContextOptions], model: ChatRater) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
-    drawn: dict[str, Any] = {
-        "max_tokens": model.max_tokens,
-        **({"temperature": model.temperature} if model.temperature else {}),
-    }
-    return Simulator(
-        model.model_name,
-        personas=options.personas,
-        count=options.persona_count,
-        answers=cast(Any, options.answers),
-        samples=options.samples,
-        stop=options.stop,
-        most=options.most,
-        draws=options.draws,
-        seed=context.seed,
-        settings=model.settings,
-        **drawn,
-    )
+    same = {name: getattr(options, name) for name in ("personas", "answers", "samples", "stop", "most", "draws")}
+    drawn = {"temperature": model.temperature} if model.temperature else {}
+    own = {"max_tokens": model.max_tokens, "settings": model.settings, **drawn}
+    return Simulator(model.model_name, count=options.persona_count, seed=context.seed, **same, **own)
 
 
 def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task) -> Corpus:
@@ -252,17 +235,6 @@ def _evaluated(
     if CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
         examples[CONTEXT] = _generated(context, pool, instrument, "label", "contexts of examples").corpus
     return ask_models(context, corpus, instrument, [STATIC, *conditions], examples)
-
-
-def _people(folder: str) -> Corpus | None:
-    """The corpus that was collected from people, if one was named."""
-    if not folder:
-        return None
-    if not is_corpus(Path(folder)):
-        raise InputError(
-            "this is no corpus folder", file=folder, remedy="name the folder that vantage collect exported"
-        )
-    return Corpus.read(folder)
 
 
 def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str) -> Corpus:

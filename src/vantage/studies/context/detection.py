@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
@@ -121,14 +120,8 @@ def people_selective(part: Statements) -> pl.DataFrame | None:
     both = both.filter(pl.col("item").is_in(items.implode()))
     if both.filter(condition=CONTEXT).is_empty() or not part.judged:
         return None
-    chosen: dict[str, list[str]] = {"none": []}
-    for one in part.methods:
-        try:
-            flags = part.judging.flags(one, part.votes)
-        except InputError:
-            continue
-        if not flags.reason:
-            chosen[one.method] = flags.table.filter("flagged")["item"].to_list()
+    flags = {one.method: part.judging.flags(one, part.votes) for one in part.methods}
+    chosen = {"none": [], **{method: one.flagged for method, one in flags.items() if not one.reason}}
     how: dict[str, Any] = {"metric": "f1_macro", "zero_division": None, "opt_outs": "wrong", "missing": "wrong"}
     rows = []
     for method, flagged in {**chosen, "all": items.to_list()}.items():

@@ -228,9 +228,7 @@ def _table(path: Path, task: Task) -> Corpus:
     if "item" not in table.columns:
         numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item")
         table = table.with_columns(numbers)
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
-    return Corpus(_labelled(table, question_of(task), path), nobody, nothing, Instrument.load(task.instrument))
+    return Corpus.of_items(_labelled(table, question_of(task), path), Instrument.load(task.instrument))
 
 
 def _require(items: pl.DataFrame, place: Path) -> None:

@@ -151,7 +151,7 @@ class Turns:
 
         A reader to whom an item was found irrelevant is not asked about it again.
         """
-        asked: dict[tuple[int, int], list[str]] = {}
+        samples: dict[tuple[int, str], int] = {}
         irrelevant, readers = _irrelevant(corpus), len(self.parts)
         rounds = -(-self.samples // self.draws)
         for item, first in self.open.items():
@@ -159,15 +159,18 @@ class Turns:
             self._asked[item] += wanted
             while wanted and turn < readers * rounds:
                 reader = (turn + self._places[item] * STEP) % readers
-                samples = min((turn // readers + 1) * self.draws, self.samples)
                 if (item, self.parts[reader].rater.id) not in irrelevant:
-                    asked.setdefault((reader, samples), []).append(item)
+                    # A reader who is turned to twice in a round gives all samples at once.
+                    samples[reader, item] = min((turn // readers + 1) * self.draws, self.samples)
                     wanted -= 1
                 turn += 1
             self.open[item] = turn
+        asked: dict[tuple[int, int], list[str]] = {}
+        for (reader, item), times in samples.items():
+            asked.setdefault((reader, times), []).append(item)
         return [
-            replace(part, rater=replace(part.rater, samples=samples), corpus=corpus.filter(item=items))
-            for (reader, samples), items in sorted(_latest(asked).items())
+            replace(part, rater=replace(part.rater, samples=times), corpus=corpus.filter(item=items))
+            for (reader, times), items in sorted(asked.items())
             for part in [self.parts[reader]]
         ]
 
@@ -246,18 +249,6 @@ def _irrelevant(corpus: Corpus) -> set[tuple[str, str]]:
     return set(corpus.judgments.filter(_NOT_RELEVANT).select("item", "rater").iter_rows())
 
 
-def _latest(asked: Mapping[tuple[int, int], list[str]]) -> dict[tuple[int, int], list[str]]:
-    """What is asked, with items once for each reader: all samples of a round are asked together."""
-    most: dict[tuple[int, str], int] = {}
-    for (reader, samples), items in asked.items():
-        for item in items:
-            most[reader, item] = max(samples, most.get((reader, item), 0))
-    kept: dict[tuple[int, int], list[str]] = {}
-    for (reader, item), samples in most.items():
-        kept.setdefault((reader, samples), []).append(item)
-    return kept
-
-
 def _parts(
     corpus: Corpus,
     instrument: Instrument | str,
@@ -281,20 +272,12 @@ def _passed(corpus: Corpus, parts: Sequence[PlanPart], gate: Sequence[PlanPart])
     """What is left to ask once relevance was scored: each persona about the items relevant to it."""
     relevant = corpus.judgments.filter(pl.col("question") == gate[0].asked[0], pl.col("expected") >= RELEVANT)
     touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}
-    left = []
-    for part in parts:
-        if part.rater.id in touched:
-            items = corpus.items.filter(pl.col("item").is_in(touched[part.rater.id].implode()))
-            mine = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-            left.append(replace(part, corpus=mine))
-    return left
+    asked = [part for part in parts if part.rater.id in touched]
+    return [replace(part, corpus=corpus.filter(item=touched[part.rater.id].to_list())) for part in asked]
 
 
 def _labelled(corpus: Corpus, ids: Sequence[str], method: str) -> Corpus:
     """The corpus whose raters of a method say so."""
-    raters = corpus.raters
-    known = pl.col(METHOD) if METHOD in raters.columns else pl.lit(None, dtype=pl.String)
+    known = pl.col(METHOD) if METHOD in corpus.raters.columns else pl.lit(None, dtype=pl.String)
     mine = pl.when(pl.col("rater").is_in(list(ids))).then(pl.lit(method)).otherwise(known)
-    return Corpus(
-        corpus.items, raters.with_columns(mine.alias(METHOD)), corpus.judgments, corpus.instruments, corpus.about
-    )
+    return corpus._with(raters=corpus.raters.with_columns(mine.alias(METHOD)))
