@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.measures.agreement.alpha import alpha
-from vantage.measures.intervals import Bounds
+from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
 from vantage.measures.powered.sentences import worth
-from vantage.measures.ratings import Floats
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
 from vantage.report.corpus_analysis import CorpusAnalysis
@@ -32,7 +30,7 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.distances is not None:
         for (name, question), part in analysis.distances.group_by("rater", "question", maintain_order=True):
             difference = (part["model"] - part["apart"]).to_numpy()
-            low, high = _t_interval(difference)
+            low, high = student_interval(difference)
             mean = float(difference.mean())
             p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
             means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
@@ -137,11 +135,3 @@ def _exchanged_p(part: pl.DataFrame) -> float:
     z = float((part["model"] - part["apart"]).sum()) / variance**0.5
     null = pearson3(float(part["cubed"].sum()) / variance**1.5)
     return float(min(1.0, 2 * min(null.cdf(z), null.sf(z))))
-
-
-def _t_interval(values: Floats) -> Bounds:
-    """Student's 95 % interval of a mean over items, which covers with few items too."""
-    if len(values) < 2:
-        return None, None
-    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5)
-    return float(values.mean()) - reach, float(values.mean()) + reach

@@ -66,7 +66,7 @@ def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data:
 
 
 def test_the_report_warns_of_the_embedded_model(planted_data: Path) -> None:
-    told = context(planted_data, generator="embedded", methods="direct")
+    told = context(planted_data, writer="embedded", methods="direct")
     told.models = ("embedded",)
     _warn(told)
     assert POOR in told.warnings

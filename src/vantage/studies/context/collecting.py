@@ -20,6 +20,7 @@ from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
+from vantage.studies.base import listed
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.checking import leave
 from vantage.studies.context.options import ContextOptions
@@ -27,20 +28,20 @@ from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.context.pipeline.attempts import shared_models
 from vantage.studies.context.pipeline.controls import (
     CONTEXT,
+    CONTROLS,
     STATIC,
     Contexts,
     Control,
     attached,
-    check_control,
     condition_of,
     with_context,
 )
 from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.context.pipeline.sequential import simulate, simulation_plan
-from vantage.studies.context.pipeline.simulation import Simulator, find_method, with_several
+from vantage.studies.context.pipeline.simulation import METHODS, Simulator, with_several
 from vantage.studies.context.pipeline.writing import TEMPERATURE
-from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, listed, question_of, read_task, sampled
+from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
 from vantage.studies.execution import Context, store_of
 
 POOR: Final = (
@@ -88,12 +89,9 @@ def _check(context: Context[ContextOptions]) -> None:
     options = context.options
     options.spread()
     options.judging(context.seed)
-    modelled = [name for name in listed(options.methods) if name not in SURFACE]
-    for name in modelled:
-        find_method(name)
-    for control in listed(options.controls):
-        check_control(control)
-    if modelled and not Roles.of(context).simulators:
+    listed(options.methods, [*SURFACE, *METHODS], "method of detection")
+    listed(options.controls, CONTROLS, "control")
+    if set(listed(options.methods)) - set(SURFACE) and not Roles.of(context).simulators:
         context.warn("No model was named, so that only methods of detection that need none were used.")
 
 
@@ -135,13 +133,13 @@ class Roles:
         """The roles as the options of a study name them; the models of `--model` have those that they leave open."""
         options = context.options
 
-        def only(role: str, named: str, **drawn: float) -> ChatRater | None:
+        def only(role: str, named: str, **drawn: Any) -> ChatRater | None:
             raters = context.raters(role=named, **drawn) if named else []
             if len(raters) > 1:
                 raise InputError(f"{len(raters)} models are named for the role {role}", remedy="name one")
             return raters[0] if raters else None
 
-        writer = only("writer", options.writer or options.generator, temperature=TEMPERATURE)
+        writer = only("writer", options.writer, temperature=TEMPERATURE)
         judges = context.raters(role=options.judge) if options.evaluate else []
         return cls(context.raters(role=options.simulator), judges, writer, only("verifier", options.verifier))
 
@@ -149,9 +147,10 @@ class Roles:
 def simulator(context: Context[ContextOptions], model: ChatRater) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
-    same = {name: getattr(options, name) for name in ("personas", "answers", "samples", "stop", "most", "draws")}
+    names = ("personas", "answers", "samples", "stop", "most", "draws")
+    same: dict[str, Any] = {name: getattr(options, name) for name in names}
     drawn = {"temperature": model.temperature} if model.temperature else {}
-    own = {"max_tokens": model.max_tokens, "settings": model.settings, **drawn}
+    own: dict[str, Any] = {"max_tokens": model.max_tokens, "settings": model.settings, **drawn}
     return Simulator(model.model_name, count=options.persona_count, seed=context.seed, **same, **own)
 
 

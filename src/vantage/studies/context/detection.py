@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.resampling import named
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
@@ -128,10 +129,10 @@ def people_selective(part: Statements) -> pl.DataFrame | None:
         given = pl.when(pl.col("item").is_in(flagged)).then(pl.lit(CONTEXT)).otherwise(pl.lit(STATIC))
         said = both.filter(pl.col("condition") == given)
         options = {"resamples": part.options.resamples, "seed": part.seed, **how}
-        f1 = accuracy(said, reference=part.labels, **options).row(0, named=True)
+        f1 = accuracy(said, reference=part.labels, **options).to_dicts()[0]
         unclear = int((said["status"].cast(pl.String) == "ambiguous").sum()) / len(said)
-        ends = {f"f1{end}": f1[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))}
-        rows.append({"method": method, "flagged": len(flagged), **ends, "ambiguous": unclear, "items": len(items)})
+        row = {"method": method, "flagged": len(flagged), **named("f1", f1)}
+        rows.append({**row, "ambiguous": unclear, "items": len(items)})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

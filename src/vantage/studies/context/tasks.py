@@ -19,9 +19,10 @@ from vantage.corpora import Corpus
 from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
 from vantage.corpora.storage import is_corpus
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.raters.trained.folds import key
+from vantage.studies.base import listed
 
 TASK: Final = "task"
 LABEL: Final = "label"
@@ -76,28 +77,16 @@ TASKS: Final = {
 """The six tasks of the paper."""
 
 
-def listed(words: str) -> list[str]:
-    """The words of an option, separated by commas.
-
-    >>> listed(" a, b,,c ")
-    ['a', 'b', 'c']
-    """
-    return [word.strip() for word in words.split(",") if word.strip()]
-
-
 def chosen_tasks(names: str) -> list[Task]:
     """The tasks that were named.
 
     >>> [task.name for task in chosen_tasks("politeness, sarcasm")]
     ['politeness', 'sarcasm']
     """
-    wanted = listed(names)
+    wanted = listed(names, TASKS, "task")
     if not wanted:
         raise InputError("no task was named", remedy=f"tasks are {', '.join(TASKS)}")
-    for name in wanted:
-        if name not in TASKS:
-            raise InputError(f"there is no task '{name}'", remedy=nearest(name, list(TASKS)))
-    return [TASKS[name] for name in dict.fromkeys(wanted)]
+    return [TASKS[name] for name in wanted]
 
 
 @cache

@@ -77,7 +77,7 @@ def bought(analysis: Perspectives) -> pl.DataFrame | None:
         label, differences = one.task.label, []
         for what, name, knows, cell in pairs(one):
             without = one.evaluations[cell]
-            scores = {"knows": knows.f1("user", label), "without": without.f1("user", label)}  # type: ignore[arg-type]
+            scores = {"knows": knows.f1("user", label), "without": without.f1("user", label)}
             row = {"what": what, "rater": name, "beside": cell.name, **scores, **advantage(knows, without, label)}
             # Every test costs the others power: sentences are about new texts, and about predictions that differ.
             alike = knows.pairs["predicted"].equals(without.pairs["predicted"])

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.measures.reliability.split_half import split_half
-from vantage.measures.resampling import Resampling, mean_with_interval
+from vantage.measures.resampling import Resampling, mean_with_interval, named
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.engine import Analysis
 from vantage.studies.wcsent.learning import QUESTIONS
@@ -96,7 +96,8 @@ class WarmthAnalysis(Analysis):
             ci="none",
         )
         errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
-        ranks = _with_ends(accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed))
+        ranks = accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed)
+        ranks = ranks.select(*PAIR, spearman="estimate", spearman_low="low", spearman_high="high")
         to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
         table = _wide(classes)
         for more in (_wide(errors), ranks, _wide(to_means).rename({"spearman": "spearman_mean"}), _answered(self.fine)):
@@ -197,18 +198,14 @@ def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     when it is two points or more from the released score and from the answer in the other setting.
     """
     both = _settings(analysis)
+    if both is None:
+        return None
     rows: list[dict[str, Any]] = []
-    for (model, style, question), mine in (
-        () if both is None else both.group_by("model", "style", "question", maintain_order=True)
-    ):
-        change = mean_with_interval(
-            mine["item"], (mine["error_few"] - mine["error_zero"]).to_numpy(), Resampling(seed=analysis.seed)
-        )
+    for (model, style, question), mine in both.group_by("model", "style", "question", maintain_order=True):
+        more = (mine["error_few"] - mine["error_zero"]).to_numpy()
+        change = mean_with_interval(mine["item"], more, Resampling(seed=analysis.seed))
         row: dict[str, Any] = {"model": model, "style": style, "question": question, "pairs": len(mine)}
-        row |= {"zero": mine["error_zero"].mean(), "few": mine["error_few"].mean()}
-        row |= {
-            f"difference{end}": change[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
-        }
+        row |= {"zero": mine["error_zero"].mean(), "few": mine["error_few"].mean(), **named("difference", change)}
         for setting in ("few", "zero"):
             lost = mine.filter(_astray(setting))
             row |= {f"astray_{setting}": len(lost), f"neutral_{setting}": lost.filter(pl.col(setting) == 0).height}
@@ -314,8 +311,3 @@ def _wide(frame: pl.DataFrame) -> pl.DataFrame:
     average = pl.concat_str("metric", pl.lit("_"), "average")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(average)
     return frame.with_columns(name.alias("metric")).pivot(on="metric", index=PAIR, values="estimate")
-
-
-def _with_ends(frame: pl.DataFrame) -> pl.DataFrame:
-    names = {"estimate": "spearman", "low": "spearman_low", "high": "spearman_high"}
-    return frame.select(*PAIR, *(pl.col(old).alias(new) for old, new in names.items()))

@@ -182,8 +182,10 @@ class StepWriter(ChatRater):
 
 def writer(generator: ChatRater, step: str, wording: Wording, attempt: int, seed: int) -> StepWriter:
     """The generator as the writer of one step; each attempt draws anew."""
-    common = {name: getattr(generator, name) for name in ("temperature", "top_p", "max_tokens", "settings")}
-    named = {"name": f"{generator.model_name}+{step}", "seed": seed + attempt * ASK_AGAIN}
+    common: dict[str, Any] = {
+        name: getattr(generator, name) for name in ("temperature", "top_p", "max_tokens", "settings")
+    }
+    named: dict[str, Any] = {"name": f"{generator.model_name}+{step}", "seed": seed + attempt * ASK_AGAIN}
     return StepWriter(generator.model, step=step, wording=wording, **common, **named)
 
 
