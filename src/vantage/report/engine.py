@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from vantage.report.sentences import Statement, decide
 from vantage.report.views import Presented, interval_words, present, slug, used_options, who_of, with_view
 
 Function = Callable[[Any], Any]
+V = TypeVar("V")
 PEOPLE: Final = ("person", "slot")
 HEADLINES: Final = 6
 """How many sentences open a report, at most."""
@@ -61,6 +62,23 @@ class Analysis:
         """The part of the corpus that people judged; all of it where nobody says who they are."""
         kinds = self.corpus.raters["kind"].cast(pl.String)
         return self.corpus.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.corpus
+
+
+class Absent(Exception):  # noqa: N818 - nothing is wrong: there is nothing to show
+    """The data do not have what an entry shows, so the entry is left out."""
+
+
+def there(value: V | None) -> V:
+    """A part of an analysis; where there is none, or no row of it, the entry that needs it is left out.
+
+    >>> there(pl.DataFrame({"item": []}))
+    Traceback (most recent call last):
+        ...
+    vantage.report.engine.Absent
+    """
+    if value is None or (isinstance(value, pl.DataFrame) and value.is_empty()):
+        raise Absent
+    return value
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,10 @@ class RecipeEngine:
             made = Written(f"{spec.title}: {label}" if label else spec.title)
             suffix = f"-{slug(label)}" if label else ""
             for entry in spec.show:
-                shown = self._shown(entry, part, suffix, made.text)
+                try:
+                    shown = self._shown(entry, part, suffix, made.text)
+                except Absent:
+                    continue
                 made.parts += shown.parts
                 made.statements += entry.ranked(shown.statements)
             if made.parts or made.statements or made.text or not spec.show:
@@ -143,7 +164,7 @@ class RecipeEngine:
 
     def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Presented:
         """The parts and statements of an entry; paragraphs of a function are added to `further`."""
-        name, nothing = entry.called + suffix, Presented([])
+        name = entry.called + suffix
         who, view, columns = "", View(entry.title), entry.shown
         if entry.function:
             result = self.functions[entry.function](analysis)
@@ -162,7 +183,7 @@ class RecipeEngine:
                 raise InputError(f"there are no judgments of '{entry.of}'", remedy=remedy)
             corpus = analysis.corpus if entry.of == EVERYONE else getattr(analysis, entry.of)
             if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
-                return nothing
+                raise Absent
             beside = {column: self._resolved(how, analysis) for column, how in entry.side_by_side.items()}
             given = {"options": self._resolved(entry.options, analysis), "side_by_side": beside}
             try:
@@ -171,11 +192,9 @@ class RecipeEngine:
                 # Data that a measure cannot use leave a sentence instead of a table.
                 said = f"{find(entry.measure).view.title if entry.measure else name}: {error}"
                 further += [said] if said not in further else []
-                return nothing
+                raise Absent from error
             who = who_of(corpus)
-        if frame is None or frame.is_empty():
-            return nothing
-        frame = self.frames[name] = _in_order(frame, analysis.corpus, entry.by)
+        frame = self.frames[name] = _in_order(there(frame), analysis.corpus, entry.by)
         notes = self.all_filled(entry.notes)
         resolved = (self._resolved({"": one}, analysis)[""] for one in entry.show)
         show = [name for one in resolved for name in ([one] if isinstance(one, str) else one)]

@@ -38,12 +38,12 @@ from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.report import cases
 from vantage.report.charts import chart
-from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided
+from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided, there
 from vantage.report.entries import STRICT, SectionSpec, Show
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures, published_section
 
-__all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of"]
+__all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of", "there"]
 
 _OF_FIGURE: Final = ("chart", "name", "caption", "alt", "where", "stack", "each", "least", "most")
 

@@ -72,9 +72,9 @@ def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whol
 
 def test_no_contexts_no_section() -> None:
     nothing = analysis(statements())
-    assert contexts.written(nothing) is None
-    assert contexts.rejected(nothing) is None
-    assert contexts.verified(nothing) is None
+    for function in (contexts.written, contexts.rejected, contexts.verified):
+        with pytest.raises(Absent):
+            function(nothing)
     assert contexts.examples(nothing) == []
 
 

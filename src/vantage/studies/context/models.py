@@ -21,7 +21,7 @@ from vantage.measures.resampling import Resampling
 from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
 from vantage.raters.style import Style
-from vantage.report.recipe import Data
+from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
 from vantage.studies.context.pipeline.controls import CONTEXT, KINDS, STATIC, Control, condition_of, target
 from vantage.studies.context.pipeline.thresholds import LEAST
@@ -146,7 +146,7 @@ def parts_of(items: Sequence[str], flagged: Collection[str]) -> dict[str, list[s
 
 
 @lru_cache(maxsize=1)
-def f1(analysis: ContextAnalysis) -> Data | None:
+def f1(analysis: ContextAnalysis) -> Data:
     """F1 of each model without context, with it and with it for flagged items only, on all items and on parts."""
     rows = [
         {**one.named, **row}
@@ -155,7 +155,7 @@ def f1(analysis: ContextAnalysis) -> Data | None:
         for row in before_and_after(one, part.flagged)
     ]
     flagged = sum(len(part.flagged) for part in analysis.parts.values())
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"flagged": flagged or None}) if rows else None
+    return Data(pl.DataFrame(there(rows or None), infer_schema_length=None), {"flagged": flagged or None})
 
 
 def before_and_after(one: Rated, flagged: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -179,10 +179,8 @@ def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
 
 def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """The same on all items by the number of examples in the prompt, where models were asked with several numbers."""
-    if (scores := f1(analysis)) is None:
-        return None
     shots = pl.col("style").map_elements(_shots, return_dtype=pl.Int64, skip_nulls=False)
-    some = scores.frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
+    some = f1(analysis).frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
     return some if some["shots"].n_unique() > 1 else None
 
 

@@ -25,14 +25,14 @@ TESTED: Final = 30
 """From how many texts on that two groups judged the interval of their difference is given."""
 
 
-def explained(analysis: Perspectives) -> pl.DataFrame | None:
+def explained(analysis: Perspectives) -> pl.DataFrame:
     """What each trait explains of people's answers to the same text."""
     return analysis.per_corpus(
         lambda one: explained_of(one.task.people, one.task.question, seed=one.task.seed) if one.task.traits else None
     )
 
 
-def trait_model(analysis: Perspectives) -> pl.DataFrame | None:
+def trait_model(analysis: Perspectives) -> pl.DataFrame:
     """The traits together in one model of people's answers; answers without an order have none."""
 
     def modelled(one: Evaluated) -> pl.DataFrame | None:
@@ -46,12 +46,12 @@ def trait_model(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(modelled)
 
 
-def components(analysis: Perspectives) -> pl.DataFrame | None:
+def components(analysis: Perspectives) -> pl.DataFrame:
     """Shares of the variance of people's answers, one trait at a time."""
     return analysis.per_corpus(_components)
 
 
-def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
+def exaggerated(analysis: Perspectives) -> pl.DataFrame:
     """The difference between two groups among people and in what is predicted for them, of raters that know users."""
 
     def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
@@ -68,7 +68,7 @@ def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(apart)
 
 
-def label_change(analysis: Perspectives) -> pl.DataFrame | None:
+def label_change(analysis: Perspectives) -> pl.DataFrame:
     """How often labels differ between users of different trait values, in predictions and among people."""
 
     def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -83,7 +83,7 @@ def label_change(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(changed)
 
 
-def prompt_change(analysis: Perspectives) -> pl.DataFrame | None:
+def prompt_change(analysis: Perspectives) -> pl.DataFrame:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
 
     def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -95,7 +95,7 @@ def prompt_change(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(changed)
 
 
-def ablation(analysis: Perspectives) -> pl.DataFrame | None:
+def ablation(analysis: Perspectives) -> pl.DataFrame:
     """Scores of the vote over every combination of traits."""
 
     def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -110,7 +110,7 @@ def ablation(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(voted)
 
 
-def soft(analysis: Perspectives) -> pl.DataFrame | None:
+def soft(analysis: Perspectives) -> pl.DataFrame:
     """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
 
     def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
@@ -124,7 +124,7 @@ def soft(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(apart)
 
 
-def juries(analysis: Perspectives) -> Data | None:
+def juries(analysis: Perspectives) -> Data:
     """Verdicts of juries by composition, predicted and by people themselves."""
 
     def decided(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -133,7 +133,7 @@ def juries(analysis: Perspectives) -> Data | None:
             yield from _verdicts(one, rater, frame)
 
     verdicts = analysis.per_corpus(decided)
-    return None if verdicts is None else Data(verdicts, {"seats": 2 * SEATS})
+    return Data(verdicts, {"seats": 2 * SEATS})
 
 
 def _components(one: Evaluated) -> Iterator[dict[str, Any]]:

@@ -33,13 +33,13 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 """The way to learn that is the same but for users; that of encoders is `baseline`."""
 
 
-def for_whom(analysis: Perspectives) -> Data | None:
+def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with its largest gap over all traits."""
     frame = analysis.per_rater(partial(_line, analysis))
-    return None if frame is None else Data(frame, {"scored_by": analysis.scored_by})
+    return Data(frame, {"scored_by": analysis.scored_by})
 
 
-def ranking(analysis: Perspectives) -> pl.DataFrame | None:
+def ranking(analysis: Perspectives) -> pl.DataFrame:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
 
     def ranked(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -51,7 +51,7 @@ def ranking(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(ranked)
 
 
-def bought(analysis: Perspectives) -> pl.DataFrame | None:
+def bought(analysis: Perspectives) -> pl.DataFrame:
     """What knowing the user buys: every way to know them beside the same rater without it, on the same texts and users.
 
     p is that of a test in which the predictions of two raters change places, corrected after Holm (1979) over the
@@ -90,10 +90,10 @@ def bought(analysis: Perspectives) -> pl.DataFrame | None:
 
     frame = analysis.per_corpus(rows)
     order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
-    return None if frame is None else frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
+    return frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
 
 
-def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
+def trait_values(analysis: Perspectives) -> pl.DataFrame:
     """F1 for the users of each trait value."""
 
     def of_values(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
@@ -109,7 +109,7 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(of_values)
 
 
-def users(analysis: Perspectives) -> pl.DataFrame | None:
+def users(analysis: Perspectives) -> pl.DataFrame:
     """The F1 of every user."""
 
     def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
@@ -119,15 +119,15 @@ def users(analysis: Perspectives) -> pl.DataFrame | None:
         return scores.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
 
     scores = analysis.per_rater(scored)
-    return None if scores is None else scores.sort("user", maintain_order=True)
+    return scores.sort("user", maintain_order=True)
 
 
-def gaps(analysis: Perspectives) -> pl.DataFrame | None:
+def gaps(analysis: Perspectives) -> pl.DataFrame:
     """The gap in every trait."""
     return analysis.per_rater(lambda one, cell: _gaps(one, cell) if one.evaluations[cell].traits else None)
 
 
-def not_served(analysis: Perspectives) -> pl.DataFrame | None:
+def not_served(analysis: Perspectives) -> pl.DataFrame:
     """The users who are not served by the first rater of each corpus, the lowest score first."""
 
     def listed(one: Evaluated) -> pl.DataFrame | None:
@@ -144,7 +144,7 @@ def not_served(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(listed)
 
 
-def stances(analysis: Perspectives) -> pl.DataFrame | None:
+def stances(analysis: Perspectives) -> pl.DataFrame:
     """How often answers are met that agree with most others', that oppose them, and that face a tie."""
 
     def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
@@ -155,7 +155,7 @@ def stances(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(apart)
 
 
-def minority(analysis: Perspectives) -> pl.DataFrame | None:
+def minority(analysis: Perspectives) -> pl.DataFrame:
     """The difference between answers that agree with most others' and those that oppose them."""
     return analysis.per_rater(
         lambda one, cell: minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls(
