@@ -61,7 +61,7 @@ def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data:
         collect(context(planted_data, people=str(answers(tmp_path / "other", "elsewhere"))))
     scale = Instrument.of_questions("mine", "Mine", {"sarcasm": Scale.labels("no", "yes")})
     item = collect(context(planted_data)).items["item"][0]
-    with pytest.raises(InputError, match="on another scale"):
+    with pytest.raises(InputError, match="has other answers here"):
         collect(context(planted_data, people=str(answers(tmp_path / "scale", item, scale))))
 
 

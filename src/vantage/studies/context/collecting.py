@@ -41,7 +41,16 @@ from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.context.pipeline.sequential import simulate, simulation_plan
 from vantage.studies.context.pipeline.simulation import METHODS, Simulator, with_several
 from vantage.studies.context.pipeline.writing import TEMPERATURE
-from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.context.tasks import (
+    LABEL,
+    Task,
+    check_scale,
+    chosen_tasks,
+    labels_of,
+    question_of,
+    read_task,
+    sampled,
+)
 from vantage.studies.execution import Context, store_of
 
 POOR: Final = (
@@ -241,15 +250,9 @@ def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str)
     if people is None:
         return corpus
     question = question_of(task)
-    known = [one for one in people.questions if one.id == question.id]
-    if not known:
+    if question.id not in [one.id for one in people.questions]:
         return corpus
-    if known[0].scale != question.scale:
-        raise InputError(
-            f"people answered question '{question.id}' on another scale than the instrument of the task",
-            file=folder,
-            remedy=f"its answers must be {question.scale.describe()}",
-        )
+    check_scale(people, question, folder)
     persons = people.raters.filter(pl.col("kind").cast(pl.String) == "person")
     said = people.judgments.filter(pl.col("question") == question.id).join(persons, on="rater", how="semi")
     said = said.join(corpus.items, on="item", how="semi")

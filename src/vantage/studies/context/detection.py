@@ -148,19 +148,18 @@ def by_personas(part: Statements) -> pl.DataFrame | None:
         rng = np.random.default_rng(part.seed)
         for count in [count for count in COUNTS if count < len(readers)] + [len(readers)] * (len(readers) > 1):
             draws = DRAWS if count < len(readers) else 1
-            for draw in range(draws):
+            for _ in range(draws):
                 some = [readers[n] for n in rng.permutation(len(readers))[:count]]
                 table = part.rescored(one, some).table.select("item", "score")
                 table = table.join(one.table.select("item", pl.col("score").alias("all")), on="item").drop_nulls()
-                row = {"method": one.method, "personas": count, "draw": draw, "rho_all": _rank(table, "all")}
+                row = {"method": one.method, "personas": count, "rho_all": _rank(table, "all")}
                 if votes is not None:
                     row["rho"] = _rank(table.join(votes, on="item"), "votes")
                 rows.append(row)
     if not rows:
         return None
-    columns = [name for name in ("rho_all", "rho") if name in rows[0]]
-    frame = pl.DataFrame(rows, infer_schema_length=None).group_by("method", "personas", maintain_order=True)
-    return frame.agg(pl.col(columns).mean())
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.group_by("method", "personas", maintain_order=True).mean()
 
 
 def _rank(table: pl.DataFrame, column: str) -> float | None:

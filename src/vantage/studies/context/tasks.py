@@ -168,7 +168,7 @@ def _read(data: Path, task: Task) -> Corpus:
     if is_corpus(data / task.name):
         corpus = Corpus.read(data / task.name)
         _require(corpus.items, data / task.name)
-        _check_scale(corpus, question, data / task.name)
+        check_scale(corpus, question, data / task.name)
         return corpus._with(items=_labelled(corpus.items, question, data / task.name))
     if path.is_file():
         return _table(path, task)
@@ -226,7 +226,8 @@ def _require(items: pl.DataFrame, place: Path) -> None:
             raise InputError(f"the statements have no column '{column}'", file=place, remedy="add it")
 
 
-def _check_scale(corpus: Corpus, question: Question, place: Path) -> None:
+def check_scale(corpus: Corpus, question: Question, place: str | Path) -> None:
+    """Refuses a corpus in which the question of a task has other answers."""
     for known in corpus.questions:
         if known.id == question.id and known.scale != question.scale:
             raise InputError(
