@@ -15,6 +15,7 @@ from vantage.measures.ratings import Floats
 from vantage.measures.rationale.form import PROPERTIES
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, mean_with_interval
+from vantage.report.engine import there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
@@ -48,11 +49,9 @@ def evaluation_differences(analysis: Appraised) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None).sort("source", maintain_order=True) if rows else None
 
 
-def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
+def evaluation_agreement(analysis: Appraised) -> pl.DataFrame:
     """Agreement of the evaluators of a rationale, on the four sources that both files have."""
-    main = _judged(analysis).filter(pl.col("source").is_in(MAIN))
-    if main.is_empty():
-        return None
+    main = there(_judged(analysis).filter(pl.col("source").is_in(MAIN)))
     options: dict[str, Any] = {"by": "criterion", "resamples": analysis.options.resamples, "seed": analysis.seed}
     coefficients = {
         "alpha, ordinal": alpha(main, level="ordinal", **options),
@@ -65,17 +64,14 @@ def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
     return pl.concat(frames, how="diagonal_relaxed").drop("level", strict=False).with_columns(ordinal)
 
 
-def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
+def evaluation_automatic(analysis: Appraised) -> pl.DataFrame:
     """How each automatic measure of a model's rationale goes with the human scores: one row per measure and criterion.
 
     Correlations are of ranks, after taking off each model's mean ranks (`estimate`) and over all models (`all_…`).
     Intervals and p values resample posts, since rationales about one post share what it tells; Holm's correction is
     over all of them.
     """
-    judged = _judged(analysis)
-    texts = _reasons_of_models(analysis)
-    if judged.is_empty() or not texts:
-        return None
+    judged, texts = there(_judged(analysis)), there(_reasons_of_models(analysis) or None)
     scores = _automatic(analysis, texts)
     human = judged.group_by("item", "criterion").agg(pl.col("value").mean())
     by_item = {(item, criterion): value for item, criterion, value in human.iter_rows()}

@@ -115,15 +115,13 @@ def groups_corpus(groups: Sequence[SocialGroup], instrument: Instrument, *, publ
         },
         schema_overrides=dict.fromkeys(("published", "theme", "reference"), pl.String),
     )
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     about = About(
         name="stereomap",
         title="Social groups",
         language=instrument.language,
         notes=("Judgments report stereotypes that are held to exist in a society; they do not describe the groups.",),
     )
-    return Corpus(items, nobody, nothing, instrument, about)
+    return Corpus.of_items(items, instrument, about)
 
 
 def _read_file(path: Path, suffix: str) -> list[dict[str, Any]]:
