@@ -71,6 +71,8 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame:
     Intervals and p values resample posts, since rationales about one post share what it tells; Holm's correction is
     over all of them.
     """
+    from scipy.stats import rankdata
+
     judged, texts = there(_judged(analysis)), there(_reasons_of_models(analysis) or None)
     scores = _automatic(analysis, texts)
     human = judged.group_by("item", "criterion").agg(pl.col("value").mean())
@@ -81,7 +83,7 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame:
         for criterion in CRITERIA:
             theirs = np.array([by_item.get((row["item"], criterion), np.nan) for row in texts], dtype=np.float64)
             usable = ~(np.isnan(mine) | np.isnan(theirs))
-            one, two = _ranks(mine[usable]), _ranks(theirs[usable])
+            one, two = (np.asarray(rankdata(side[usable]), dtype=np.float64) for side in (mine, theirs))
             inside = [_centred(side, source[usable]) for side in (one, two)]
             within = _correlated(inside[0], inside[1], posts[usable], analysis)
             over = {f"all_{key}": value for key, value in _correlated(one, two, posts[usable], analysis).items()}
@@ -139,12 +141,6 @@ def _automatic(analysis: Appraised, texts: list[dict[str, Any]]) -> dict[str, Fl
         values = [compute(row["rationale"], row["post"]) for row in texts]
         scores[name] = np.array([np.nan if value is None else value for value in values])
     return scores
-
-
-def _ranks(values: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(values), dtype=np.float64)
 
 
 def _centred(values: Floats, source: Any) -> Floats:
