@@ -20,7 +20,7 @@ from vantage.report.cells import counted, minus
 from vantage.report.engine import PEOPLE, Analysis
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Table
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record, now, versions
 from vantage.report.sentences import LEVEL
 
@@ -62,9 +62,8 @@ def audit_report(corpus: Corpus, rater: str | Sequence[str] = ()) -> Report:
     record.data, record.versions, record.options = str(corpus.folder or ""), versions(), {"rater": chosen}
     record.describe(part, corpus.folder)
     analysis = AuditAnalysis(part, {"rater": chosen})
-    functions = functions_of(sys.modules[__name__])
-    recipe = Recipe.bundled("vantage.report", functions, "audit.yaml")
-    result = recipe.result(analysis, functions, warnings=tuple(unknown(analysis.effects)))
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="audit.yaml")
+    result = recipe.result(analysis, warnings=tuple(unknown(analysis.effects)))
     record.finished = now()
     return Report(record, result)
 

@@ -15,7 +15,7 @@ from vantage.perspective.splits import Split
 from vantage.perspective.tally import CLOSENESS
 from vantage.report.engine import Analysis, Data
 from vantage.report.folder import Report
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record, now, versions
 
 
@@ -40,13 +40,12 @@ def leaderboard_report(split: Split, systems: Mapping[str, Evaluation]) -> Repor
     record.data, record.versions = str(split.corpus.folder or ""), versions()
     record.options = {"split": str(split).splitlines()[0], "systems": list(systems)}
     record.describe(split.corpus, split.corpus.folder)
-    functions = functions_of(sys.modules[__name__])
-    recipe = Recipe.bundled("vantage.report", functions, "leaderboard.yaml")
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="leaderboard.yaml")
     first = next(iter(systems.values()))
     users = first.pairs["rater"].n_unique()
     few = f"The test set has {users} users only: intervals resample texts, so they describe these people."
     warned = (few,) if first.over == "texts" else ()
-    result = recipe.result(SystemsAnalysis(split.corpus, split=split, systems=systems), functions, warnings=warned)
+    result = recipe.result(SystemsAnalysis(split.corpus, split=split, systems=systems), warnings=warned)
     record.finished = now()
     return Report(record, result)
 

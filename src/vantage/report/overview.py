@@ -23,7 +23,7 @@ from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.engine import Data, there
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record, now, versions
 from vantage.report.ruler import wright_maps
 from vantage.scales import Scale, show_code
@@ -41,11 +41,8 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     >>> [section.title for section in overview(demo_corpus()).sections]
     ['Do people agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
     """
-    functions = functions_of(sys.modules[__name__], beside, groups)
-    analysis = CorpusAnalysis(corpus, None, seed)
-    return Recipe.bundled("vantage.report", functions, "corpus.yaml").result(
-        analysis, functions, warnings=tuple(_warnings(corpus))
-    )
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, groups, file="corpus.yaml")
+    return recipe.result(CorpusAnalysis(corpus, None, seed), warnings=tuple(_warnings(corpus)))
 
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
