@@ -167,7 +167,9 @@ class RecipeEngine:
         name = entry.called + suffix
         who, view, columns = "", View(entry.title), entry.shown
         if entry.function:
-            result = self.functions[entry.function](analysis)
+            # A function that any study can call looks at a part of the corpus where the entry names one.
+            part = Analysis(self._corpus(entry.of, analysis), analysis.options, analysis.seed) if entry.of else analysis
+            result = self.functions[entry.function](part)
             if isinstance(result, list | tuple):
                 further += [one for one in result if isinstance(one, str)]
                 return Presented([one for one in result if not isinstance(one, str)])
@@ -177,13 +179,7 @@ class RecipeEngine:
                 columns = {**columns, **result.columns}
             frame = result.frame if isinstance(result, Data) else result
         else:
-            # A corpus of the analysis by name.
-            if entry.of != EVERYONE and not hasattr(analysis, entry.of):
-                remedy = nearest(entry.of, ["people", EVERYONE])
-                raise InputError(f"there are no judgments of '{entry.of}'", remedy=remedy)
-            corpus = analysis.corpus if entry.of == EVERYONE else getattr(analysis, entry.of)
-            if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
-                raise Absent
+            corpus = self._corpus(entry.of or "people", analysis)
             beside = {column: self._resolved(how, analysis) for column, how in entry.side_by_side.items()}
             given = {"options": self._resolved(entry.options, analysis), "side_by_side": beside}
             try:
@@ -212,6 +208,16 @@ class RecipeEngine:
             says=entry.rules,
             values=self.values,
         )
+
+    @staticmethod
+    def _corpus(of: str, analysis: Any) -> Corpus:
+        """A corpus of the analysis by name."""
+        if of != EVERYONE and not hasattr(analysis, of):
+            raise InputError(f"there are no judgments of '{of}'", remedy=nearest(of, ["people", EVERYONE]))
+        corpus = analysis.corpus if of == EVERYONE else getattr(analysis, of)
+        if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
+            raise Absent
+        return corpus
 
     def _resolved(self, options: Mapping[str, Any], analysis: Any) -> dict[str, Any]:
         """Options of a measure or a chart; `$name` is the option, the fact or the part of the analysis of that name."""

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.report.cases import agreed, divided, unlike_people
-from vantage.report.engine import Analysis, Data, there
+from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
 
@@ -118,21 +117,6 @@ def models_runs(analysis: Appraised) -> pl.DataFrame | None:
         for sample, run in zip(analysis.samples(model), analysis.parsed(model, 0.0), strict=True)
     ]
     return pl.DataFrame(rows, infer_schema_length=None) if rows else None
-
-
-def posts_divided(analysis: Appraised) -> pl.DataFrame | None:
-    """The posts and questions on which experts differ most."""
-    return divided(Analysis(analysis.appraised))
-
-
-def posts_agreed(analysis: Appraised) -> pl.DataFrame | None:
-    """The posts and questions on which experts agree."""
-    return agreed(Analysis(analysis.appraised))
-
-
-def posts_seen_otherwise(analysis: Appraised) -> pl.DataFrame | None:
-    """The posts and questions on which models are further from experts than experts from each other."""
-    return unlike_people(Analysis(analysis.appraised))
 
 
 def models_draft(analysis: Appraised) -> Data | None:

@@ -84,20 +84,10 @@ def maps(analysis: Stereomap) -> list[Part | str]:
             f"Groups by {axes[0]} and {axes[1]} with 95 % {shapes} over runs{of_people}, "
             f"one panel per source, all on the same axes{f'; grey circles are {whose}' if ghosts else ''}."
         )
-        options = {
-            "x": axes[0],
-            "y": axes[1],
-            "panel": "source",
-            "cluster": "cluster",
-            "ghost": "ghost",
-            "centres": True,
-        }
-        options |= {"beside": 1 if many else 2, "height": 8.2 if many else 5.2}
-        parts.append(
-            Figure(
-                "map" if len(analysis.dimensions) == 2 else f"map-{x + 1}-{y + 1}", caption, "", "map", data, options
-            )
-        )
+        shown = {name: name for name in ("cluster", "ghost")} | {"x": axes[0], "y": axes[1], "panel": "source"}
+        size = {"beside": 1 if many else 2, "height": 8.2 if many else 5.2}
+        name = "map" if len(analysis.dimensions) == 2 else f"map-{x + 1}-{y + 1}"
+        parts.append(Figure(name, caption, "", "map", data, {**shown, "centres": True, **size}))
     return parts
 
 
