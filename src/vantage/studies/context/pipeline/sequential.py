@@ -8,8 +8,8 @@ is asked about an item once before any is asked twice, and all of them are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -89,12 +89,12 @@ def simulate(
             corpus = ask(gate)
             corpus = ask(_passed(corpus, parts, gate))
         elif how.stops(method):
-            turns = Turns.of(corpus, parts, how)
+            turns = Turns(corpus, parts, how)
             while turns.open:
                 corpus = ask(turns.next(corpus, min(STEP, how.most)))
                 if any(WITHOUT["n"] in note for note in notes):
                     turns.draws = 1
-                turns.close(corpus, chosen, how)
+                turns.close(corpus, chosen)
         else:
             corpus = ask(parts)
         cost = Cost.of_runs(opened, runs) if runs else Cost()
@@ -108,43 +108,26 @@ def simulation_plan(
     """The most that `simulate` may ask: readers that never stop early, and find every item relevant."""
     _, gate, parts = _parts(corpus, instrument, simulator, method, "", condition)
     if simulator.stops(method):
-        parts = Turns.of(corpus, parts, simulator).next(corpus, simulator.most)
+        parts = Turns(corpus, parts, simulator).next(corpus, simulator.most)
     return RunPlan((*gate, *parts))
 
 
-@dataclass
 class Turns:
-    """Whose turn it is to answer about which item.
+    """Whose turn it is to answer about which item: readers in a random order, and of each open item who is next."""
 
-    Args:
-        parts: The readers, in a random order.
-        open: The items that are still asked about, and whose turn is next.
-        draws: Answers at a time.
-        samples: Answers of one reader at most.
-        most: Readers about one item at most, without those to whom it is irrelevant.
-    """
-
-    parts: Sequence[PlanPart]
-    open: dict[str, int]
-    draws: int
-    samples: int
-    most: int
-    _places: Mapping[str, int] = field(init=False)
-    _asked: dict[str, int] = field(init=False)
-    """How many readers were turned to about each item, without those to whom it is irrelevant."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, corpus: Corpus, parts: Sequence[PlanPart], how: Simulator) -> None:
+        self.how = how
+        self.parts = [parts[place] for place in np.random.default_rng(how.seed).permutation(len(parts))]
+        self.open = dict.fromkeys(corpus.items["item"], 0)
+        self.draws = min(how.draws if parts[0].rater.several > 1 else 1, how.samples)
         self._places = {item: place for place, item in enumerate(self.open)}
-        self._asked = dict.fromkeys(self.open, 0)
-        self._lost: dict[str, int] = {}
+        # How many readers were turned to about each item, less those to whom it is irrelevant; and how many these are.
+        self._asked, self._lost = dict.fromkeys(self.open, 0), dict[str, int]()
 
-    @classmethod
-    def of(cls, corpus: Corpus, parts: Sequence[PlanPart], how: Simulator) -> Turns:
-        """All items, with nothing asked yet."""
-        order = np.random.default_rng(how.seed).permutation(len(parts))
-        draws = min(how.draws if parts[0].rater.several > 1 else 1, how.samples)
-        items = dict.fromkeys(corpus.items["item"], 0)
-        return cls([parts[place] for place in order], items, draws, how.samples, how.most)
+    @property
+    def turns(self) -> int:
+        """How many turns there are about an item."""
+        return len(self.parts) * -(-self.how.samples // self.draws)
 
     def next(self, corpus: Corpus, count: int) -> list[PlanPart]:
         """What so many further turns about each open item ask for.
@@ -153,15 +136,14 @@ class Turns:
         """
         samples: dict[tuple[int, str], int] = {}
         irrelevant, readers = _irrelevant(corpus), len(self.parts)
-        rounds = -(-self.samples // self.draws)
         for item, first in self.open.items():
-            turn, wanted = first, min(count, self.most - self._asked[item])
+            turn, wanted = first, min(count, self.how.most - self._asked[item])
             self._asked[item] += wanted
-            while wanted and turn < readers * rounds:
+            while wanted and turn < self.turns:
                 reader = (turn + self._places[item] * STEP) % readers
                 if (item, self.parts[reader].rater.id) not in irrelevant:
                     # A reader who is turned to twice in a round gives all samples at once.
-                    samples[reader, item] = min((turn // readers + 1) * self.draws, self.samples)
+                    samples[reader, item] = min((turn // readers + 1) * self.draws, self.how.samples)
                     wanted -= 1
                 turn += 1
             self.open[item] = turn
@@ -174,14 +156,13 @@ class Turns:
             for part in [self.parts[reader]]
         ]
 
-    def close(self, corpus: Corpus, question: Question, how: Simulator) -> None:
+    def close(self, corpus: Corpus, question: Question) -> None:
         """Closes items that are known well enough, and those about which nobody is left to be asked."""
         ids = [part.rater.id for part in self.parts]
         mine = corpus.judgments.filter(pl.col("rater").is_in(ids))
         known = known_entropies(mine.filter(question=question.id), question.scale)
         signal = max(float(known["mean"].var() or 0) - float((known["sd"] ** 2).mean() or 0), 0.0)  # type: ignore[arg-type]
-        ranked = set(known.filter(pl.col("sd") <= how.stop * signal**0.5)["item"])
-        ended = len(self.parts) * -(-self.samples // self.draws)
+        ranked = set(known.filter(pl.col("sd") <= self.how.stop * signal**0.5)["item"])
         lost = dict(mine.filter(_NOT_RELEVANT).group_by("item").len().iter_rows())
         for item, count in lost.items():
             self._asked[item] -= count - self._lost.get(item, 0)
@@ -189,7 +170,7 @@ class Turns:
         self.open = {
             item: turn
             for item, turn in self.open.items()
-            if item not in ranked and turn < ended and self._asked[item] < self.most
+            if item not in ranked and turn < self.turns and self._asked[item] < self.how.most
         }
 
 
