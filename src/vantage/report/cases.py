@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.report.cells import shortened
-from vantage.report.engine import PEOPLE, Analysis
+from vantage.report.engine import PEOPLE, Analysis, there
 from vantage.report.parts import Dialogue, Part
 from vantage.scales import Scale, show_code
 
@@ -42,19 +42,15 @@ def agreed(analysis: Analysis) -> pl.DataFrame | None:
     return with_texts(analysis, _spread(ranked, units["item"].n_unique() // 2))
 
 
-def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
+def unlike_people(analysis: Analysis) -> pl.DataFrame:
     """The texts on which models together lie further from people than people from each other."""
-    rows = beside_people(analysis, others_of(analysis.corpus))
-    if rows is None:
-        return None
+    rows = there(beside_people(analysis, others_of(analysis.corpus)))
     units = rows.group_by(UNIT, maintain_order=True).agg(
         (pl.col("model") - pl.col("apart")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
     )
     # A text counts where most of the models that answered some text answered this one.
     most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
-    listed = with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False])))
-    if listed is None:
-        return None
+    listed = there(with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False]))))
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
     said = [
         _said(analysis.corpus, given.filter(item=item, question=question))
@@ -65,15 +61,13 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
     )
 
 
-def declined(analysis: Analysis) -> pl.DataFrame | None:
+def declined(analysis: Analysis) -> pl.DataFrame:
     """The texts about which most models gave no answer, with what they said instead."""
     status = pl.col("status").cast(pl.String)
     without = analysis.corpus.judgments.filter(
         pl.col("rater").is_in(others_of(analysis.corpus)), status.is_in(NO_VALUE)
     ).with_columns(status)
-    if without.is_empty():
-        return None
-    units = without.group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
+    units = there(without).group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
     top = units.sort("models", "times", *UNIT, descending=[True, True, False, False]).head(LISTED)
     texts, rows = _text_of(analysis.corpus), []
     for row in top.iter_rows(named=True):

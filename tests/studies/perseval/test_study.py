@@ -112,9 +112,14 @@ def test_a_rater_that_knows_sides_beats_one_that_does_not_and_sees_the_minority(
     against = dict(stances.filter(stance="against most").select("rater", "accuracy").iter_rows())
     knows = next(name for name in against if name.startswith("tfidf-users"))
     assert against[knows] > max(value for name, value in against.items() if name != knows)
-    beside = table(report[0], "knowing")
+    beside = table(report[0], "bought").filter(what="method")
     row = beside.filter(pl.col("rater") == told_name(told)).row(0, named=True)
-    assert row["blind"] == "tfidf (strict)"
+    assert row["beside"] == "tfidf (strict)"
+    assert (row["knows"], row["without"]) == (told["user"], blind["user"])
+    assert row["tested"] == row["p"]
+    extended = beside.filter(~pl.col("strict"))
+    assert len(extended)
+    assert extended["tested"].null_count() == extended["p_holm"].null_count() == len(extended)
     assert row["difference"] == pytest.approx(told["user"] - blind["user"])
     assert row["low"] <= row["difference"] <= row["high"]
 
@@ -218,7 +223,7 @@ def test_without_traits_and_with_one_rater_the_rest_of_the_report_is_there(tmp_p
     check_all(told.result)
     names = {part.name for part in told.result.tables}
     assert {"for-whom", "scores-made", "stances"} <= names
-    assert not {"gaps", "explained", "juries", "published", "knowing"} & names
+    assert not {"gaps", "explained", "juries", "published", "bought"} & names
     assert table(told, "for-whom")["gap"].to_list() == [None]
 
 
