@@ -35,6 +35,7 @@ _JUDGED = re.compile(
     r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe|(?:suggest|recommend)(?:\s(?:choosing|selecting|picking|option))?)\b",
     re.IGNORECASE,
 )
+_JUDGED_THING = re.compile(r"\b(?:the|this|that|each|an?)\s([a-z]{4,20})")
 _STEP = re.compile(r"\s(?:as|at|a|an|is|was|be|with|it|of|to)(?=\s)|:\s?|\s(?=[\"'*(\d+-])", re.IGNORECASE)
 _BOUND = re.compile(
     r"\b(?:at\sleast|at\smost|less\sthan|more\sthan|over|under|up\sto|nearly|almost|below|above|after|for|in)\s$",
@@ -73,12 +74,13 @@ def tagged(text: str) -> tuple[list[str], str | None, bool]:
     return answers, (reasons[-1] or None) if reasons else None, cut
 
 
-def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[int, Reading]]:
+def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> Iterator[tuple[int, Reading]]:
     """Every answer that is announced, with the place where the announcement begins.
 
-    At the beginning of a line, a name of the question announces it too: "Trust: -1".
+    At the beginning of a line, a name of the question announces it too: "Trust: -1". Where the question is about a
+    response, "the response is excellent" speaks of that response and announces nothing.
     """
-    named = is_named(scale)
+    named, judged = is_named(scale), set(_JUDGED_THING.findall(ask.casefold()))
     for pattern in (_ANNOUNCED, _CONCLUDED, _named(tuple(names))):
         for marker in pattern.finditer(text):
             reading = read_slot(text, marker.end(), scale)
@@ -91,6 +93,9 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
                 yield marker.start(), Reading("other-scale", reading.end)
                 continue
             said = words(text[marker.end() : reading.end])
+            subject, *verb = words(marker.group()).split() or [""]
+            if reading.form == "label" and verb and subject in judged:
+                continue
             if pattern is _CONCLUDED and (not _ends(text, reading.end) or said in wordings(scale).slot_only):
                 continue
             if not supposed(text, marker.end(), reading.end):

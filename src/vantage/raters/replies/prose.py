@@ -101,8 +101,13 @@ class Prose:
             return unparsed("options") if self.among_options else whole.reply("whole")
         own, listed = own_lines(self.shown, self.scale)
         lead = self._lead(listed)
-        marked = list(announced(self.shown, self.scale, sorted(self.names)))
+        marked = list(announced(self.shown, self.scale, sorted(self.names), self.question.ask))
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
+        counted = [one for one in marked if one[1].usable and one[1].form in NUMERIC]
+        if counted and marker is not None and marker.form == "label" and not is_named(self.scale):
+            named, (start, marker) = marker, max(counted, key=lambda place: place[0])
+            if not self._fits(marker, named):
+                return unparsed("conflict")
         if _LEFT_OPEN.search(self.shown):
             return unparsed("no-answer")
         lines = list(_ANSWER_LINE.finditer(self.shown))
