@@ -52,6 +52,20 @@ _DENIED = re.compile(
 )
 
 
+_UNACCOUNTED = re.compile(
+    r"\bi\s(?:do\snot|don't|dont)\sknow\swhy\si\s(?:chose|picked|got|gave|rated|answered|said)\b", re.IGNORECASE
+)
+
+
+def unaccounted(text: str) -> bool:
+    """Whether a text disowns the answer that it speaks of.
+
+    >>> unaccounted("I don't know why I got a 9 here."), unaccounted("I don't know why he left.")
+    (True, False)
+    """
+    return bool(_UNACCOUNTED.search(text))
+
+
 def supposed(text: str, start: int, end: int, ask: str = "") -> bool:
     """Whether the sentence around a place only supposes what is written there, asks for it, or reports it of others.
 

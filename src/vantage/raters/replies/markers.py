@@ -48,6 +48,9 @@ _CLAUSE = re.compile(r"[^!?\n;]{0,160}+")
 _BECAUSE = re.compile(r"\s(?:because|since|when|if|should)\s", re.IGNORECASE)
 _LETTERED = re.compile(r"\b(?:option|choice|answer|letter)\s[\"'*(]{0,3}$", re.IGNORECASE)
 _FULL_STOP = re.compile(r"\.(?!\d)")
+_POINT = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[ \t*]{0,6}(\d{1,2})[.)]\s")
+_HEADED = re.compile(r"\s{0,3}1[.)]\s{1,3}\*\*[^*\n]{1,80}:\*{0,2}")
+"""A first point under a heading in bold: "1. **Error:**"."""
 _TAG = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
 _RATIONALE = re.compile(r"<(rationale|reason|reasoning|explanation|justification)>", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,80})\}")
@@ -86,6 +89,8 @@ def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> I
             reading = read_slot(text, marker.end(), scale)
             if reading is None or is_negated(text, marker.start()) or _asks(text, marker.start()):
                 continue
+            if "\n" in marker.group() and reading.form == "number" and enumerates(text[marker.end() :]):
+                continue
             if pattern is _CONCLUDED and not _CLAUSE_START.search(text, max(0, marker.start() - 8), marker.start()):
                 continue
             if RATED.match(marker.group()) and (reading.form == "letter" or (named and reading.form in NUMERIC)):
@@ -106,6 +111,18 @@ def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> I
         reading = _judged(text, marker.end(), scale)
         if reading is not None and not supposed(text, marker.end(), reading.end):
             yield marker.start(), reading
+
+
+def enumerates(text: str) -> bool:
+    """Whether the number with which a text begins is that of a first point.
+
+    >>> enumerates("8. They left. 9. They came back."), enumerates("8. They left at 9.")
+    (True, False)
+    >>> enumerates("1. **Tone:** They are sad.")
+    True
+    """
+    points = [int(point[1]) for point in _POINT.finditer(text)]
+    return bool(_HEADED.match(text)) or (len(points) > 1 and points[1] == points[0] + 1)
 
 
 def _sure(text: str, at: int, reading: Reading) -> Reading:
