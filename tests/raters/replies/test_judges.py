@@ -35,7 +35,7 @@ QUESTIONS = {
 
 
 def test_replies_of_judges_are_read_as_meant() -> None:
-    # At first reading 170 of 177 (5 invented); the 41 replies of four further models, read after the rules were mended,
+    # At first reading 168 of 175 (5 invented); the 41 replies of four further models, read after the rules were mended,
     # were all read right at first.
     counts: Counter[tuple[str, str]] = Counter()
     for line in (HERE / "judges.jsonl").read_text("utf-8").splitlines():
@@ -44,13 +44,13 @@ def test_replies_of_judges_are_read_as_meant() -> None:
         meant = record["meant"].split("|")
         verdicts = {judged(reply, one) for one in meant}
         counts[record["part"], "right" if "right" in verdicts else judged(reply, meant[0])] += 1
-    assert counts == {("mended on", "right"): 91, ("held out", "right"): 86, ("new", "right"): 41}
+    assert counts == {("mended on", "right"): 91, ("held out", "right"): 84, ("new", "right"): 41}
 
 
 def test_the_replies_that_are_pointed_to_have_a_question_and_a_label() -> None:
     lines = [line for line in (HERE / "elsewhere.csv").read_text("utf-8").splitlines() if not line.startswith("#")]
     rows = list(csv.DictReader(lines))
-    assert len(rows) == len({(row["sha256"], row["question"]) for row in rows}) == 107
+    assert len(rows) == len({(row["sha256"], row["question"]) for row in rows}) == 109
     assert {len(row["sha256"]) for row in rows} == {16}
 
 
