@@ -75,6 +75,14 @@ class Corpus:
             self._tables["judgments"] = judgments
 
     @classmethod
+    def of_items(
+        cls, items: pl.DataFrame, instruments: Instrument | Iterable[Instrument] = (), about: About | None = None
+    ) -> Corpus:
+        """Items that nobody has judged yet."""
+        judgments = {**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64}
+        return cls(items, pl.DataFrame(schema={"rater": pl.String}), pl.DataFrame(schema=judgments), instruments, about)
+
+    @classmethod
     def read(cls, folder: str | Path) -> Corpus:
         """Opens a corpus folder.
 

@@ -14,7 +14,7 @@ from vantage.perspective.benchmark import ENOUGH
 from vantage.perspective.evaluation import Over
 from vantage.perspective.tally import CLOSENESS, Undefined
 from vantage.report.cells import counted
-from vantage.report.recipe import Analysis
+from vantage.report.recipe import Analysis, there
 from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
 from vantage.studies.perseval.sources import CorpusTask, tasks
@@ -138,11 +138,11 @@ class Perspectives(Analysis):
         kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.evaluated}
         return " or, on ordered scales, ".join(sorted(kinds))
 
-    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame | None:
+    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame:
         """What a function gives for each corpus, below each other."""
         return stacked({"corpus": one.task.name, **row} for one in self.evaluated for row in rows_of(function(one)))
 
-    def per_rater(self, function: Callable[[Evaluated, GridCell], Told]) -> pl.DataFrame | None:
+    def per_rater(self, function: Callable[[Evaluated, GridCell], Told]) -> pl.DataFrame:
         """What a function gives for each rater that has a line of its own, below each other."""
         return self.per_corpus(
             lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in rows_of(function(one, cell))]
@@ -189,10 +189,9 @@ def rows_of(given: Told) -> Iterable[Mapping[str, Any]]:
     return [given] if isinstance(given, Mapping) else given
 
 
-def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
-    """Rows as a frame; null where there are none."""
-    listed = list(rows)
-    return pl.DataFrame(listed, infer_schema_length=None) if listed else None
+def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows as a frame; without any, there is nothing to show."""
+    return there(pl.DataFrame(list(rows), infer_schema_length=None))
 
 
 def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:

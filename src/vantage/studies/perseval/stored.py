@@ -59,29 +59,18 @@ class Predictions:
             return corpus
         judged, raters = [], []
         for (rater, variant, kind), frame in self._frames.items():
-            named = frame.with_columns(
-                pl.format("{}/{}/{}/@{}", pl.lit(self.task.name), pl.lit(rater), pl.lit(variant), "rater").alias("id")
-            )
+            id_ = pl.format("{}/{}/{}/@{}", pl.lit(self.task.name), pl.lit(rater), pl.lit(variant), "rater")
             status = pl.when(pl.col("value").is_null()).then(pl.lit("unparsed")).otherwise(pl.lit("answered"))
-            judged.append(
-                named.select(
-                    "item",
-                    pl.lit(self.task.question).alias("question"),
-                    pl.col("id").alias("rater"),
-                    "value",
-                    status.alias("status"),
-                )
+            about = {"kind": "trained" if kind == "trained" else "persona", "model": rater, "style": variant}
+            named = frame.with_columns(
+                *(pl.lit(value).alias(name) for name, value in {**about, "corpus": self.task.name}.items()),
+                rater=id_,
+                status=status,
+                question=pl.lit(self.task.question),
+                stands_for="rater",
             )
-            raters.append(
-                named.unique("id", maintain_order=True).select(
-                    pl.col("id").alias("rater"),
-                    pl.lit("trained" if kind == "trained" else "persona").alias("kind"),
-                    pl.lit(rater).alias("model"),
-                    pl.lit(variant).alias("style"),
-                    pl.col("rater").alias("stands_for"),
-                    pl.lit(self.task.name).alias("corpus"),
-                )
-            )
+            judged.append(named.select("item", "question", "rater", "value", "status"))
+            raters.append(named.unique("rater", maintain_order=True).select("rater", *about, "stands_for", "corpus"))
         return corpus.add(pl.concat(judged), pl.concat(raters))
 
     def _path(self, rater: str, variant: str) -> Path | None:

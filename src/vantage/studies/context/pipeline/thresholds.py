@@ -72,6 +72,11 @@ class HeldOut:
     thresholds: tuple[float, ...] = ()
     reason: str = ""
 
+    @property
+    def flagged(self) -> list[str]:
+        """The items that are flagged."""
+        return [] if self.reason else self.table.filter("flagged")["item"].to_list()
+
 
 def choose(score: Floats, ambiguous: Flags, criterion: Criterion = "f1", budget: float = 0.25) -> float:
     """The threshold above which items are flagged, chosen on these very items.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -181,39 +182,17 @@ class StepWriter(ChatRater):
 
 def writer(generator: ChatRater, step: str, wording: Wording, attempt: int, seed: int) -> StepWriter:
     """The generator as the writer of one step; each attempt draws anew."""
-    return StepWriter(
-        generator.model,
-        temperature=generator.temperature,
-        top_p=generator.top_p,
-        max_tokens=generator.max_tokens,
-        seed=seed + attempt * ASK_AGAIN,
-        settings=generator.settings,
-        name=f"{generator.model_name}+{step}",
-        step=step,
-        wording=wording,
-    )
+    common: dict[str, Any] = {
+        name: getattr(generator, name) for name in ("temperature", "top_p", "max_tokens", "settings")
+    }
+    named: dict[str, Any] = {"name": f"{generator.model_name}+{step}", "seed": seed + attempt * ASK_AGAIN}
+    return StepWriter(generator.model, step=step, wording=wording, **common, **named)
 
 
+@cache
 def writing_instrument() -> Instrument:
     """The questions under which the writer's replies are recorded; of free text only the reply counts."""
-    scale = {"level": "nominal", "options": [{"code": 0, "label": "no"}, {"code": 1, "label": "yes"}]}
-    return Instrument.from_document(
-        {
-            "id": "context-generation",
-            "version": 1,
-            "title": "Writing a conversation around a statement",
-            "description": "The steps in which a model writes a context; see the wording that it was given.",
-            "fields": [
-                {"name": "text", "title": "Statement"},
-                {"name": "scenario", "title": "Situation"},
-                {"name": "conversation", "title": "Conversation", "kind": "conversation"},
-            ],
-            "guidelines": "See the wording of each step.",
-            "scales": {"no-yes": scale},
-            "questions": [{"id": step, "title": step, "ask": step, "scale": "no-yes"} for step in STEPS],
-        },
-        file="context-generation",
-    )
+    return Instrument.from_document(Document.bundled(__package__, "steps.yaml").data, file="steps.yaml")
 
 
 @dataclass
@@ -245,11 +224,9 @@ class Asking:
 
         The condition is the control where none is given.
         """
-        nobody = pl.DataFrame(schema={"rater": pl.String})
-        nothing = pl.DataFrame(schema={**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64})
-        corpus = Corpus(items, nobody, nothing, instrument)
         apart = replace(rater, name=f"{rater.id}/{self.condition}") if self.condition else rater
         where = self.condition if condition is None else condition
+        corpus = Corpus.of_items(items, instrument)
         return self.carried(RunPlan.of(corpus, apart, instrument, questions=questions, condition=where))
 
     def carried(self, plan: RunPlan) -> pl.DataFrame:
