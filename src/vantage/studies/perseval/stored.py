@@ -20,7 +20,7 @@ PAIR: Final = ("item", "rater", "value")
 class Predictions:
     """Predictions of one corpus, by rater and variant: kept in the folder as they come, added to the corpus at the end.
 
-    A variant is that of a cell, `trait:NAME` (told one trait only) or `jury` (for people of a chosen composition).
+    A variant is that of a cell, `trait:NAME` (about one trait only) or `jury` (for people of a chosen composition).
     """
 
     def __init__(self, task: CorpusTask, context: Context[Any]) -> None:
