@@ -100,8 +100,12 @@ def test_whole_options_are_scored_as_token_by_token_by_hand(file: Path) -> None:
 def test_control_c_is_heard_only_when_llama_cpp_has_started() -> None:
     # A server that is given up before it has answered once waits for ever in its destructor.
     steps = []
-    with pytest.raises(KeyboardInterrupt), gguf._deaf():
-        signal.raise_signal(signal.SIGINT)
-        steps.append("started")
+
+    def start() -> None:
+        with gguf._deaf():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("started")
+
+    pytest.raises(KeyboardInterrupt, start)
     assert steps == ["started"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

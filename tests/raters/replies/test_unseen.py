@@ -55,6 +55,7 @@ def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
     assert sum(counts["invented"] for counts in found.values()) == 0
 
 
+@pytest.mark.slow
 def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
     # SmolLM2-135M, asked without guidelines at temperature 0.7 and 0.8; most replies answer nothing.
     # When each part was first read: 80 of 89 (7 invented), 147 of 157 (1 invented).
