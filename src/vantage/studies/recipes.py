@@ -22,7 +22,7 @@ from vantage.corpora.bundled import demo_corpus
 from vantage.errors import InputError, VantageError
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
-from vantage.report.recipe import Analysis, Function, Recipe, functions_of
+from vantage.report.recipe import Analysis, Recipe, functions_of
 from vantage.studies.base import O, Study, option
 from vantage.studies.execution import Context
 
@@ -49,16 +49,14 @@ def recipe_study(
         warnings: What must be known before anything is believed.
         published: Whether published figures are set beside recomputed ones.
     """
-    functions = functions_of(*modules)
     printed = PublishedFigures.bundled(package) if published else None
-    recipe = Recipe.bundled(package, functions)
-    return study_of(name, recipe, functions, kind, collect, prepare=prepare, warnings=warnings, published=printed)
+    recipe = Recipe.bundled(package, *modules)
+    return study_of(name, recipe, kind, collect, prepare=prepare, warnings=warnings, published=printed)
 
 
 def study_of(
     name: str,
     recipe: Recipe,
-    functions: Mapping[str, Function],
     kind: Callable[..., O],
     collect: Callable[[Context[O]], Corpus],
     *,
@@ -66,13 +64,13 @@ def study_of(
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
     published: PublishedFigures | None = None,
 ) -> Study[O]:
-    """A recipe as a study; `functions` are those that it calls."""
+    """A recipe as a study."""
 
     def analyse(corpus: Corpus, context: Context[O]) -> Result:
         analysis = prepare(corpus, context)
         with context.step("analysing", len(recipe.sections)) as moved:
             warned = tuple(warnings(analysis))
-            return recipe.result(analysis, functions, published=published, warnings=warned, step=moved)
+            return recipe.result(analysis, published=published, warnings=warned, step=moved)
 
     return Study(
         name,
@@ -132,7 +130,7 @@ def _recipe(path: Path) -> Study[Any]:
                 )
         return corpus
 
-    return study_of(path.stem, recipe, functions, _options(recipe.options), collect)
+    return study_of(path.stem, recipe, _options(recipe.options), collect)
 
 
 def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:

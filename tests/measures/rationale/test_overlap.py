@@ -180,6 +180,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         bleu("a", "b", tokens="13a")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_experts_of_the_appraisals_paper(data_dir: Path) -> None:
     people = load("appraisals", data_dir / "appraisals", replies="none").judgments

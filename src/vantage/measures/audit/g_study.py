@@ -18,10 +18,11 @@ from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bounds, jackknife_interval
+from vantage.measures.intervals import Bootstrap, Bounds, jackknife_interval
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Ints, Judgments
-from vantage.measures.reliability.variance_design import Design, Factor, shares
+from vantage.measures.reliability.variance_design import Factor, VarianceDesign, shares
+from vantage.measures.resampling import Resampled
 
 GROUPS: Final = 30
 """In how many groups items are left out, at most."""
@@ -54,7 +55,7 @@ def g_study(
     answers: Sequence[int] = (1, 2, 4, 8, 16),
     target: float = 0.8,
     estimator: Literal["moments", "reml"] = "moments",
-    ci: Literal["items", "none"] = "items",
+    ci: Resampled = "auto",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
     """What share of a rater's variance belongs to items, to the way of asking, and to chance?
@@ -83,6 +84,7 @@ def g_study(
         raise InputError(f"the target is {target}", remedy="give a reliability between 0 and 1, such as 0.8")
     if not answers or min(answers) < 1:
         raise InputError("answers must be whole numbers from 1 up", remedy="use for example 1,2,4")
+    how = Bootstrap(ci, confidence=confidence)
     rows: list[dict[str, Any]] = []
     for card in cards(data, rater):
         base = {**card.key, **card.counts}
@@ -93,7 +95,7 @@ def g_study(
         if reason is not None:
             rows.append({**base, "component" if show == "components" else "answers_each": None, "reason": reason})
             continue
-        left = _replicates(design, estimator) if ci == "items" else None
+        left = _replicates(design, estimator) if how.ci == "items" else None
         made = (
             _components(design, variances, left, confidence)
             if show == "components"
@@ -103,7 +105,7 @@ def g_study(
     return table(rows, ("rater", "scale"))
 
 
-def designed(card: Card) -> Design:
+def designed(card: Card) -> VarianceDesign:
     """The answers of a card with their level of every component."""
     frame, facets = card.frame, card.varied
     factors = [Factor.of("item", card.unit, True)]
@@ -122,14 +124,14 @@ def designed(card: Card) -> Design:
         crossed.append(Factor.of(f"{first} × {second}", _pairs(codes[first], codes[second]), False))
     factors += [factor for factor in crossed if factor.levels < len(frame)]
     value = card.outcome.scored(card.value)
-    return Design(value - value.mean(), factors)
+    return VarianceDesign(value - value.mean(), factors)
 
 
 def _pairs(first: Ints, second: Ints) -> Ints:
     return first * (int(second.max(initial=0)) + 1) + second
 
 
-def _problem(card: Card, design: Design) -> str | None:
+def _problem(card: Card, design: VarianceDesign) -> str | None:
     if not card.outcome.ordered:
         return "the scale is nominal, so a variance means nothing"
     if not card.varied and card.raters is None and design.factors[0].levels == len(design.value):
@@ -140,19 +142,21 @@ def _problem(card: Card, design: Design) -> str | None:
     return design.problem()
 
 
-def _estimated(design: Design, estimator: str) -> Floats:
+def _estimated(design: VarianceDesign, estimator: str) -> Floats:
     variances = design.variances()
     return design.likeliest() if estimator == "reml" and np.isfinite(variances).all() else variances
 
 
-def _replicates(design: Design, estimator: str) -> Floats:
+def _replicates(design: VarianceDesign, estimator: str) -> Floats:
     """The variances without each group of items in turn."""
     group = design.factors[0].code % min(GROUPS, design.factors[0].levels)
     replicates = []
     for out in np.unique(group).tolist():
         kept = group != out
         factors = [Factor.of(one.name, one.code[kept], one.in_item) for one in design.factors]
-        replicates.append(_estimated(Design(design.value[kept] - design.value[kept].mean(), factors), estimator))
+        replicates.append(
+            _estimated(VarianceDesign(design.value[kept] - design.value[kept].mean(), factors), estimator)
+        )
     return np.array(replicates)
 
 
@@ -175,7 +179,9 @@ def _unbiased(variances: Floats) -> Floats:
     return np.asarray(variances / np.maximum(np.clip(variances, 0, None).sum(axis=1, keepdims=True), 1e-300))
 
 
-def _components(design: Design, variances: Floats, left: Floats | None, confidence: float) -> Iterator[dict[str, Any]]:
+def _components(
+    design: VarianceDesign, variances: Floats, left: Floats | None, confidence: float
+) -> Iterator[dict[str, Any]]:
     share, plain = shares(variances[None])[0], _unbiased(variances[None])[0]
     others = None if left is None else _unbiased(left)
     for n, name in enumerate(design.names):
@@ -197,8 +203,8 @@ def _reliability(
     absolute = np.array([name != "item" for name in names])
     item = names.index("item")
 
-    def coefficients(found: Floats, size: int, error: Any) -> Floats:
-        kept = np.clip(found, 0, None)
+    def coefficients(variances: Floats, size: int, error: Any) -> Floats:
+        kept = np.clip(variances, 0, None)
         noise = kept[:, error].sum(axis=1) / size
         return np.asarray(kept[:, item] / np.maximum(kept[:, item] + noise, 1e-300))
 

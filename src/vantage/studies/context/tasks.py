@@ -19,9 +19,10 @@ from vantage.corpora import Corpus
 from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
 from vantage.corpora.storage import is_corpus
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.raters.trained.folds import key
+from vantage.studies.base import listed
 
 TASK: Final = "task"
 LABEL: Final = "label"
@@ -76,28 +77,16 @@ TASKS: Final = {
 """The six tasks of the paper."""
 
 
-def listed(words: str) -> list[str]:
-    """The words of an option, separated by commas.
-
-    >>> listed(" a, b,,c ")
-    ['a', 'b', 'c']
-    """
-    return [word.strip() for word in words.split(",") if word.strip()]
-
-
 def chosen_tasks(names: str) -> list[Task]:
     """The tasks that were named.
 
     >>> [task.name for task in chosen_tasks("politeness, sarcasm")]
     ['politeness', 'sarcasm']
     """
-    wanted = listed(names)
+    wanted = listed(names, TASKS, "task")
     if not wanted:
         raise InputError("no task was named", remedy=f"tasks are {', '.join(TASKS)}")
-    for name in wanted:
-        if name not in TASKS:
-            raise InputError(f"there is no task '{name}'", remedy=nearest(name, list(TASKS)))
-    return [TASKS[name] for name in dict.fromkeys(wanted)]
+    return [TASKS[name] for name in wanted]
 
 
 @cache
@@ -179,7 +168,7 @@ def _read(data: Path, task: Task) -> Corpus:
     if is_corpus(data / task.name):
         corpus = Corpus.read(data / task.name)
         _require(corpus.items, data / task.name)
-        _check_scale(corpus, question, data / task.name)
+        check_scale(corpus, question, data / task.name)
         return corpus._with(items=_labelled(corpus.items, question, data / task.name))
     if path.is_file():
         return _table(path, task)
@@ -228,9 +217,7 @@ def _table(path: Path, task: Task) -> Corpus:
     if "item" not in table.columns:
         numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item")
         table = table.with_columns(numbers)
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
-    return Corpus(_labelled(table, question_of(task), path), nobody, nothing, Instrument.load(task.instrument))
+    return Corpus.of_items(_labelled(table, question_of(task), path), Instrument.load(task.instrument))
 
 
 def _require(items: pl.DataFrame, place: Path) -> None:
@@ -239,7 +226,8 @@ def _require(items: pl.DataFrame, place: Path) -> None:
             raise InputError(f"the statements have no column '{column}'", file=place, remedy="add it")
 
 
-def _check_scale(corpus: Corpus, question: Question, place: Path) -> None:
+def check_scale(corpus: Corpus, question: Question, place: str | Path) -> None:
+    """Refuses a corpus in which the question of a task has other answers."""
     for known in corpus.questions:
         if known.id == question.id and known.scale != question.scale:
             raise InputError(
