@@ -207,7 +207,7 @@ def test_the_findings_say_what_was_planted(planted: Report) -> None:
     higher = next(text for text in said if "competence is higher than warmth" in text)
     assert "clusters of high competence and middle warmth" in higher
     assert "low competence and high warmth" not in higher
-    assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
+    assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
     seen = next(text for text in told if text.startswith("The difference between competence and warmth that people"))
     assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence"))
     assert any("refused 2.1 % of its judgments" in text for text in told)
@@ -403,7 +403,7 @@ def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     assert "“warmth above competence”" in opposite
     assert not any(text.startswith("The difference between competence and warmth that people") for text in told)
     # Clusters are the same, whichever way round they are.
-    assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
+    assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
 
 
 def test_noise_claims_nothing(tmp_path: Path) -> None:
