@@ -10,6 +10,7 @@ from pathlib import Path
 NAMES = (
     "table",
     "alpha",
+    "intervals",
     "split_half",
     "aggregation",
     "scoring",

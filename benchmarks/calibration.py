@@ -4,7 +4,7 @@
 whose names hold a word. Counts are kept in benchmarks/calibration.json, design by design, so that a long run can be
 made in pieces, and docs/calibration.md is written from them after each design; `seed=1` adds other tables to those
 counted before, and `tests` leaves the intervals as they are. Further intervals and tests follow
-(benchmarks/calibration_further.py).
+(benchmarks/calibration_further.py), where `only=accuracy;cohen` measures these intervals and leaves all else as it is.
 """
 
 from __future__ import annotations
@@ -277,14 +277,18 @@ class Asked:
     parts: list[str]
     seed: int
     tests: bool
+    only: tuple[str, ...] = ()
+    """Intervals that are simulated without the others."""
 
     @classmethod
     def of(cls, words: Sequence[str], replications: int) -> Asked:
         """The words after the name of the benchmark."""
         numbers = [int(word) for word in words if word.isdecimal()]
         seed = next((int(word[5:]) for word in words if word.startswith("seed=")), 0)
-        parts = [w for w in words if not (w.isdecimal() or w.startswith("seed=") or w in ("tests", "calibration"))]
-        return cls(numbers[0] if numbers else replications, parts, seed, "tests" in words)
+        only = tuple(name for word in words if word.startswith("only=") for name in word[5:].split(";"))
+        options = ("seed=", "only=")
+        parts = [w for w in words if not (w.isdecimal() or w.startswith(options) or w in ("tests", "calibration"))]
+        return cls(numbers[0] if numbers else replications, parts, seed, "tests" in words, only)
 
     def has(self, design: str) -> bool:
         """Whether a design is asked for."""
@@ -298,10 +302,15 @@ class Asked:
         mine = counts.setdefault(design, {"covered": {}, "found": {}})
         for kind, found in counted.items():
             before = mine.get(kind, {}) if self.seed else {}
-            mine[kind] = before | {
-                name: [hits + before.get(name, [0, 0])[0], of + before.get(name, [0, 0])[1], *rest]
-                for name, (hits, of, *rest) in found.items()
-            }
+            others = {name: hits for name, hits in mine.get(kind, {}).items() if self.only and name not in self.only}
+            mine[kind] = (
+                others
+                | before
+                | {
+                    name: [hits + before.get(name, [0, 0])[0], of + before.get(name, [0, 0])[1], *rest]
+                    for name, (hits, of, *rest) in found.items()
+                }
+            )
         COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")
 

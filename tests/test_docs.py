@@ -36,8 +36,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     *("README.md", "explain.md", "measures.md", "models.md", "presentations.md"),
     *("raters.md", "reports.md", "start.md", "stereomap.md", "studies.md"),
+    *("audit.md", "panel.md", "perspective.md", "plan.md"),
 }
-"""Pages whose blocks ask a real model or write whole reports."""
+"""Pages whose blocks ask a real model, write whole reports or simulate."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"# → (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
@@ -141,6 +142,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATED)
 def test_the_pages_that_follow_from_the_code_are_current(name: str) -> None:
     assert (ROOT / "docs" / name).read_text("utf-8") == GENERATED[name](), "run: make reference"

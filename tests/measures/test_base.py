@@ -123,3 +123,28 @@ def test_every_interval_states_its_target(name: str) -> None:
     for other in (one for one in others if one != "split"):
         over = f"{other}_over" if f"{other}_over" in result.columns else "over"
         assert result.filter(pl.col(f"{other}_low").is_not_null())[over].null_count() == 0, other
+
+
+OVER_BOTH = {
+    name for name, known in registry().items() if "ci" in known.options and known.options["ci"].annotation == "Over"
+}
+
+
+@pytest.mark.parametrize("name", sorted(OVER_BOTH - NO_INTERVAL - {"refusals"}))
+def test_a_default_over_less_than_both_says_why(name: str) -> None:
+    known, options = registry()[name], dict(OPTIONS.get(name, {}))
+    options |= {"resamples": 20} if "resamples" in known.options else {}
+    data = options.pop("data", _judged())
+    many = known.function(data, **options)
+    assert set(many["over"].drop_nulls()) <= ({"both", "items"} if name == "icc" else {"both"})
+    raters = data["rater"].unique().sort().to_list()
+    few = known.function(data.filter(pl.col("rater").is_in([*raters[:5], *raters[12:13]])), **options)
+    given = few.filter(pl.col("low").is_not_null())
+    one_way = pl.col("form").str.contains("1") if name == "icc" else pl.lit(False)
+    assert given.filter(~one_way)["reason"].str.contains("fewer than ten raters").all()
+
+
+def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:
+    for name in ("g-study", "correlate", "calibration", "panel"):
+        with pytest.raises(InputError, match="there is no interval over 'raters'"):
+            registry()[name].function(_judged(), ci="raters", **OPTIONS["panel"] if name == "panel" else {})

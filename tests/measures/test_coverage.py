@@ -16,7 +16,7 @@ from benchmarks.calibration import DESIGNS, NAMES, coverage, sizes
 SMALL = {design.name: design for design in DESIGNS}
 
 
-@pytest.mark.parametrize("name", ["sparse, 20 raters", "crossed, 5 raters"])
+@pytest.mark.parametrize("name", [pytest.param("sparse, 20 raters", marks=pytest.mark.slow), "crossed, 5 raters"])
 def test_default_intervals_cover(name: str) -> None:
     found = coverage(SMALL[name], NAMES, 20)
     # An interval that covers in 95 % of the cases misses more than four of twenty less than once in 300 times.

@@ -208,6 +208,7 @@ def test_two_hundred_designs_are_simulated_and_counted() -> None:
     assert made.choice["value"][0] >= 0.8
 
 
+@pytest.mark.slow
 def test_during_stops_when_the_target_is_reached_and_says_what_is_missing_if_not() -> None:
     corpus = planted_corpus()
     width = vantage.measures.alpha(corpus, by="question", seed=0).filter(question="trust")

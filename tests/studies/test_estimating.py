@@ -108,6 +108,7 @@ def again(step: str, statement: str, number: int) -> str | None:
     return CONVERSATION.replace("Forty", f"{number + 40}") if step == "conversation" else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answers", "styles", "grades"),
     [("sampling", "zero-shot,few-shot:3", "5"), ("scoring", "zero-shot", "5"), ("scoring", "zero-shot", "1")],

@@ -669,7 +669,7 @@ def g_study(
     answers: Sequence[int] = ...,
     target: float = ...,
     estimator: Literal['moments', 'reml'] = ...,
-    ci: Literal['items', 'none'] = ...,
+    ci: Resampled = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,

@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from typing import Any, Final
 
 from vantage.instruments import Question, Several, put
+from vantage.raters.replies.reply import is_named
 from vantage.scales import Scale, Status, show_code
 
 NONE: Final = "none"
@@ -38,9 +39,7 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """
     worded = all(o.label for o in scale.options)
     lettered = scale.called == "letters"
-    named = scale.called == "words" or (
-        scale.called is None and (not scale.ordered or (len(scale.options) <= 4 and worded))
-    )
+    named = not lettered and is_named(scale)
     offered = (
         []
         if scale.text

@@ -175,10 +175,12 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def label(corpus: Corpus, question: str, value: float) -> str:
-    """An answer as people read it: the name of the option, or the code where it has none."""
-    scale = corpus.question(question).scale
-    named = next((option.label for option in scale.options if option.code == value and option.label), "")
-    return named or show_code(value)
+    """An answer as people read it: its name, its code, or both where only some options have a name."""
+    options = corpus.question(question).scale.options
+    named = next((option.label for option in options if option.code == value and option.label), "")
+    if not named or all(option.label for option in options):
+        return named or show_code(value)
+    return f"{show_code(value)} ({named})"
 
 
 def _said(corpus: Corpus, given: pl.DataFrame) -> tuple[str, str | None]:
@@ -190,12 +192,19 @@ def _said(corpus: Corpus, given: pl.DataFrame) -> tuple[str, str | None]:
         .unique("rater", maintain_order=True)
         .iter_rows()
     ]
-    return ", ".join(answers), _quoted(given)
+    return ", ".join(answers), _quoted(given.sort("rater"), named=True)
 
 
-def _quoted(given: pl.DataFrame) -> str | None:
-    reasons = given["rationale"].drop_nulls().unique(maintain_order=True).head(REASONS).to_list()
-    return " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
+def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
+    """One reason each of the first raters, with the rater's name where that means something to a reader."""
+    reasons = (
+        given.drop_nulls("rationale").unique("rationale", maintain_order=True).unique("rater", maintain_order=True)
+    )
+    quoted = [
+        f"{rater}: “{shortened(why, 240)}”" if named else f"“{shortened(why, 240)}”"
+        for rater, why in reasons.select("rater", pl.col("rationale").cast(pl.String)).head(REASONS).iter_rows()
+    ]
+    return " · ".join(quoted) or None
 
 
 def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:

@@ -157,6 +157,7 @@ def test_effect_intervals_equal_recomputation_on_resamples() -> None:
         assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(values), units=50))
 
 
+@pytest.mark.slow
 def test_standardised_differences_of_few_units_cover_as_the_noncentral_t_does() -> None:
     rng = np.random.default_rng(6)
     held = 0
@@ -281,6 +282,22 @@ def test_fewer_than_five_raters_have_no_p_value() -> None:
     assert "between='rater'" in one(compare(single, between="age"))["reason"]
 
 
+@pytest.mark.parametrize(("both", "test"), [(1, "mixed"), (8, "mixed"), (16, "t")])
+def test_raters_of_one_group_are_no_items_where_some_are_in_both(both: int, test: str) -> None:
+    rng, rejected = np.random.default_rng(5), 0
+    for seed in range(40):
+        data = judged(seed, per_item=8)
+        drawn = pl.Series(np.where(rng.random(len(data)) < 0.5, "old", "young"))
+        some = data.with_columns(age=pl.when(pl.col("rater") < both).then(drawn).otherwise("age"))
+        row = one(compare(some, between="age", ci="none"))
+        rejected += row["p"] < 0.05
+        assert (row["unit"], row["test"]) == ("item", test)
+        assert row["reason"].startswith(f"{24 - both} of 24 raters with several answers have one value of 'age' only")
+    # Items as units find the permuted trait in a third of these tables.
+    assert test == "t" or rejected <= 6
+    assert test == "mixed" or "p may be too small" in row["reason"]
+
+
 def test_what_cannot_be_paired_is_refused() -> None:
     with pytest.raises(InputError, match="nothing can be paired"):
         compare(judged(), between="age", paired=True)
@@ -300,6 +317,7 @@ def test_rater_scores_equal_the_crossed_model_solved_in_full() -> None:
     assert found - found.mean() == pytest.approx(expected - expected.mean(), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_the_effect_of_a_trait_is_found_without_bias_and_with_more_power_than_plain_means() -> None:
     found, plain = [], []
     for seed in range(60):

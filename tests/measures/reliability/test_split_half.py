@@ -58,6 +58,7 @@ def every_annotation_split(aggregate: str, correlation: str) -> float:
     return float(np.nanmean(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", ["mean", "median"])
 @pytest.mark.parametrize("correlation", ["pearson", "spearman"])
 @pytest.mark.parametrize("way", ["table", "shuffle", "counts"])

@@ -92,6 +92,7 @@ def test_noise_claims_nothing_in_nearly_all_of_200_seeds() -> None:
     assert len(claiming(guessed, range(SEEDS))) <= few(SEEDS)
 
 
+@pytest.mark.slow
 def test_labels_turned_round_turn_the_sentences_round() -> None:
     corpus = judged_corpus(60, runs=1)
     other = {"yes": "no", "no": "yes"}

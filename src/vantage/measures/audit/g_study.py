@@ -18,10 +18,11 @@ from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bounds, jackknife_interval
+from vantage.measures.intervals import Bootstrap, Bounds, jackknife_interval
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Ints, Judgments
 from vantage.measures.reliability.variance_design import Design, Factor, shares
+from vantage.measures.resampling import Resampled
 
 GROUPS: Final = 30
 """In how many groups items are left out, at most."""
@@ -54,7 +55,7 @@ def g_study(
     answers: Sequence[int] = (1, 2, 4, 8, 16),
     target: float = 0.8,
     estimator: Literal["moments", "reml"] = "moments",
-    ci: Literal["items", "none"] = "items",
+    ci: Resampled = "auto",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
     """What share of a rater's variance belongs to items, to the way of asking, and to chance?
@@ -83,6 +84,7 @@ def g_study(
         raise InputError(f"the target is {target}", remedy="give a reliability between 0 and 1, such as 0.8")
     if not answers or min(answers) < 1:
         raise InputError("answers must be whole numbers from 1 up", remedy="use for example 1,2,4")
+    how = Bootstrap(ci, confidence=confidence)
     rows: list[dict[str, Any]] = []
     for card in cards(data, rater):
         base = {**card.key, **card.counts}
@@ -93,7 +95,7 @@ def g_study(
         if reason is not None:
             rows.append({**base, "component" if show == "components" else "answers_each": None, "reason": reason})
             continue
-        left = _replicates(design, estimator) if ci == "items" else None
+        left = _replicates(design, estimator) if how.ci == "items" else None
         made = (
             _components(design, variances, left, confidence)
             if show == "components"

@@ -92,6 +92,7 @@ def scaling(
         scored: list[dict[str, Any]] = [
             {"member": name, "appearances": int(n), "best": int(best), "worst": int(worse), "estimate": float(estimate)}
             | how.stated(interval)
+            | ({"reason": FEW_RATERS} if how.ci in ("raters", "both") and interval[0] is None else {})
             for name, (n, best, worse), estimate, interval in zip(made.names, counted, estimates, bounds, strict=True)
         ]
         rows += [{**row, **one} for one in sorted(scored, key=lambda one: (-one["estimate"], one["member"]))]

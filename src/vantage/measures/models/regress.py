@@ -257,6 +257,7 @@ class _Regression:
                 reach = student(freedom, confidence) * se
                 over = "items" if raters is None else "both"
                 row |= {"low": estimate - reach, "high": estimate + reach, "over": over}
+                row |= {"because": self.how.because} if about["raters"] is not None else {}
             yield row
 
 

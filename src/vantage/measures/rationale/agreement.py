@@ -205,8 +205,14 @@ def _scored(
     """One row per metric and kind of pairs."""
     by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metric}
     actual: dict[str, tuple[pl.Series, Floats]] = {}
-    for kind, compared in kinds:
-        scores, reasons = likeness.scores(texts_of(compared)) if compared else ({}, {})
+    # All kinds at once, since they compare the same texts.
+    several = list(kinds)
+    every = [pair for _, compared in several for pair in compared]
+    all_scores, reasons = likeness.scores(texts_of(every)) if every else ({}, {})
+    end = 0
+    for kind, compared in several:
+        first, end = end, end + len(compared)
+        scores = {name: values[first:end] for name, values in all_scores.items() if compared}
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
         for metric in likeness.metric:
             row: dict[str, Any] = {**key, "metric": metric, "pairs": kind, "compared": len(compared)}

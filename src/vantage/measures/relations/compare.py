@@ -34,6 +34,10 @@ MANY_UNITS: Final = 50
 effect of 1, bootstrap intervals of g held it in 91 % (79 % of skewed scores) of 300 samples, these in 94 % (92 %)."""
 FEW_RATERS: Final = 5
 """A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
+MODELLED: Final = "p is that of a model of items and raters, the interval is about these raters"
+CONFOUNDED: Final = "what sets them apart counts as a difference of the groups, and p may be too small"
+SEVERAL: Final = 6
+"""Raters with as many answers would hardly have one value of a column that varies from answer to answer."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
 _UNPAIRED: Final[dict[str, str]] = {
     "t": "g",
@@ -94,7 +98,8 @@ def compare(
     trait, a condition that each person sees one of) compares raters: the unit is the rater, the two groups are
     separate samples, and each rater has one score, freed from the items that the rater happened to judge (see
     `reliability.rater_scores`). Items as units would take every answer of a person for another person's. A column
-    that varies within raters compares items with themselves; one that is constant within items, separate items.
+    that varies within raters compares items with themselves; one that is constant within items, separate items. Where
+    only some raters have several values, `reason` says so, and where most have one the test is `mixed`.
     `between="rater"` compares two raters on the items of both, and says nothing about others. For several traits at
     once `explain` is better: it holds the other traits constant.
 
@@ -140,7 +145,8 @@ def compare(
         check_level(part.scale(), part.frame, "a comparison of means or ranks")
         design = Comparison.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
         tested, measured = _chosen(design.paired, test, effect)
-        if design.of_raters and test is None and aggregate == "mean" and design.uneven(part.answered):
+        modelled = design.uneven(part.answered) if design.of_raters else unit is None and design.mostly_of_raters
+        if modelled and test is None and aggregate == "mean":
             tested = "mixed"
         elif tested == "mixed" and not (design.unit == ["rater"] and design.of_raters):
             raise InputError("test 'mixed' compares groups of raters", remedy="leave test out")
@@ -168,7 +174,7 @@ def compare(
                 means, result["statistic"], result["p"] = two_groups(answered, pl.col(between) == first)
                 result |= {"first_mean": float(means[0]), "second_mean": float(means[1])}
                 result["difference"] = float(means[0] - means[1])
-            rows.append({**row, **design.judged(result, sample, (first, second), permutations, how)})
+            rows.append({**row, **design.judged(result, sample, (first, second), permutations, how, tested)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     numbers = ("statistic", "p", "p_permutation", "p_adjusted")
@@ -184,6 +190,8 @@ class Comparison:
     paired: bool
     of_raters: bool
     """Whether each rater belongs to one group, so that raters are what the groups are made of."""
+    apart: tuple[int, int] = (0, 0)
+    """Of the raters with several answers, how many are in one group only, and how many there are."""
 
     @classmethod
     def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> Comparison:
@@ -197,7 +205,16 @@ class Comparison:
                 remedy="leave paired out, or choose another unit",
             )
         alike = between == "rater" or not apart
-        return cls(between, chosen, alike if paired is None else paired, of_raters)
+        of_rater = answered.group_by("rater").agg(pl.len().alias("n"), pl.col(between).n_unique().alias("values"))
+        several = of_rater.filter(pl.col("n") >= SEVERAL)
+        alone = 0 if between == "rater" else int((several["values"] == 1).sum())
+        return cls(between, chosen, alike if paired is None else paired, of_raters, (alone, len(several)))
+
+    @property
+    def mostly_of_raters(self) -> bool:
+        """Whether most of the raters are in one group only, and enough of them for a model of raters."""
+        alone, raters = self.apart
+        return not self.of_raters and raters >= 2 * FEW_RATERS and 2 * alone > raters
 
     @property
     def over(self) -> str:
@@ -220,12 +237,22 @@ class Comparison:
         return can_be_told(Design.of(answered.drop_nulls(self.between)))
 
     def judged(
-        self, result: dict[str, Any], sample: Sample, groups: tuple[Any, Any], permutations: int, how: Resampling
+        self,
+        result: dict[str, Any],
+        sample: Sample,
+        groups: tuple[Any, Any],
+        permutations: int,
+        how: Resampling,
+        tested: str,
     ) -> dict[str, Any]:
         """The row of a pair of groups, without what its design cannot give."""
         result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
-            return result
+            alone, raters = self.apart
+            if result["p"] is None or "rater" in self.unit or 10 * alone < max(raters, 1):
+                return result
+            reason = f"{alone} of {raters} raters with several answers have one value of '{self.between}' only"
+            return {**result, "reason": f"{reason}: {MODELLED if tested == 'mixed' else CONFOUNDED}"}
         if "rater" not in self.unit:
             reason = (
                 f"no p-value: '{self.between}' does not vary within raters, and units other than raters would count "

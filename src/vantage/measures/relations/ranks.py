@@ -29,6 +29,7 @@ Scorer: TypeAlias = Callable[[Floats], Floats]
 Rank: TypeAlias = Literal["spearman", "kendall"]
 
 TIED: Final = "all systems are tied in a condition"
+FEW_SYSTEMS: Final = "a rank correlation of so few systems takes few values, and its interval nearly always holds"
 _LOWER_IS_BETTER: Final = {"mae", "rmse"}
 _EXACT: Final = 7
 """Up to this many systems the p-value counts all orders."""
@@ -176,8 +177,8 @@ class Ranking:
         if not np.isfinite(estimate):
             return [{**row, "reason": TIED}]
         bounds = self.how.intervals(self.items, lambda weight: self._correlations(weight)[:, None])[0]
-        p = _p_value(first[0], second[0], self.correlation)
-        return [{**row, "p": p, "estimate": estimate, **self.how.stated(bounds)}]
+        row |= {"p": _p_value(first[0], second[0], self.correlation), "estimate": estimate, **self.how.stated(bounds)}
+        return [{**row, "reason": FEW_SYSTEMS if bounds[0] is not None and len(self.systems) <= _EXACT else None}]
 
     def _correlations(self, weight: Floats) -> Floats:
         return rank_correlations(*self.scores(weight), self.correlation)
