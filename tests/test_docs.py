@@ -154,6 +154,31 @@ def test_every_page_stands_in_the_navigation() -> None:
     assert sorted(listed) == sorted(page.name for page in PAGES if page.parent.name == "docs")
 
 
+def test_the_readme_is_short_and_shows_each_promise() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) < 120
+    _, *promises = text.split("## Your own table")[0].split("\n## ")
+    assert [len(re.findall(r"!\[.+?\]\(.+?\)", promise)) for promise in promises] == [1] * len(promises)
+    assert len(promises) >= 4
+
+
+@pytest.mark.parametrize("walk", ["a rating request", "a study", "an annotation"])
+def test_a_walk_takes_ten_hops_through_modules_that_exist(walk: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    section = page.split(f"## The walk of {walk}\n")[1].split("\n## ")[0]
+    hops = re.findall(r"^\| (\d+) \| (.+?) \|", section, re.MULTILINE)
+    assert [int(number) for number, _ in hops] == list(range(1, 11))
+    base = ROOT / "src" / "vantage" / ("collect" if walk == "an annotation" else "")
+    for _, where in hops:
+        path = re.findall(r"`([\w/]+(?:\.py|/))`", where)[0].replace("NAME", "*")
+        assert any(base.glob(path.rstrip("/"))), where
+
+
+def test_the_style_guide_shows_twenty_sentences_before_and_after() -> None:
+    table = (ROOT / "docs" / "style.md").read_text("utf-8").split("| before | after |")[1]
+    assert len(re.findall(r"^\| (?!---)", table, re.MULTILINE)) == 20
+
+
 @pytest.mark.slow
 def test_the_site_builds_with_strict_links(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")

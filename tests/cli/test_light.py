@@ -67,3 +67,14 @@ def test_describing_needs_neither_scipy_nor_scikit_learn() -> None:
     assert (
         loaded(RUN, "corpora", "describe", "nowhere") & {"scipy", "sklearn", "matplotlib", "torch", "pandas"} == set()
     )
+
+
+def test_reports_and_measures_load_no_client_and_no_statistics_that_they_do_not_use() -> None:
+    code = """
+import json, sys
+import vantage.report.folder, vantage.view.explorer
+from vantage.measures import find
+assert find("alpha").name == "alpha" and find("split-half").name == "split-half"
+sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+"""
+    assert loaded(code) & {"openai", "scipy.stats", "sklearn", "vantage.measures.models.facets"} == set()

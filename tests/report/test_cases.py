@@ -60,6 +60,21 @@ def test_texts_that_divide_and_texts_that_unite(analysis: Analysis) -> None:
     assert sorted([*most["item"], *least["item"]]) == ["a", "b", "c", "d"], "no text is in both lists"
 
 
+def test_texts_that_tie_are_listed_once() -> None:
+    rows = [
+        {"item": i, "rater": r, "question": "q", "value": float(v)} for i in "abcd" for r, v in (("x", 1), ("y", 3))
+    ]
+    raters = pl.DataFrame({"rater": ["x", "y"]})
+    items = pl.DataFrame({"item": list("abcd"), "text": list("abcd")})
+    tied = Analysis(
+        Corpus(items, raters, pl.DataFrame(rows), [Instrument.of_questions("try", "Try", {"q": Scale.points(1, 5)})])
+    )
+    most, least = divided(tied), agreed(tied)
+    assert most is not None
+    assert least is not None
+    assert sorted([*most["item"], *least["item"]]) == ["a", "b", "c", "d"]
+
+
 def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> None:
     shown = unlike_people(analysis)
     assert shown["item"].to_list() == ["a"], "elsewhere models are no further away than people, or too few answered"

@@ -90,6 +90,9 @@ class Corpus:
         judgments and for a hundred million.
         """
         folder = Path(folder)
+        if folder.is_file():
+            remedy = f"this shows how to import a table: vantage corpora preview {folder}"
+            raise InputError("this is a file, not a corpus folder", file=folder, remedy=remedy)
         if not storage.is_corpus(folder):
             problem = "there is no such folder" if not folder.exists() else "the folder has no corpus.yaml"
             raise InputError(problem, file=folder, remedy="make one with: vantage corpora import")

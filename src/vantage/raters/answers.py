@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any, Final
 
-from vantage.instruments import Question, Several, put
+from vantage.instruments import MultipleChoice, Question, put
 from vantage.raters.replies.reply import is_named
 from vantage.scales import Scale, Status, show_code
 
@@ -116,12 +116,12 @@ def _said(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     return tuple(c for c in every if c.value is None) if _spanned(scale, letters) else every
 
 
-def listed_several(question: Several) -> str:
+def listed_several(question: MultipleChoice) -> str:
     """The options of which several may apply, with the ways to choose none."""
     return f"{listed(question.scale)}\n{NONE} = {question.none}"
 
 
-def words_several(question: Several, *, as_list: bool = False) -> str:
+def words_several(question: MultipleChoice, *, as_list: bool = False) -> str:
     """How the options that apply are written."""
     declined = "".join(f', or "{c.word}"' for c in choices(question.scale) if c.value is None)
     if as_list:
@@ -135,7 +135,7 @@ def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool
     text = {"type": "string"}
     properties: dict[str, Any] = {"reason": text} if reason and not together else {}
     for question in put(questions):
-        answer = _some_of(question.scale) if isinstance(question, Several) else _one_of(question.scale)
+        answer = _some_of(question.scale) if isinstance(question, MultipleChoice) else _one_of(question.scale)
         if not together:
             properties["answer"] = answer
         elif reason:

@@ -30,15 +30,14 @@ NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
     """The texts on which people differ most, each with its answers and reasons: of few texts, half of them."""
-    units = apart(analysis.people)
-    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
-    return with_texts(analysis, _spread(ranked, -(-units["item"].n_unique() // 2)))
+    return with_texts(analysis, _most_divided(apart(analysis.people)))
 
 
 def agreed(analysis: Analysis) -> pl.DataFrame | None:
     """The texts on which people differ least: of few texts, the other half."""
     units = apart(analysis.people)
-    ranked = units.sort("apart", "n", *UNIT, descending=[False, True, False, False])
+    rest = units.join(_most_divided(units), on="item", how="anti")
+    ranked = rest.sort("apart", "n", *UNIT, descending=[False, True, False, False])
     return with_texts(analysis, _spread(ranked, units["item"].n_unique() // 2))
 
 
@@ -205,6 +204,11 @@ def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
         for rater, why in reasons.select("rater", pl.col("rationale").cast(pl.String)).head(REASONS).iter_rows()
     ]
     return " · ".join(quoted) or None
+
+
+def _most_divided(units: pl.DataFrame) -> pl.DataFrame:
+    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
+    return _spread(ranked, -(-units["item"].n_unique() // 2))
 
 
 def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:

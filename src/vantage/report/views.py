@@ -215,8 +215,8 @@ def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, v
 def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     """Columns with their intervals below each other, as `estimate`, `low` and `high`, each under its title in `of`.
 
-    >>> told = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
-    >>> stacked(told, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
+    >>> wide = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
+    >>> stacked(wide, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
     [('static', 0.5, 0.4, 0.6), ('context', 0.7, None, None)]
     """
     parts = []

@@ -97,8 +97,8 @@ def rationale_agreement(
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
-    >>> found = rationale_agreement(table, metric="rouge-1", ci="none")
-    >>> found.select("pairs", "compared", pl.col("estimate").round(2)).rows()
+    >>> result = rationale_agreement(table, metric="rouge-1", ci="none")
+    >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
     likeness = Likeness(
@@ -149,8 +149,8 @@ def rationale_similarity(
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["p", "m"] * 2, "value": [1, 2, 1, 2],
     ...                       "rationale": ["he blames the office", "the office", "she hopes for rain", "rain"]})
-    >>> found = rationale_similarity(table, models=["m"], people=["p"], metric="rouge-1", ci="none")
-    >>> found.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
+    >>> result = rationale_similarity(table, models=["m"], people=["p"], metric="rouge-1", ci="none")
+    >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
     likeness = Likeness(

@@ -165,8 +165,8 @@ def rationale_form(
 
     >>> table = pl.DataFrame({"item": ["a", "b"], "rater": "x", "value": [1, 2], "text": ["I hate it", "so be it"],
     ...                       "rationale": ["They say: I hate it", "It seems fine"]})
-    >>> found = rationale_form(table, properties=["words", "longest copy"], ci="none")
-    >>> found.select("property", "estimate").rows()
+    >>> result = rationale_form(table, properties=["words", "longest copy"], ci="none")
+    >>> result.select("property", "estimate").rows()
     [('words', 4.0), ('longest copy', 0.466...)]
     """
     for name in properties:

@@ -53,8 +53,8 @@ def topics(
 
     >>> fire = ["smoke fire house", "fire house smoke", "house smoke fire"] * 4
     >>> rain = ["rain river boat", "boat rain river", "river boat rain"] * 4
-    >>> found = topics(pl.DataFrame({"text": fire + rain}), count=2, shown=3, fits=2)
-    >>> sorted(sorted(w.split(", ")) for w in found["words"]), found["stability"].to_list()
+    >>> result = topics(pl.DataFrame({"text": fire + rain}), count=2, shown=3, fits=2)
+    >>> sorted(sorted(w.split(", ")) for w in result["words"]), result["stability"].to_list()
     ([['boat', 'rain', 'river'], ['fire', 'house', 'smoke']], [1.0, 1.0])
     """
     columns = by_columns(by)

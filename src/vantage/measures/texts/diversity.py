@@ -66,8 +66,8 @@ def text_diversity(
     of them. `of` is how many texts the group has in all.
 
     >>> texts = ["red fox runs", "blue sky", "old sea"] + ["same words here"] * 2
-    >>> told = pl.DataFrame({"condition": ["a"] * 3 + ["b"] * 2, "text": texts})
-    >>> text_diversity(told).select("condition", "of", "texts", pl.col("self_bleu").round(2)).rows()
+    >>> result = pl.DataFrame({"condition": ["a"] * 3 + ["b"] * 2, "text": texts})
+    >>> text_diversity(result).select("condition", "of", "texts", pl.col("self_bleu").round(2)).rows()
     [('a', 3, 2, 0.0...), ('b', 2, 2, 0.5...)]
     """
     columns = by_columns(by)

@@ -166,8 +166,8 @@ class Prose:
         if number is not None and number.usable and number.form in NUMERIC:
             return number.reply("line", _reason(self.text)) if self._fits(lead, number) else unparsed("conflict")
         _, *behind = _SENTENCE_BREAK.split(rest[:400].lstrip()) if rest[:1] in ".!" else [""]
-        for number, sentence in enumerate(behind):
-            again = read_all(sentence, self.scale) if not number or lead.form == "label" else None
+        for place, sentence in enumerate(behind):
+            again = read_all(sentence, self.scale) if not place or lead.form == "label" else None
             if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
                 return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):

@@ -30,7 +30,7 @@ def splits(analysis: Perspectives) -> Data:
                 yield {"texts_of": name, **row, "share": split.given_away if row["part"] == "adaptation" else None}
 
     frame = analysis.per_corpus(parts)
-    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")})
+    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.evaluated) for name in ("done", "cells")})
 
 
 def not_run(analysis: Perspectives) -> pl.DataFrame:
@@ -43,7 +43,7 @@ def not_run(analysis: Perspectives) -> pl.DataFrame:
 
 def scores(analysis: Perspectives) -> Data:
     """The cells of one corpus at all levels."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
     frame = stacked(_row(one, cell) for cell in one.done)
     return Data(frame, {"of": one.task.name, "score": label, "units": one.over})
@@ -51,7 +51,7 @@ def scores(analysis: Perspectives) -> Data:
 
 def trait_scores(analysis: Perspectives) -> pl.DataFrame:
     """The cells of one corpus by trait: F1 of each value, averaged over the values."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     scored = {cell: one.evaluations[cell] for cell in one.done}
     by_trait = {
         cell: {trait: evaluation.f1("trait", one.task.label, trait) for trait in evaluation.traits}
@@ -62,7 +62,7 @@ def trait_scores(analysis: Perspectives) -> pl.DataFrame:
 
 def same_texts(analysis: Perspectives) -> Data:
     """The cells of one corpus on the texts that models were asked about, where these are not all."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     if one.asked_all or one.asked is None:
         raise Absent
     rows = []

@@ -123,7 +123,7 @@ def read(
     several = len(names) > 1
     parts = []
     for name in names:
-        corpus = _found(data, name, groups)
+        corpus = _source(data, name, groups)
         asked = _question(corpus, name, question)
         part, left_out = _prepared(corpus, name, asked, traits, f"{name}:" if several else "")
         if left_out:
@@ -155,7 +155,7 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         yield CorpusTask(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
 
 
-def _found(data: Path, name: str, groups: str) -> Corpus:
+def _source(data: Path, name: str, groups: str) -> Corpus:
     if is_corpus(data):
         return Corpus.read(data)
     if name not in SOURCES:
@@ -189,7 +189,7 @@ def _prepared(
     """People's answers to one question with the traits that are told; and the traits that are not, by reason."""
     everyone = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
     chosen, left_out = _chosen(everyone, corpus, traits)
-    people = everyone.select("rater", "kind", *(_told(everyone, trait) for trait in chosen))
+    people = everyone.select("rater", "kind", *(_in_words(everyone, trait) for trait in chosen))
     if rare := [trait for trait in chosen if people[trait].drop_nulls().n_unique() < 2]:
         left_out[f"fewer than two values that {RARE} people share"] = rare
         people = people.drop(rare)
@@ -236,7 +236,7 @@ def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str
     return chosen, {reason: some for reason, some in left_out.items() if some}
 
 
-def _told(people: pl.DataFrame, trait: str) -> pl.Expr:
+def _in_words(people: pl.DataFrame, trait: str) -> pl.Expr:
     """A trait in words: ages as generations, rare values as unknown."""
     if trait == "generation" and "generation" not in people.columns:
         generation: Any = pl.lit("GenZ")

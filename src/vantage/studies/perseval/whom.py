@@ -85,7 +85,7 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             differences.append({**row, "strict": not cell.extended, "tested": row["p"] if said else None})
         strict = [row["p"] if row["strict"] else None for row in differences]
         for row, p in zip(differences, adjusted(strict, "holm"), strict=True):
-            where = "" if len(analysis.found) == 1 else f"{one.task.name}: "
+            where = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
             yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
 
     frame = analysis.per_corpus(rows)
@@ -102,7 +102,7 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame:
             return None
         scores = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
         trait = [pl.col("trait").str.replace_all("_", " ")] if len(traits) > 1 else []
-        place = [] if len(analysis.found) == 1 else [pl.lit(one.task.name)]
+        place = [] if len(analysis.evaluated) == 1 else [pl.lit(one.task.name)]
         who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
         return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
 
@@ -113,7 +113,7 @@ def users(analysis: Perspectives) -> pl.DataFrame:
     """The F1 of every user."""
 
     def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
-        place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
+        place = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
         scores = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
         series = pl.lit(place + _short(cell)).alias("series")
         return scores.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
@@ -149,7 +149,7 @@ def stances(analysis: Perspectives) -> pl.DataFrame:
 
     def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         scores = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
-        who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
+        who = cell.name if len(analysis.evaluated) == 1 else f"{one.task.name}: {cell.name}"
         return scores.with_columns(pl.lit(who).alias("who"))
 
     return analysis.per_rater(apart)

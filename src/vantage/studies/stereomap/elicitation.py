@@ -70,11 +70,11 @@ class BlockRater(ChatRater):
 
     block: str = "traits"
     instructed: bool = True
-    told: str = ""
+    style_name: str = ""
 
     def row(self) -> dict[str, Any]:
         """The rater's row; the style is that of the whole study, whichever block is asked first."""
-        return {**ChatRater.row(self), "style": self.told}
+        return {**ChatRater.row(self), "style": self.style_name}
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
         """What writes this rater's prompts."""
@@ -247,7 +247,7 @@ def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instr
         instrument,
         {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()},
         scoring=answers == "scoring",
-        told=f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
+        style_name=f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
     )
     asked = conditions(options, keywords=keywords)
     for model in context.models:
@@ -304,7 +304,7 @@ class _Asking:
     instrument: Instrument
     words: Mapping[str, str]
     scoring: bool
-    told: str
+    style_name: str
 
     def asked(self, corpus: Corpus, condition: str, reasons: bool, how: Mapping[str, Any]) -> Corpus:
         """The corpus with what one model says under one condition, block after block."""
@@ -315,7 +315,7 @@ class _Asking:
             "temperature": options.temperature,
             **context.common,
             "max_tokens": options.max_tokens,
-            "told": self.told,
+            "told": self.style_name,
         }
         rated = {**common, "samples": 1, "temperature": 0.0} if self.scoring else common
         free = "+free" if options.replies == "free" else ""

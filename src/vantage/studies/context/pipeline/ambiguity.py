@@ -294,7 +294,7 @@ def by_surface(
 
 def _constant(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The average answer to the items of the other folds."""
-    shares, fold = _told(table, folds, seed)
+    shares, fold = _shares_and_folds(table, folds, seed)
     return np.array([shares[fold != one].mean(axis=0) for one in fold])
 
 
@@ -307,7 +307,7 @@ def _words(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The shares of the answers, as logistic regression on TF-IDF weights of words and pairs of words predicts them."""
     from sklearn.linear_model import LogisticRegression
 
-    shares, fold = _told(table, folds, seed)
+    shares, fold = _shares_and_folds(table, folds, seed)
     predicted = np.zeros_like(shares)
     for train, test, learned, asked in _parts(table, fold, folds):
         used = np.flatnonzero(shares[train].sum(axis=0) > 0)
@@ -328,14 +328,14 @@ def _words_doubt(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The doubt, as ridge regression on the same weights predicts it."""
     from sklearn.linear_model import Ridge
 
-    _, fold = _told(table, folds, seed)
+    _, fold = _shares_and_folds(table, folds, seed)
     doubt, predicted = table["doubt"].to_numpy(), np.zeros(len(table))
     for train, test, learned, asked in _parts(table, fold, folds):
         predicted[test] = Ridge(alpha=1.0).fit(learned, doubt[train]).predict(asked)
     return predicted
 
 
-def _told(table: pl.DataFrame, folds: int, seed: int) -> tuple[Floats, Ints]:
+def _shares_and_folds(table: pl.DataFrame, folds: int, seed: int) -> tuple[Floats, Ints]:
     fold = grouped_folds(table["text"].to_list(), folds, seed)
     return shares_of(table.rename({"told": "shares"})), np.asarray(fold, dtype=np.int64)
 

@@ -98,7 +98,7 @@ def original_labels(corpus: Corpus, question: Question, labels: Labels = None) -
     >>> original_labels(corpus, sarcasm.questions[0], "binary").rows()
     [('a', 1.0)]
     """
-    labelled = _told(corpus, question, labels).drop_nulls("value")
+    labelled = _given_labels(corpus, question, labels).drop_nulls("value")
     labelled = labelled.filter(pl.col("item").is_in(corpus.items["item"].implode()))
     if (twice := labelled["item"].is_duplicated()).any():
         first = labelled.filter(twice)["item"][0]
@@ -107,7 +107,7 @@ def original_labels(corpus: Corpus, question: Question, labels: Labels = None) -
     return pl.DataFrame({"item": labelled["item"], "value": pl.Series(codes, dtype=pl.Float64)})
 
 
-def _told(corpus: Corpus, question: Question, labels: Labels) -> pl.DataFrame:
+def _given_labels(corpus: Corpus, question: Question, labels: Labels) -> pl.DataFrame:
     if isinstance(labels, str):
         if labels not in corpus.items.columns:
             raise InputError(f"the items have no column '{labels}'", remedy=nearest(labels, corpus.items.columns))

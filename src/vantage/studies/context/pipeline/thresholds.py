@@ -165,8 +165,8 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     is captured by random flags, and the middle 95 % of it. Items with equal scores are flagged in random order, so
     the figures inside a tie are expected values; items without a score come last.
 
-    >>> told = pl.DataFrame({"item": ["a", "b"], "score": [1.0, 0.0], "degree": [0.4, 0.0], "ambiguous": [True, False]})
-    >>> curve(told).select("flagged", "precision", "recall", "captured", "random").rows()
+    >>> some = pl.DataFrame({"item": ["a", "b"], "score": [1.0, 0.0], "degree": [0.4, 0.0], "ambiguous": [True, False]})
+    >>> curve(some).select("flagged", "precision", "recall", "captured", "random").rows()
     [(1, 1.0, 1.0, 1.0, 0.5), (2, 0.5, 1.0, 1.0, 1.0)]
     """
     degree, n = table["degree"].to_numpy(), len(table)
@@ -202,8 +202,8 @@ def remaining(table: pl.DataFrame) -> pl.DataFrame:
     Returns:
         One row per number of `flagged` items from 0 on: what is `left`, and what `random` flags would leave.
 
-    >>> told = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
-    >>> remaining(told)["left"].round(2).to_list()
+    >>> result = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
+    >>> remaining(result)["left"].round(2).to_list()
     [0.4, 0.1, 0.1]
     """
     known = table.drop_nulls(["before", "after"])

@@ -117,22 +117,22 @@ def filled(words: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: values.get(place[1], place[0]), words)
 
 
-def _example(told: Any, file: str) -> tuple[dict[str, Any], dict[str, str]]:
+def _example(example: Any, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The worked example as an item, and what it answers at each step."""
-    if not isinstance(told, Mapping) or any(not isinstance(told.get(name), str) for name in _EXAMPLE):
+    if not isinstance(example, Mapping) or any(not isinstance(example.get(name), str) for name in _EXAMPLE):
         raise InputError("the example is not complete", file=file, remedy=f"give {', '.join(_EXAMPLE)} and after")
-    turns, statement, after = read_turns(told["conversation"]), told["statement"], told.get("after")
+    turns, statement, after = read_turns(example["conversation"]), example["statement"], example.get("after")
     if problem := fault(turns, statement):
         raise InputError(f"the example cannot be used: {problem}", file=file)
     if not isinstance(after, int) or not 1 <= after <= len(turns):
         raise InputError("the example's 'after' is not the number of one of its turns", file=file)
-    whole = insert(turns, statement, Position(after, told["speaker"]))
-    item = {"text": statement, "scenario": told["scenario"], "conversation": cell(turns)}
+    whole = insert(turns, statement, Position(after, example["speaker"]))
+    item = {"text": statement, "scenario": example["scenario"], "conversation": cell(turns)}
     replies = {
         "first-person": "yes",
-        "scenario": told["scenario"],
+        "scenario": example["scenario"],
         "conversation": script(turns),
-        "position": f"After: {after}\nSpeaker: {told['speaker']}",
+        "position": f"After: {after}\nSpeaker: {example['speaker']}",
         "written": script(whole),
     }
     return item, replies
