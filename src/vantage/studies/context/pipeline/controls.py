@@ -55,11 +55,11 @@ class StepRecord:
         self._progress = progress or (lambda _: None)
 
     def add(
-        self, item: str, step: str, attempt: int, status: str, *, cost: Mapping[str, int] | None = None, **told: str
+        self, item: str, step: str, attempt: int, status: str, *, cost: Mapping[str, int] | None = None, **details: str
     ) -> None:
-        """One step of one item, with what is told of it: `text`, `reason` and `model`; attempts are counted from 1."""
-        row = {"item": item, "step": step, "attempt": attempt, "status": status, **told}
-        self._rows.append({**row, "reason": told.get("reason") or None, **(cost or dict.fromkeys(COST, 0))})
+        """One step of one item, with details of it: `text`, `reason` and `model`; attempts are counted from 1."""
+        row = {"item": item, "step": step, "attempt": attempt, "status": status, **details}
+        self._rows.append({**row, "reason": details.get("reason") or None, **(cost or dict.fromkeys(COST, 0))})
 
     def keep(self, item: str, attempt: int) -> None:
         """The item has a context."""
