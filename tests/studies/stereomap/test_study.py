@@ -207,7 +207,7 @@ def test_the_findings_say_what_was_planted(planted: Report) -> None:
     higher = next(text for text in said if "competence is higher than warmth" in text)
     assert "clusters of high competence and middle warmth" in higher
     assert "low competence and high warmth" not in higher
-    assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
+    assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
     seen = next(text for text in told if text.startswith("The difference between competence and warmth that people"))
     assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence"))
     assert any("refused 2.1 % of its judgments" in text for text in told)
@@ -403,7 +403,7 @@ def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     assert "“warmth above competence”" in opposite
     assert not any(text.startswith("The difference between competence and warmth that people") for text in told)
     # Clusters are the same, whichever way round they are.
-    assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
+    assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
 
 
 def test_noise_claims_nothing(tmp_path: Path) -> None:
@@ -446,7 +446,7 @@ def test_one_run_claims_only_what_needs_no_runs(tmp_path: Path) -> None:
     found = tables(report)
     assert found["groups"].select("warmth_low", "apart_low", "held").null_count().row(0) == (24, 24, 24)
     assert found["clusters"]["reason"].unique().to_list() == ["one run only: there is nothing to test over"]
-    assert all("people better than chance" in text or "refused" in text for text in claims(report.result))
+    assert all("better than chance" in text or "refused" in text for text in claims(report.result))
 
 
 @pytest.mark.slow

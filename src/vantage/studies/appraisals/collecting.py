@@ -60,7 +60,7 @@ def read_release(path: Path) -> Corpus:
     corpus = Corpus(corpus.items, corpus.raters, corpus.judgments, instrument, corpus.about)
     if "reply" in corpus.judgments.columns:
         corpus = reparse(corpus).corpus
-    if any(path.rglob("*_models.csv")):
+    if any(path.glob("*_models.csv")) or any(path.glob("*/*_models.csv")):
         corpus = corpus.merge(load("rationale-evaluation", path))
     return corpus
 
@@ -71,7 +71,8 @@ def asked(path: Path) -> Instrument:
     Only so can answers be read that repeat the words at the ends of a scale.
     """
     bundled = Instrument.load(INSTRUMENT)
-    files = sorted(path.rglob("prompt_scale.txt"))
+    # A search through all levels passes over folders that are links.
+    files = sorted({*path.rglob("prompt_scale.txt"), *path.glob("*/prompt_scale.txt")})
     if not files:
         return bundled
     prompts = files[0].read_text("utf-8-sig").strip().split("\n")

@@ -22,7 +22,7 @@ SHORT: Final = ("delta", "per_question", "per_post", "randolph")
 _SIDE_BY_SIDE: Final = {"delta": "", "per_question": ", r"}
 PREFIX: Final = 141
 """How many posts, from the first, the draft's Table 3 seems to rest on."""
-DRAFT: Final = ("chatgpt", "alpaca-7B", "dolly-v2-7B", "flan-t5-xxl")
+DRAFT: Final = ("chatgpt", "alpaca-7B", "alpaca-13B", "dolly-v2-7B", "dolly-v2-12B", "flan-t5-xxl")
 RUNS: Final = 5
 """How many runs of each model the draft's Table 3 is the mean of."""
 
