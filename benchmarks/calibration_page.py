@@ -90,7 +90,8 @@ _LIMITS = """
   (Scott). Fleiss' kappa and alpha do not average over pairs.
 * Whether an item is split depends on how many answers it has: of four a fourth is one answer, of five it is two.
   Leaving raters out therefore changes more than other raters would, and intervals of split-items over both are too
-  long; `reason` says so.
+  long; `reason` says so. So are those of unanimity where items have few answers: three raters are of one mind more
+  often than four. With 7 points, where 3.7 % of the items are unanimous, they were 2.6 times as long as need be.
 * The rank correlation of six models takes few values, so that intervals cannot hold the true one in just 95 % of cases:
   they hold it nearly always, and `reason` says so up to seven systems.
 * Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong. That is why
