@@ -4,6 +4,8 @@ BIN    := .venv/bin
 DATA   ?= ../shared/data
 WORKERS ?= auto
 SLOW   ?=
+# Compiled modules and rewritten tests are kept, whatever the environment says: every command starts faster.
+export PYTHONDONTWRITEBYTECODE :=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test explore lint docs reference translations mutate bench clean
@@ -15,7 +17,7 @@ demo: .venv/.ready
 # One thread for each worker: more would only wait for each other.
 test: .venv/.ready-dev
 	OMP_NUM_THREADS=1 $(if $(SLOW),,HYPOTHESIS_PROFILE=quick) VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" \
-		$(BIN)/python -m pytest -n $(WORKERS) $(if $(SLOW),,-m "not slow")
+		$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(SLOW),,-m "not slow")
 
 # Property tests with other and more examples than in `make test`.
 explore: .venv/.ready-dev

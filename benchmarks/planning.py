@@ -19,10 +19,10 @@ import vantage
 from benchmarks.calibration import DATA, dices
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.planning.goals import Goal, Settings
+from vantage.planning.goals import GoalSettings, PlanGoal
 from vantage.planning.pilot import Pilot
 from vantage.planning.plan import aimed
-from vantage.planning.precision import Layout
+from vantage.planning.precision import StudyLayout
 
 RESAMPLES = 200
 
@@ -80,17 +80,19 @@ CASES = {
 }
 
 
-def goals(pilot: pl.DataFrame) -> dict[str, Goal]:
+def goals(pilot: pl.DataFrame) -> dict[str, PlanGoal]:
     """The two goals whose widths are compared, on a pilot."""
     read = Pilot.of(pilot.with_columns(question=pl.lit("")), None, "ordinal")
-    settings = Settings(None, None, 0.1, 15, 0.95, 25, 0)
+    settings = GoalSettings(None, None, 0.1, 15, 0.95, 25, 0)
     return {
         "alpha": aimed(read, None, "alpha", 0.2, settings, None),
         "mean": aimed(read, None, "mean", 0.2, settings, None),
     }
 
 
-def compared(whole: pl.DataFrame, case: Case, planned: dict[str, Goal], draws: int) -> dict[str, tuple[float, float]]:
+def compared(
+    whole: pl.DataFrame, case: Case, planned: dict[str, PlanGoal], draws: int
+) -> dict[str, tuple[float, float]]:
     """Predicted and realised widths, the latter on average over sub-samples."""
     realised: dict[str, list[float]] = {name: [] for name in planned}
     raters = []
@@ -99,7 +101,7 @@ def compared(whole: pl.DataFrame, case: Case, planned: dict[str, Goal], draws: i
         raters.append(frame["rater"].n_unique())
         for name, width in REALISED.items():
             realised[name].append(width(frame, seed))
-    layout = Layout(case.items, case.per_item, round(float(np.mean(raters))))
+    layout = StudyLayout(case.items, case.per_item, round(float(np.mean(raters))))
     return {name: (goal.value(layout), float(np.mean(realised[name]))) for name, goal in planned.items()}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -20,6 +22,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "vantage"))
 # Keys and platform ids of invented studies go to a folder of their own, also in processes that tests start.
 os.environ["VANTAGE_STATE"] = tempfile.mkdtemp(prefix="vantage-state-")
 
+# The command line is built once for each worker, not for each command.
+typer.main.get_command = functools.cache(typer.main.get_command)
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -31,6 +36,15 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the published data are not here ({folder.name}); set VANTAGE_DATA to their folder")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module go to the same worker, so that it is made once."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            made = item._fixtureinfo.name2fixturedefs.values()
+            if any(ways[-1].scope == "module" and not ways[-1].baseid.endswith("conftest.py") for ways in made):
+                item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
 
 
 collect_ignore = ["example_package"]

@@ -117,3 +117,23 @@ def _imports(name: str, names: set[str]) -> set[str]:
         elif isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
     return (found & names) - {name}
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """A name that two modules define makes readers look up which of the two is meant."""
+    where: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in statements(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_names_say_what_they_hold() -> None:
+    """Neither functions, attributes nor locals are called `told` or `found`: told what, and found where?"""
+    vague = {"told", "found", "_told", "_found"}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = getattr(node, "name", None) or getattr(node, "arg", None) or getattr(node, "attr", None)
+            stored = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
+            assert not {name, stored} & vague, f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', '?')}"

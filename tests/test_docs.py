@@ -36,8 +36,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     *("README.md", "explain.md", "measures.md", "models.md", "presentations.md"),
     *("raters.md", "reports.md", "start.md", "stereomap.md", "studies.md"),
+    *("audit.md", "panel.md", "perspective.md", "plan.md"),
 }
-"""Pages whose blocks ask a real model or write whole reports."""
+"""Pages whose blocks ask a real model, write whole reports or simulate."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"# → (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
@@ -141,6 +142,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATED)
 def test_the_pages_that_follow_from_the_code_are_current(name: str) -> None:
     assert (ROOT / "docs" / name).read_text("utf-8") == GENERATED[name](), "run: make reference"
@@ -150,6 +152,31 @@ def test_every_page_stands_in_the_navigation() -> None:
     sections = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]["nav"]
     listed = [name for section in sections for names in section.values() for name in names]
     assert sorted(listed) == sorted(page.name for page in PAGES if page.parent.name == "docs")
+
+
+def test_the_readme_is_short_and_shows_each_promise() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) < 120
+    _, *promises = text.split("## Your own table")[0].split("\n## ")
+    assert [len(re.findall(r"!\[.+?\]\(.+?\)", promise)) for promise in promises] == [1] * len(promises)
+    assert len(promises) >= 4
+
+
+@pytest.mark.parametrize("walk", ["a rating request", "a study", "an annotation"])
+def test_a_walk_takes_ten_hops_through_modules_that_exist(walk: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    section = page.split(f"## The walk of {walk}\n")[1].split("\n## ")[0]
+    hops = re.findall(r"^\| (\d+) \| (.+?) \|", section, re.MULTILINE)
+    assert [int(number) for number, _ in hops] == list(range(1, 11))
+    base = ROOT / "src" / "vantage" / ("collect" if walk == "an annotation" else "")
+    for _, where in hops:
+        path = re.findall(r"`([\w/]+(?:\.py|/))`", where)[0].replace("NAME", "*")
+        assert any(base.glob(path.rstrip("/"))), where
+
+
+def test_the_style_guide_shows_twenty_sentences_before_and_after() -> None:
+    table = (ROOT / "docs" / "style.md").read_text("utf-8").split("| before | after |")[1]
+    assert len(re.findall(r"^\| (?!---)", table, re.MULTILINE)) == 20
 
 
 @pytest.mark.slow

@@ -41,7 +41,9 @@ def test_the_phrases_are_recognised() -> None:
     assert sum(bool(PHRASES.search(sentence)) for sentence in before) >= 10
 
 
-@pytest.mark.parametrize("paths", [PAGES, TEMPLATES, SOURCES], ids=["pages", "templates", "sources"])
+@pytest.mark.parametrize(
+    "paths", [PAGES, TEMPLATES, pytest.param(SOURCES, marks=pytest.mark.slow)], ids=["pages", "templates", "sources"]
+)
 def test_nobody_writes_them(paths: list[Path]) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {match.group()}"

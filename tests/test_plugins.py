@@ -88,6 +88,7 @@ for words in json.loads(sys.argv[2]):
 """
 
 
+@pytest.mark.slow
 def test_everything_that_a_package_adds_is_used_by_name(site: Path, tmp_path: Path) -> None:
     data, corpus, study = (str(tmp_path / name) for name in ("lab.csv", "corpus", "study"))
     Path(data).write_text("ID,Sentence,Rater,Stars\n1,Of help.,ann,5\n1,Of help.,bob,3\n2,Bad.,ann,3\n2,Bad.,bob,1\n")

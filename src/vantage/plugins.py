@@ -6,7 +6,7 @@ that are built in. Their names are known without importing the package; it is im
 described. A name that is built in always means the built-in thing. May import `errors` only; each registry holds one
 `Plugins` that says which names are taken and what an entry point must refer to.
 
->>> charts: Plugins[object] = Plugins("charts", "chart", lambda: ["points"], lambda name, found: found)
+>>> charts: Plugins[object] = Plugins("charts", "chart", lambda: ["points"], lambda name, plugin: plugin)
 >>> charts.find("pints")
 Traceback (most recent call last):
     ...

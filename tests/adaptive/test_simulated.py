@@ -41,6 +41,7 @@ def test_the_oracles_savings_are_those_of_the_best_allocation() -> None:
         assert 1 - (best / loss(even)) ** power == pytest.approx(saved, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_rule_reaches_two_thirds_of_what_an_oracle_saves_on_dices() -> None:
     frame = dices()
     if frame is None:
@@ -68,6 +69,7 @@ def test_a_rule_stops_between_the_least_and_the_most() -> None:
     assert given[split].mean() > given[~split].mean() + 3
 
 
+@pytest.mark.slow
 def test_items_that_are_all_alike_are_not_worth_it() -> None:
     rng = np.random.default_rng(2)
     alike, clear = (rng.beta(s * 0.4, s * 0.6, size=150) for s in (80.0, 0.5))

@@ -169,6 +169,65 @@ def test_preview_gives_the_command_that_imports(
     assert vantage(*words, "--overwrite").code == 0
 
 
+def test_preview_finds_the_grid_of_google_forms(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "forms.csv"
+    path.write_text(
+        "Timestamp,Email Address,How old are you?,How warm? [He lied.],How warm? [She waited.],Comments\n"
+        '2026,a@x.org,31,1 (not at all),5 (very),"fine, thanks"\n2026,b@x.org,52,2,4,no\n2026,c@x.org,27,,3,no\n'
+    )
+    preview = vantage("corpora", "preview", path, "--json").json
+    assert preview["problem"] is None
+    assert [column["role"] for column in preview["columns"]] == [None, None, "trait", "value", "value", None]
+    assert (preview["questions"][0]["question"], preview["judgments"]) == ("How warm?", 5)
+    assert "--columns item --values '*]' --traits 'How old are you?'" in preview["command"]
+    assert any("not read: Timestamp, Email Address, Comments" in note for note in preview["notes"])
+
+
+def test_the_command_of_preview_works_where_names_have_commas(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('worker id,text,"How ironic, on the whole?",sure\nw1,"Oh, great",4,90%\nw2,"Oh, great",5,80%\n')
+    command = vantage("corpora", "preview", path, "--json").json["command"]
+    done = vantage(*shlex.split(command)[1:-1], tmp_path / "c")
+    assert done.code == 0, done.err
+    assert Corpus.read(tmp_path / "c").questions[0].id == "How ironic, on the whole?"
+
+
+def test_preview_knows_columns_by_their_names_however_they_are_written(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Item ID;Rater-ID;How warm?;Native Speaker\na;x;1;yes\na;y;2;no\nb;x;3;yes\n")
+    preview = vantage("corpora", "preview", path, "--json").json
+    assert [column["role"] for column in preview["columns"]] == ["item", "rater", "value", "trait"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("corpora", "import", "t.csv", "--to", "c"),
+            "no file given; run: vantage corpora import table --from t.csv --to c",
+        ),
+        (
+            ("corpora", "import", "CSV", "--from", "t.csv", "--to", "c"),
+            "there is no reader 'CSV'; use table, which reads",
+        ),
+        (
+            ("corpora", "describe", "t.csv"),
+            "t.csv: this is a file, not a corpus folder; this shows how to import a table",
+        ),
+        (("report", "t.csv"), "this is a file, not a corpus folder"),
+        (("measure", "alpha", "t.csv"), "vantage corpora preview t.csv"),
+    ],
+)
+def test_a_first_attempt_is_answered_with_the_way_on(
+    vantage: Vantage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("item,rater,value\na,x,1\n")
+    done = vantage(*words)
+    assert done.code == 2
+    assert sentence in done.err
+
+
 def test_preview_leaves_comments_out_and_names_the_question(vantage: Vantage, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("who,sentence,warm,comment\na,x,1,fine\na,y,2,a bit odd\nb,x,3,\nb,y,1,hm\n", "utf-8")

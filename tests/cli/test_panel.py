@@ -100,6 +100,7 @@ def test_plan_prints_the_frontier_the_choice_what_it_assumes_and_settings(vantag
     assert data["choice"][0]["cost"] <= 2000
 
 
+@pytest.mark.slow
 def test_plan_writes_a_page_and_a_figure(vantage: Vantage, tmp_path: Path) -> None:
     words = (
         "plan",

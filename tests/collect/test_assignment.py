@@ -163,6 +163,7 @@ def test_a_reservation_lasts_as_long_as_the_study_says(
     assert released() == ("consent", 1)
 
 
+@pytest.mark.slow
 def test_double_annotation_of_a_subset(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 20, raters=1, double={"share": 0.25, "raters": 3}, batch={"size": 10}))
     while service.participants.step(service.participants.enter({})).kind != "full":

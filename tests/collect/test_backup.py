@@ -24,6 +24,7 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_database(request.getfixturevalue("postgres"))
 
 
+@pytest.mark.slow
 def test_a_backup_of_a_running_study_is_one_moment_of_it_and_goes_on_anywhere(
     open_service: OpenService, tmp_path: Path, database: str, other: str
 ) -> None:

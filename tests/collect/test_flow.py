@@ -18,7 +18,7 @@ from tests.collect.people import honest, study, work
 from tests.collect.test_assignment import late
 from vantage.collect.blocks import spaced
 from vantage.collect.flow import williams
-from vantage.collect.phases import Task
+from vantage.collect.phases import TaskPhase
 from vantage.collect.service import StudyService
 from vantage.collect.tables import pages, participants, quota_places
 from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Refused, Step
@@ -356,7 +356,7 @@ def test_a_stored_study_is_the_same(open_service: OpenService, tmp_path: Path) -
     found = stored_study(plan.database.removeprefix("sqlite:///"), plan.folder)
     assert found.flow == plan.flow
     assert [block.id for block in found.blocks] == ["before", "after", "other"]
-    assert isinstance(found.flow.phases[-1], Task)
+    assert isinstance(found.flow.phases[-1], TaskPhase)
 
 
 @pytest.mark.parametrize("distance", [0, 2, 5])

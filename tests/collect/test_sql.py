@@ -115,6 +115,7 @@ def test_more_requests_than_connections_wait(postgres: str, monkeypatch: pytest.
     assert len(count) == 24
 
 
+@pytest.mark.slow
 def test_a_server_that_others_have_filled_is_waited_for(postgres: str) -> None:
     import psycopg
 

@@ -101,6 +101,7 @@ def files_of(service: StudyService, tmp_path: Path) -> bytes:
     return b"".join(held)  # adding one to the other would copy gigabytes
 
 
+@pytest.mark.slow
 def test_withdrawing_removes_answers_from_tables_files_and_exports_and_gives_a_receipt(
     open_service: OpenService, tmp_path: Path, database: str
 ) -> None:

@@ -206,6 +206,7 @@ def test_lewidi_json_comes_back_through_its_reader(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(("reader", "name"), [("hs-brexit", "HS-Brexit"), ("md-agreement", "MD-Agreement")])
 def test_released_lewidi_data_come_back(tmp_path: Path, data_dir: Path, reader: str, name: str) -> None:

@@ -121,6 +121,7 @@ def test_what_rests_on_the_variance_of_skewed_items_says_that_its_interval_cover
         assert (rows["reason"] == SKEWED).fill_null(value=False).to_list() == [doubt] * len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [6, 20, 200])
 def test_intervals_of_means_are_as_long_as_those_of_student(units: int) -> None:
     values = np.random.default_rng(units).normal(size=units)

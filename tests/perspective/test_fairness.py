@@ -90,6 +90,7 @@ def test_people_who_are_met_against_the_majority_only_turn_the_difference_round(
     assert row["low"] <= row["difference"] <= row["high"] < 0
 
 
+@pytest.mark.slow
 def test_the_largest_gap_of_many_traits_is_tested_as_the_largest() -> None:
     """Users of five traits that mean nothing: p is below .05 in about one of twenty samples, not in one of five."""
     rng = np.random.default_rng(0)

@@ -21,13 +21,13 @@ from vantage.planning.goals import TARGETS
 from vantage.planning.model import RatingModel, alphas, component_model, latent_share, prevalence_model
 from vantage.planning.pilot import Pilot
 from vantage.planning.plan import plan, settings_of
-from vantage.planning.precision import Layout, difference_power, mean_variance, mean_width, power, reliability
+from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
 from vantage.planning.simulated import passes
 
 VARIANCES = np.array([[0.5, 0.2, 0.8]])
 
 
-def table(rng: np.random.Generator, layout: Layout, tables: int) -> Any:
+def table(rng: np.random.Generator, layout: StudyLayout, tables: int) -> Any:
     """Answers with the variances above: tables × items × answers, and who gave each answer."""
     who = np.arange(layout.answers).reshape(layout.items, layout.per_item) % layout.raters
     item = np.sqrt(0.5) * rng.normal(size=(tables, layout.items, 1))
@@ -36,7 +36,7 @@ def table(rng: np.random.Generator, layout: Layout, tables: int) -> Any:
 
 
 def test_the_variance_of_a_mean_with_crossed_raters_is_that_of_simulated_tables() -> None:
-    layout = Layout(40, 4, 16)
+    layout = StudyLayout(40, 4, 16)
     answers, _ = table(np.random.default_rng(0), layout, 40_000)
     variance, _ = mean_variance(VARIANCES, layout)
     assert variance[0] == pytest.approx(0.5 / 40 + 0.2 / 16 + 0.8 / 160, rel=1e-12)
@@ -45,7 +45,7 @@ def test_the_variance_of_a_mean_with_crossed_raters_is_that_of_simulated_tables(
 
 def test_two_means_with_crossed_raters_have_the_power_of_simulated_tests() -> None:
     """Raters of two groups judge the same items; half of the items are of one kind."""
-    layout, delta = Layout(30, 20, 20), 0.6
+    layout, delta = StudyLayout(30, 20, 20), 0.6
     answers, who = table(np.random.default_rng(1), layout, 4000)
     first = who[0] < 10
     answers = answers + delta * first
@@ -65,7 +65,7 @@ def test_two_means_with_crossed_raters_have_the_power_of_simulated_tests() -> No
 @pytest.mark.parametrize("between", ["raters", "items"])
 def test_the_variance_of_two_means_is_that_of_the_whole_covariance_matrix(between: str) -> None:
     """cᵀ(σ²ᵢ ZᵢZᵢᵀ + σ²ᵣ ZᵣZᵣᵀ + σ²ₑ I)c for every rater judging every item, without any formula."""
-    layout, delta = Layout(12, 8, 8), 0.7
+    layout, delta = StudyLayout(12, 8, 8), 0.7
     item, rater = (grid.ravel() for grid in np.indices((12, 8)))
     by_item, by_rater = (np.eye(size)[code] for size, code in ((12, item), (8, rater)))
     covariance = 0.5 * by_item @ by_item.T + 0.2 * by_rater @ by_rater.T + 0.8 * np.eye(96)
@@ -88,7 +88,7 @@ def test_power_is_that_of_published_tables() -> None:
 @pytest.mark.parametrize(("share", "n"), [(0.3, 400), (0.05, 80), (0.5, 1000)])
 def test_the_width_of_a_share_is_wilsons(share: float, n: int) -> None:
     low, high = wilson(share * n, n, 0.95)
-    width = mean_width(np.array([[0.0, 0.0, share * (1 - share)]]), Layout(n, 1, n), 0.95, share=share)[0]
+    width = mean_width(np.array([[0.0, 0.0, share * (1 - share)]]), StudyLayout(n, 1, n), 0.95, share=share)[0]
     assert width == pytest.approx(high - low, rel=1e-9)
 
 
@@ -97,7 +97,7 @@ def test_reliability_is_that_of_the_decision_study() -> None:
     read = Pilot.of(corpus, "trust", None)
     parts = read.components
     found = vantage.measures.d_study(corpus, by="question", raters=[4], ci="none").filter(question="trust")
-    planned = reliability(np.array([[parts.item, parts.rater, parts.residual]]), Layout(10, 4, 4))[0]
+    planned = reliability(np.array([[parts.item, parts.rater, parts.residual]]), StudyLayout(10, 4, 4))[0]
     assert planned == pytest.approx(found["dependability"][0], rel=1e-9)
 
 
@@ -208,6 +208,7 @@ def test_two_hundred_designs_are_simulated_and_counted() -> None:
     assert made.choice["value"][0] >= 0.8
 
 
+@pytest.mark.slow
 def test_during_stops_when_the_target_is_reached_and_says_what_is_missing_if_not() -> None:
     corpus = planted_corpus()
     width = vantage.measures.alpha(corpus, by="question", seed=0).filter(question="trust")
@@ -226,7 +227,7 @@ def test_during_stops_when_the_target_is_reached_and_says_what_is_missing_if_not
 
 def test_the_settings_are_lines_of_a_study_file(tmp_path: Path) -> None:
     vantage.demo_corpus().write(tmp_path / "corpus")
-    for layout in (Layout(30, 3, 9), Layout(2000, 4, 4)):
+    for layout in (StudyLayout(30, 3, 9), StudyLayout(2000, 4, 4)):
         head = "id: planned\ntitle: Planned\ncorpus: corpus\ninstrument: warmth-competence\n"
         file = tmp_path / "study.yaml"
         file.write_text(head + settings_of(layout) + "\n", encoding="utf-8")

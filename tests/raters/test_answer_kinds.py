@@ -15,7 +15,7 @@ from tests.instruments.test_kinds import diary
 from tests.runs.test_local import Here
 from vantage import ChatRater, Corpus
 from vantage.errors import InputError
-from vantage.instruments import Several, grouped, put
+from vantage.instruments import MultipleChoice, grouped, put
 from vantage.raters.models.base import Completion, Request
 from vantage.raters.prompts import Prompter
 from vantage.raters.replies import parse_replies, parse_reply
@@ -26,7 +26,7 @@ from vantage.runs import RunOptions, RunPlan, RunStore, run
 ITEM = {"item": "a", "text": "It rained."}
 
 
-def several() -> Several:
+def several() -> MultipleChoice:
     whole = diary().question("emotions.joy").whole
     assert whole is not None
     return whole

@@ -8,8 +8,8 @@ import pytest
 
 from tests.recruit.world import World
 from vantage.errors import InputError
-from vantage.recruit.fake import Fault
-from vantage.recruit.prolific import Missing, ProlificClient, Uncertain
+from vantage.recruit.fake import PlantedFault
+from vantage.recruit.prolific import Missing, ProlificClient, UncertainCall
 
 DOCS = "https://docs.prolific.com/api-reference"
 
@@ -134,32 +134,32 @@ def test_a_wrong_token_is_one_sentence_without_the_token(here: World) -> None:
 
 def test_rate_limits_are_waited_for(here: World) -> None:
     """DOCS/introduction/rate-limits-and-api-status: 429, with how long to wait."""
-    here.fake.faults += [Fault("/studies/", 429, headers={"Retry-After": "7"})] * 2
+    here.fake.faults += [PlantedFault("/studies/", 429, headers={"Retry-After": "7"})] * 2
     assert here.recruiter.client.studies() == []
     assert here.waits == [7.0, 7.0]
-    here.fake.faults += [Fault("/studies/", 429, headers={"Retry-After": "9999"})]
+    here.fake.faults += [PlantedFault("/studies/", 429, headers={"Retry-After": "9999"})]
     with pytest.raises(InputError, match="asks to wait"):
         here.recruiter.client.studies()
 
 
 def test_faults_are_tried_again_only_where_that_is_safe(here: World) -> None:
     client = here.recruiter.client
-    here.fake.faults += [Fault("/studies/", 502), Fault("/studies/", 503)]
+    here.fake.faults += [PlantedFault("/studies/", 502), PlantedFault("/studies/", 503)]
     assert client.studies() == []
     assert len(here.waits) == 2
-    here.fake.faults += [Fault("/studies/", 500)] * 5
+    here.fake.faults += [PlantedFault("/studies/", 500)] * 5
     with pytest.raises(InputError, match="has a fault"):
         client.studies()
     before = len(here.fake.calls)
-    here.fake.faults.append(Fault("/bulk-bonus-payments/", 502))
-    with pytest.raises(Uncertain):
+    here.fake.faults.append(PlantedFault("/bulk-bonus-payments/", 502))
+    with pytest.raises(UncertainCall):
         client.pay_bonuses("any")
-    here.fake.faults.append(Fault("/studies/", 502))
-    with pytest.raises(Uncertain):
+    here.fake.faults.append(PlantedFault("/studies/", 502))
+    with pytest.raises(UncertainCall):
         client.create_study(fields())
     assert len(here.fake.calls) == before + 2
     # A rate limit was answered before anything was done, so that even a payment is sent again.
-    here.fake.faults.append(Fault("/bulk-bonus-payments/", 429))
+    here.fake.faults.append(PlantedFault("/bulk-bonus-payments/", 429))
     with pytest.raises(Missing):
         client.pay_bonuses("any")
 

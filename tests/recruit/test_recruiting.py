@@ -8,7 +8,7 @@ import pytest
 
 from tests.recruit.world import World, world
 from vantage.errors import InputError
-from vantage.recruit.fake import FakeProlific, Fault
+from vantage.recruit.fake import FakeProlific, PlantedFault
 from vantage.recruit.people import people
 
 REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."
@@ -63,7 +63,7 @@ def test_a_created_draft_whose_answer_was_lost_is_taken_over(here: World, monkey
     listed = here.recruiter.client.studies
 
     def then_fail() -> list[tuple[str, str]]:
-        here.fake.faults.append(Fault(r"^/api/v1/studies/$", 502, after=True))
+        here.fake.faults.append(PlantedFault(r"^/api/v1/studies/$", 502, after=True))
         monkeypatch.setattr(here.recruiter.client, "studies", listed)
         return []
 
@@ -204,7 +204,7 @@ def test_a_bonus_whose_answer_was_lost_is_not_paid_again(here: World) -> None:
     here.opened()
     one = here.finish("ann")
     here.fake.pays_late = True
-    here.fake.faults.append(Fault("/pay/", 502, after=True))
+    here.fake.faults.append(PlantedFault("/pay/", 502, after=True))
     assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
     assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
     with pytest.raises(InputError, match="not confirmed yet"):
@@ -219,7 +219,7 @@ def test_a_bonus_whose_answer_was_lost_is_not_paid_again(here: World) -> None:
 def test_a_bonus_that_never_arrived_is_paid_when_the_researcher_says_so(here: World) -> None:
     here.opened()
     one = here.finish("ann")
-    here.fake.faults.append(Fault("/pay/", 502))
+    here.fake.faults.append(PlantedFault("/pay/", 502))
     assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
     assert here.fake.paid == []
     assert here.recruiter.resend(one, "x").paid == (one,)
@@ -231,7 +231,7 @@ def test_a_bonus_that_never_arrived_is_paid_when_the_researcher_says_so(here: Wo
 def test_a_bonus_that_was_refused_can_be_tried_again(here: World) -> None:
     here.opened()
     one = here.finish("ann")
-    here.fake.faults.append(Fault("/pay/", 400))
+    here.fake.faults.append(PlantedFault("/pay/", 400))
     with pytest.raises(InputError, match="refused"):
         here.recruiter.bonus({one: 50}, "x")
     assert here.recruiter.bonus({one: 50}, "x").paid == (one,)
@@ -241,7 +241,7 @@ def test_a_bonus_that_was_refused_can_be_tried_again(here: World) -> None:
 def test_approvals_are_ended_where_the_answer_was_lost(here: World) -> None:
     here.opened()
     one = here.finish("ann")
-    here.fake.faults += [Fault("/bulk-approve/", 500, after=True)] * 5
+    here.fake.faults += [PlantedFault("/bulk-approve/", 500, after=True)] * 5
     with pytest.raises(InputError, match="has a fault"):
         here.recruiter.approve()
     assert here.recruiter.state().submissions == {"APPROVED": 1}

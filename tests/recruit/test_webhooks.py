@@ -12,7 +12,7 @@ from tests.collect.web.studies import PASSWORD, Visitor
 from tests.recruit.world import World, world
 from vantage.collect.web import create_app
 from vantage.recruit import pages
-from vantage.recruit.fake import Event, Fault
+from vantage.recruit.fake import Event, PlantedFault
 from vantage.recruit.serving import serving
 
 REASON = "Both attention checks were answered wrongly, although they name the answer to choose; see the guidelines."
@@ -74,7 +74,7 @@ def test_what_cannot_be_looked_up_is_asked_for_again(here: World, served: str, m
     free = here.free()
     here.fake.take_back(submission)
     event = here.fake.outbox[-1]
-    here.fake.faults.append(Fault("/submissions/", 500))
+    here.fake.faults.append(PlantedFault("/submissions/", 500))
     assert here.fake.deliver(served, [event]) == [503]
     assert here.free() == free
     assert here.fake.deliver(served, [event]) == [200]

@@ -16,7 +16,7 @@ from tests.report.truth import check_all, claims
 from vantage.measures import find
 from vantage.measures.presentation import Fact
 from vantage.report.parts import Result
-from vantage.report.recipe import Recipe, Show, functions_of
+from vantage.report.recipe import Recipe, Show
 
 SEEDS = 200
 RESAMPLES = 200
@@ -27,8 +27,7 @@ class Claiming:
     """The part of a bundled recipe that can claim something."""
 
     def __init__(self, package: str, *modules: ModuleType, file: str = "recipe.yaml") -> None:
-        self.functions = functions_of(*modules)
-        whole = Recipe.bundled(package, self.functions, file)
+        whole = Recipe.bundled(package, *modules, file=file)
         sections = [
             section.model_copy(update={"show": [quick(entry) for entry in section.show if compares(entry)]})
             for section in whole.sections
@@ -37,7 +36,7 @@ class Claiming:
 
     def result(self, analysis: Any) -> Result:
         """The findings, every sentence of which is checked against its numbers."""
-        found = self.recipe.result(analysis, self.functions)
+        found = self.recipe.result(analysis)
         check_all(found)
         return found
 

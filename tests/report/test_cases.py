@@ -10,7 +10,7 @@ import pytest
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.report.cases import agreed, apart, conversations, declined, divided, unlike_people
-from vantage.report.engine import Analysis
+from vantage.report.engine import Absent, Analysis
 from vantage.report.parts import Dialogue
 from vantage.scales import Scale
 
@@ -60,13 +60,26 @@ def test_texts_that_divide_and_texts_that_unite(analysis: Analysis) -> None:
     assert sorted([*most["item"], *least["item"]]) == ["a", "b", "c", "d"], "no text is in both lists"
 
 
+def test_texts_that_tie_are_listed_once() -> None:
+    rows = [
+        {"item": i, "rater": r, "question": "q", "value": float(v)} for i in "abcd" for r, v in (("x", 1), ("y", 3))
+    ]
+    raters = pl.DataFrame({"rater": ["x", "y"]})
+    items = pl.DataFrame({"item": list("abcd"), "text": list("abcd")})
+    tied = Analysis(
+        Corpus(items, raters, pl.DataFrame(rows), [Instrument.of_questions("try", "Try", {"q": Scale.points(1, 5)})])
+    )
+    most, least = divided(tied), agreed(tied)
+    assert most is not None
+    assert least is not None
+    assert sorted([*most["item"], *least["item"]]) == ["a", "b", "c", "d"]
+
+
 def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> None:
     shown = unlike_people(analysis)
-    assert shown is not None
     assert shown["item"].to_list() == ["a"], "elsewhere models are no further away than people, or too few answered"
     assert shown["said"].to_list() == ["m0: 5, m1: 5"]
     refused = declined(analysis)
-    assert refused is not None
     assert refused.select("item", "models", "who").rows() == [
         ("d", 2, "m0: refused, m1: refused"),
         ("c", 1, "m1: refused"),
@@ -76,11 +89,13 @@ def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> Non
 
 def test_nobody_but_people(analysis: Analysis) -> None:
     alone = Analysis(analysis.people)
-    assert unlike_people(alone) is None
-    assert declined(alone) is None
+    for function in (unlike_people, declined):
+        with pytest.raises(Absent):
+            function(alone)
     one_person = Analysis(analysis.corpus.filter(rater=["p0", "m0", "m1"]))
     assert divided(one_person) is None
-    assert unlike_people(one_person) is None, "one person has no distance from other people"
+    with pytest.raises(Absent):  # one person has no distance from other people
+        unlike_people(one_person)
 
 
 def test_conversations_are_shown_as_such(analysis: Analysis) -> None:

@@ -68,6 +68,7 @@ def test_the_same_run_twice_is_told_apart_by_letters(tmp_path: Path) -> None:
     assert "out (A) beside out (B)" in Read(page).words
 
 
+@pytest.mark.slow
 def test_what_only_one_run_has_is_said(tmp_path: Path) -> None:
     a, _ = two(tmp_path)
     one = report()
@@ -77,6 +78,7 @@ def test_what_only_one_run_has_is_said(tmp_path: Path) -> None:
     assert sentences[-1] == "Only c has the tables more."
 
 
+@pytest.mark.slow
 def test_hostile_runs_stay_text(tmp_path: Path) -> None:
     report(HOSTILE).write(tmp_path / "a")
     page, _ = compare(tmp_path / "a", tmp_path / "a", tmp_path / "c.html")

@@ -121,6 +121,7 @@ def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str,
     assert words in said(result)
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     result = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1))
     check_all(result)
@@ -143,7 +144,14 @@ def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
 
 @pytest.mark.parametrize(
     ("items", "people", "models"),
-    [(1, 1, 0), (1, 5, 0), (5, 1, 0), (5, 1, 1), (1, 2, 1), (3, 2, 2), (40, 0, 1), (40, 0, 3)],
+    [
+        (1, 1, 0),
+        (1, 2, 1),
+        *(
+            pytest.param(*sizes, marks=pytest.mark.slow)
+            for sizes in [(1, 5, 0), (5, 1, 0), (5, 1, 1), (3, 2, 2), (40, 0, 1), (40, 0, 3)]
+        ),
+    ],
 )
 def test_the_smallest_corpora_have_a_report(tmp_path: Path, items: int, people: int, models: int) -> None:
     report = corpus_report(made(items=items, people=people, models=models, signal=1.0))
@@ -171,6 +179,7 @@ def test_a_model_that_refused_everything_is_told_and_nothing_breaks(tmp_path: Pa
     assert report.write(tmp_path / "out").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scale", [Scale.labels("no", "yes"), Scale.continuous(0, 1), Scale.points(0, 1, anchors={0: HOSTILE, 1: "yes"})]
 )
@@ -188,6 +197,7 @@ def test_every_kind_of_scale_has_a_picture(tmp_path: Path, scale: Scale) -> None
     assert "<img" not in text
 
 
+@pytest.mark.slow
 def test_people_are_measured_among_people_and_excluded_ones_are_left_out() -> None:
     plain = overview(made(3, signal=1.0))
     beside = overview(made(3, signal=1.0, models=2))
@@ -229,6 +239,7 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
         assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))
 
 
+@pytest.mark.slow
 def test_people_are_sharpened_by_a_model_that_judged_more() -> None:
     corpus = made(3, items=60, people=10, signal=1.0, models=2)
     assert not any(section.title == "People and models together" for section in overview(corpus).sections)
@@ -243,7 +254,7 @@ def test_people_are_sharpened_by_a_model_that_judged_more() -> None:
     alone = alpha(part, powered_by=rows["rater"][0], seed=1)
     mine = rows.filter(pl.col("rater") == rows["rater"][0], pl.col("what").str.starts_with("alpha"))
     assert mine["estimate"].to_list() == alone["estimate"].to_list()
-    assert any(figure.chart == "three" for figure in result.figures)
+    assert any(figure.chart == "forest" for figure in result.figures)
     assert "additional label" in said(result) or "adds nothing" in said(result)
 
 

@@ -9,8 +9,6 @@ import pytest
 
 import vantage
 from vantage.corpora.bundled import planted_corpus
-from vantage.report.beside import panel_figures
-from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.overview import overview
 from vantage.report.planning import curve_figure, frontier_figure, plan_report
 
@@ -45,18 +43,13 @@ def test_a_plan_is_written_as_a_page(tmp_path: Path) -> None:
     assert vantage.report.Report.read(tmp_path / "plan").result.findings
 
 
-def test_a_corpus_with_people_and_two_models_has_a_matrix_per_question() -> None:
-    corpus = planted_corpus()
-    figures = panel_figures(CorpusAnalysis(corpus, None, 0))
-    assert figures is not None
-    assert [figure.name for figure in figures] == ["panel-matrix-1", "panel-matrix-3"]  # type: ignore[union-attr]
-    alone = corpus.filter(rater=[name for name in corpus.raters["rater"] if name != "model-b"])
-    assert panel_figures(CorpusAnalysis(alone, None, 0)) is None
-
-
 @pytest.mark.slow
 def test_the_report_says_how_many_votes_the_models_carry() -> None:
     result = overview(planted_corpus())
     section = next(one for one in result.sections if one.title == "Models as a panel")
     assert any("2 models carry 2.4 effective votes about competence" in one.text for one in section.findings)
     assert {"panel", "panel-votes"} <= {table.name for table in result.tables}
+    # Questions that only one of the models answered have no matrix.
+    matrices = [figure for figure in result.figures if figure.name.startswith("panel-matrix")]
+    assert [figure.name for figure in matrices] == ["panel-matrix-trust", "panel-matrix-competence"]
+    assert all("1 is a copy" in figure.caption and "{question}" not in figure.caption for figure in matrices)

@@ -23,7 +23,7 @@ def recipe(show: str, **more: str) -> str:
 
 
 def ran(text: str, functions: Any = None, **options: Any) -> Result:
-    result = Recipe.parse(text, functions or {}).result(Analysis(made(3, signal=1.0, models=2), options), functions)
+    result = Recipe.parse(text, functions or {}).result(Analysis(made(3, signal=1.0, models=2), options))
     check_all(result)
     return result
 

@@ -74,6 +74,7 @@ def test_what_is_known_of_models_is_in_the_record_and_on_the_page(tmp_path: Path
     assert Report.read(tmp_path / "out").record.asked == report.record.asked
 
 
+@pytest.mark.slow
 def test_a_report_on_people_has_no_table_of_models(tmp_path: Path) -> None:
     report = corpus_report(made(1, items=3, people=2))
     assert report.record.asked == []

@@ -28,6 +28,7 @@ def test_a_call_belongs_to_the_first_that_claims_it(store: RunStore) -> None:
     assert not store.claims.others()
 
 
+@pytest.mark.slow
 def test_what_a_process_that_died_had_claimed_is_free(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     code = f"""

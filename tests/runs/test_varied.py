@@ -97,6 +97,7 @@ def varied(
     return rate(corpus, rater, INSTRUMENT, questions=["worth"], vary=vary, store=store, **kept)
 
 
+@pytest.mark.slow
 def test_every_combination_is_stored_in_the_codes_of_the_meaning() -> None:
     reader = Reader()
     vary = "order=up/down/random,labels,direction,wording,format=line/json/scored,optout"

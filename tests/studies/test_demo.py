@@ -64,6 +64,7 @@ def test_every_planted_value_is_in_its_interval_or_said_not_to_be(result: Result
     assert values["coverage"].min() > 0.8  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_who_and_what_was_planted_is_found_or_counted_as_missed(result: Result) -> None:
     sets = {row["what"]: row for row in frame(result, "named").iter_rows(named=True)}
     for question in ("Who answers carelessly?", "Who uses a narrow part of the scale?"):
@@ -77,6 +78,7 @@ def test_who_and_what_was_planted_is_found_or_counted_as_missed(result: Result) 
     assert "Left- and right-handed synthetic people cannot be told apart" in text
 
 
+@pytest.mark.slow
 def test_sentences_are_true_and_say_that_the_ratings_are_synthetic(result: Result) -> None:
     check_all(result)
     assert "synthetic" in result.warnings[0]

@@ -21,7 +21,7 @@ from vantage.runs.forecast import ASSUMED
 from vantage.studies.base import find
 from vantage.studies.context.collecting import GATED
 from vantage.studies.context.pipeline.writing import ASSUMPTION
-from vantage.studies.estimating import Preview, Training, preview
+from vantage.studies.estimating import Preview, preview
 from vantage.studies.execution import Context
 
 CASES: dict[str, dict[str, Any]] = {
@@ -108,6 +108,7 @@ def again(step: str, statement: str, number: int) -> str | None:
     return CONVERSATION.replace("Forty", f"{number + 40}") if step == "conversation" else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answers", "styles", "grades"),
     [("sampling", "zero-shot,few-shot:3", "5"), ("scoring", "zero-shot", "5"), ("scoring", "zero-shot", "1")],
@@ -142,15 +143,15 @@ def test_trained_raters_are_named_and_not_trained(
     monkeypatch.setattr("vantage.studies.perseval.learning.fit_pairs", trains)
     loads(monkeypatch)
     found = preview("wcsent", data=data["wcsent"])
-    assert [one.rater for one in found.trained] == [
+    assert list(found.trained) == [
         *("majority", "mean", "tfidf-ridge", "tfidf-logistic", "probe of embedded", "encoder/distribution on minilm"),
     ]
-    assert all("ratings" in one.learns for one in found.trained)
+    assert all("ratings" in learns for learns in found.trained.values())
     assert found.forecast.total.calls == 0
     pairs = preview("perseval", data=data["perseval"], methods="tfidf,tfidf-users")
-    assert {one.rater.removeprefix("made: ").split(" ")[0] for one in pairs.trained} == {"tfidf", "tfidf-users"}
-    assert any("group alone" in one.rater for one in pairs.trained)
-    assert all(one.learns.endswith(" judgments") and one.learns[0] != "0" for one in pairs.trained)
+    assert {rater.removeprefix("made: ").split(" ")[0] for rater in pairs.trained} == {"tfidf", "tfidf-users"}
+    assert any("group alone" in rater for rater in pairs.trained)
+    assert all(learns.endswith(" judgments") and learns[0] != "0" for learns in pairs.trained.values())
 
 
 OWN = """
@@ -255,4 +256,3 @@ def test_bad_options_are_told_before_anything_is_planned() -> None:
         preview("wcsent")
     with pytest.raises(InputError, match="no option 'levl'"):
         preview(small.STUDY, levl="nominal")
-    assert Training("a", "b") == Training(rater="a", learns="b")

@@ -173,6 +173,7 @@ def test_judgments_that_arrive_are_shown(page: Page, corpus: Corpus, tmp_path: P
     assert "5 items" in page.page.locator("#notice").inner_text()
 
 
+@pytest.mark.slow
 def test_a_run_is_followed_while_it_is_under_way(
     browser: Any, serve: Callable[[Explorer], Server], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -254,6 +255,7 @@ def test_a_notebook_shows_the_file_in_a_frame(browser: Any, corpus: Corpus, tmp_
     page.close()
 
 
+@pytest.mark.slow
 def test_forty_five_questions_and_a_folder_without_judgments(
     browser: Any, serve: Callable[[Explorer], Server], tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from vantage.cli.options import names, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, show
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -134,9 +135,11 @@ def import_(
         str,
         typer.Argument(metavar="READER", help="The format: table for your own, or one that `vantage corpora` lists."),
     ],
-    source: Annotated[Path, typer.Option("--from", help="The file or folder to read.")],
     to: To,
     reading: dict[str, Any],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="The file or folder to read.", show_default=False)
+    ] = None,
     licence: Annotated[str | None, typer.Option(help="The licence of the data, such as CC BY 4.0.")] = None,
     origin: Annotated[str | None, typer.Option("--source", help="Where the data are published.")] = None,
     language: Annotated[str | None, typer.Option(help="The language of the texts, such as en.")] = None,
@@ -159,6 +162,9 @@ def import_(
 
     from vantage.corpora.readers import load
 
+    if source is None:
+        named = f"table --from {reader}" if Path(reader).exists() else f"{reader} --from PATH"
+        raise InputError("no file given", remedy=f"run: vantage corpora import {named} --to {to}")
     _vacant(to, overwrite=overwrite)
     corpus = load(reader, source, **{**pairs(option or [], "--option"), **reading})
     facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
@@ -344,7 +350,7 @@ def conditions(where: list[str] | None) -> dict[str, list[str]]:
 
 def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
     """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
-    from vantage.errors import InputError, nearest
+    from vantage.errors import nearest
 
     for column, values in conditions(where).items():
         known = corpus.values_of(column)
@@ -379,7 +385,6 @@ def texts_or_corpus(
     """
     from vantage.corpora import Corpus, storage
     from vantage.corpora.readers import load
-    from vantage.errors import InputError
 
     if not path.is_file():
         if mapping:
@@ -414,7 +419,6 @@ TextsOrFolder = Annotated[
 def _vacant(to: Path, *, overwrite: bool) -> None:
     """Refuses to replace a corpus unasked: it may hold judgments that were collected or paid for."""
     from vantage.corpora import storage
-    from vantage.errors import InputError
 
     if storage.is_corpus(to) and not overwrite:
         raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")

@@ -27,7 +27,7 @@ def project(name: Name, as_json: Json = False) -> None:
     """
     from vantage.scaffold.writing import new_project
 
-    _told(new_project(name), f"Next: cd {name}, and follow README.md.", as_json=as_json)
+    _print_written(new_project(name), f"Next: cd {name}, and follow README.md.", as_json=as_json)
 
 
 @app.command()
@@ -39,7 +39,7 @@ def instrument(name: Name, as_json: Json = False) -> None:
     from vantage.scaffold.writing import new_instrument
 
     made = new_instrument(name)
-    _told(made, f"Change it, then check it with: vantage instruments check {made[0]}", as_json=as_json)
+    _print_written(made, f"Change it, then check it with: vantage instruments check {made[0]}", as_json=as_json)
 
 
 @app.command()
@@ -51,10 +51,10 @@ def study(name: Name, as_json: Json = False) -> None:
     from vantage.scaffold.writing import new_study
 
     made = new_study(name)
-    _told(made, f"Run it with: vantage study {made[0]} --out results", as_json=as_json)
+    _print_written(made, f"Run it with: vantage study {made[0]} --out results", as_json=as_json)
 
 
-def _told(made: list[Path], hint: str, *, as_json: bool) -> None:
+def _print_written(made: list[Path], hint: str, *, as_json: bool) -> None:
     if as_json:
         print_json([{"written": str(path)} for path in made])
         return

@@ -41,7 +41,7 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
     from rich.table import Table
     from rich.text import Text
 
-    columns = _told(rows)
+    columns = _filled_columns(rows)
     console = Console(soft_wrap=False)
     style: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
     table = Table(title=title or None, box=None, pad_edge=False, **style)
@@ -84,7 +84,7 @@ def _cell(name: str, value: Any) -> str:
     return show(value)
 
 
-def _told(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The columns that say something in at least one row."""
     names = list(rows[0]) if rows else []
     return [name for name in names if any(show(row[name]) not in ("–", "") for row in rows)]

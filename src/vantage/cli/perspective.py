@@ -63,7 +63,8 @@ def evaluate(
     from vantage.perspective.benchmark import read_predictions, read_split, scored
 
     parts = read_split(Corpus.read(folder).included(), split_folder)
-    scores = scored(read_predictions(predictions, parts.corpus, parts.question), parts, resamples=resamples)
+    frame = read_predictions(predictions, parts.corpus, parts.question)
+    scores = scored(frame, parts, resamples=resamples, source=predictions)
     output.print(scores.summary)
 
 
@@ -97,7 +98,7 @@ def compare(
             raise InputError(f"two systems are called '{name}'", remedy="name them: ours=a.csv theirs=b.csv")
         files[name] = chosen
     frames = {name: read_predictions(path, parts.corpus, parts.question) for name, path in files.items()}
-    systems = {name: score(frame, parts, resamples=resamples) for name, frame in frames.items()}
+    systems = {name: score(frame, parts, resamples=resamples, source=files[name]) for name, frame in frames.items()}
     systems[BASELINE] = score(baseline(parts), parts, resamples=resamples)
     if out is not None:
         from vantage.cli.study import finished

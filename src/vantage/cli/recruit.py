@@ -135,10 +135,10 @@ def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -
     """Print every entry of the ledger."""
     from vantage.collect.service import StudyService
     from vantage.collect.study import AnnotationStudy
-    from vantage.recruit.ledger import Ledger
+    from vantage.recruit.ledger import RecruitmentLedger
 
     with closing(StudyService(AnnotationStudy.load(study), database)) as service:
-        entries = [asdict(entry) for entry in Ledger(service.database.private.sql).all()]
+        entries = [asdict(entry) for entry in RecruitmentLedger(service.database.private.sql).all()]
     if as_json:
         print_json(entries)
     else:

@@ -49,7 +49,7 @@ def report(
         if out is not None:
             raise InputError("a study's report is drawn again in its own folder", remedy="leave --out out")
         finished(redraw(folder), folder, as_json=as_json)
-    elif is_corpus(folder):
+    elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         place = out or folder / "report"
         finished(_on_corpus(folder, place, seed), place, as_json=as_json)
     else:

@@ -187,7 +187,6 @@ def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
 
 
 def _preview(forecast_of: Preview, *, as_json: bool) -> None:
-    from dataclasses import asdict
 
     from vantage.cli.forecasts import print_estimate, shown
 
@@ -195,7 +194,8 @@ def _preview(forecast_of: Preview, *, as_json: bool) -> None:
     if as_json:
         rows = [{"model": one.model, "style": one.style, "raters": n, **_numbers(one)} for one, n in forecast.by_style]
         totals = {"study": forecast_of.study, **_numbers(forecast.total), "asked": rows}
-        print_json({**totals, "trained": [asdict(one) for one in forecast_of.trained], "notes": forecast_of.notes})
+        trained = [{"rater": rater, "learns": learns} for rater, learns in forecast_of.trained.items()]
+        print_json({**totals, "trained": trained, "notes": forecast_of.notes})
         return
     rows = [{"model": one.model, "style": one.style, "raters": n, **shown(one)} for one, n in forecast.by_style]
     if len(rows) > 1:
@@ -203,7 +203,7 @@ def _preview(forecast_of: Preview, *, as_json: bool) -> None:
     if not rows:
         typer.echo(f"Study {forecast_of.study} asks no model as it is given here.\n")
     if forecast_of.trained:
-        print_rows([{"trained": one.rater, "learns from": one.learns} for one in forecast_of.trained])
+        print_rows([{"trained": rater, "learns from": learns} for rater, learns in forecast_of.trained.items()])
         typer.echo()
     print_estimate(rows, forecast_of.notes)
 

@@ -20,7 +20,7 @@ from vantage.adaptive.until import Until
 from vantage.collect.answers import read
 from vantage.collect.blocks import Block
 from vantage.collect.evidence import summary
-from vantage.collect.phases import Training, accepts
+from vantage.collect.phases import TrainingPhase, accepts
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
@@ -153,7 +153,7 @@ def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple
     """The answers to training items."""
     stored = json.loads(state)
     for phase in study.flow.phases:
-        if isinstance(phase, Training):
+        if isinstance(phase, TrainingPhase):
             for index, text in enumerate(phase.stored(stored)):
                 part, answers = phase.part.items[index], read(text)
                 name = part.item if isinstance(part.item, str) else f"training {index + 1}"

@@ -18,8 +18,8 @@ from vantage.collect.phases import (
     Questionnaire,
     Quiz,
     Screener,
-    Task,
-    Training,
+    TaskPhase,
+    TrainingPhase,
 )
 from vantage.instruments import Instrument
 
@@ -93,14 +93,14 @@ def flow_of(plan: StudyDocument, blocks: tuple[Block, ...], instruments: Mapping
         own = tuple(block for block in blocks if block.instrument == instrument)
         numbers = [add(Guidelines, key, instrument, own)]
         if part.training is not None:
-            numbers.append(add(Training, part.training, instrument, own))
+            numbers.append(add(TrainingPhase, part.training, instrument, own))
         return tuple(numbers)
 
     def branch(part: BlockPart) -> tuple[int, ...]:
         key = instrument_key(part)
         # The study's own guidelines stand where the file puts them; those read before are not shown again.
         before = guidelines(key, GuidelinesPart()) if key else ()
-        return (*before, add(Task, by_id[part.id]))
+        return (*before, add(TaskPhase, by_id[part.id]))
 
     for phase in phases_of(plan):
         if phase.consent:

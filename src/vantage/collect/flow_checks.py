@@ -9,14 +9,14 @@ from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import ScreeningRulePart, TraitPart, WhenPart
 from vantage.collect.selection import block_rows
-from vantage.collect.study_checks import TAKEN, Checks, placed_blocks
+from vantage.collect.study_checks import TAKEN, StudyChecks, placed_blocks
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 
 
-class FlowChecks(Checks):
+class FlowChecks(StudyChecks):
     """Checks the flow of a study file."""
 
     def __init__(

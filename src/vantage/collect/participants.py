@@ -17,7 +17,7 @@ from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record, store_wording
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
-from vantage.collect.phases import Guidelines, Phase, Questionnaire, Task, Training
+from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
 from vantage.collect.pseudonyms import code_of
 from vantage.collect.reviewing import apply_rules
@@ -182,7 +182,7 @@ class ParticipantService(ParticipantPlaces):
         here = self._index(person)
         before = [phase for phase in phases[: here + 1] if isinstance(phase, Guidelines)]
         phase = phases[min(here, len(phases) - 1)]
-        if isinstance(phase, Task):
+        if isinstance(phase, TaskPhase):
             return next((one for one in reversed(before) if phase.block in one.blocks), None)
         return before[-1] if before and person.stage != "consent" else None
 
@@ -190,7 +190,7 @@ class ParticipantService(ParticipantPlaces):
         """The item that a participant practises on, at `training`."""
         person = self.database.read(lambda c: self._row(c, participant.number))
         phase = self._phase(person)
-        if not isinstance(phase, Training):
+        if not isinstance(phase, TrainingPhase):
             raise Refused(sentence("You have no page to answer now."), "conflict")
         index, answers = phase.at(place_of(person))
         part = phase.part.items[index]

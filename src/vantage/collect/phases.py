@@ -139,7 +139,7 @@ class Guidelines(Phase):
 
 
 @dataclass(frozen=True)
-class Training(Phase):
+class TrainingPhase(Phase):
     """Items to practise on; each answer is followed by feedback."""
 
     stage: ClassVar[str] = "training"
@@ -202,7 +202,7 @@ class Quiz(Phase):
 
 
 @dataclass(frozen=True)
-class Task(Phase):
+class TaskPhase(Phase):
     """A block of items."""
 
     stage: ClassVar[str] = "working"

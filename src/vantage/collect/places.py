@@ -17,7 +17,7 @@ from vantage.collect.blocks import Block
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record
 from vantage.collect.languages import sentence
-from vantage.collect.phases import Phase, Place, Quiz, Task
+from vantage.collect.phases import Phase, Place, Quiz, TaskPhase
 from vantage.collect.submissions import GRACE
 from vantage.collect.tables import pages, participants
 from vantage.collect.views import Participant, Refused, Step, StepKind
@@ -110,7 +110,7 @@ class ParticipantPlaces:
         for place in range(self._index(person) + 1, len(route)):
             phase = self.study.flow.phases[route[place]]
             deadline = None
-            if isinstance(phase, Task):
+            if isinstance(phase, TaskPhase):
                 block = phase.block
                 reserved = person.question_set is not None and person.question_set in block.sets
                 if not reserved and not self._batches.begin(connection, person, block, now):
@@ -137,15 +137,15 @@ class ParticipantPlaces:
 
         def left(number: int) -> float:
             phase = self.study.flow.phases[number]
-            return assignment.left([state[arm] for arm in phase.block.arms]) if isinstance(phase, Task) else 0.0
+            return assignment.left([state[arm] for arm in phase.block.arms]) if isinstance(phase, TaskPhase) else 0.0
 
         seed = f"{self.study.plan.order.seed}:{person.number}:route"
         return self.study.flow.route(used, left, Random(seed))  # noqa: S311 - order, not secrecy
 
-    def _task(self, route: Sequence[int]) -> Task | None:
+    def _task(self, route: Sequence[int]) -> TaskPhase | None:
         """The first block of a route that does not repeat another."""
         tasks = (self.study.flow.phases[number] for number in route)
-        return next((t for t in tasks if isinstance(t, Task) and t.block.repeats is None), None)
+        return next((t for t in tasks if isinstance(t, TaskPhase) and t.block.repeats is None), None)
 
     def _route_of(self, person: Row[Any]) -> list[int]:
         """The participant's phases; those of studies that began before there were flows have no choice."""
@@ -162,7 +162,9 @@ class ParticipantPlaces:
     def _place_of(self, person: Row[Any], block: Block) -> int:
         """The index of a block in the participant's route."""
         phases = [self.study.flow.phases[number] for number in self._route_of(person)]
-        return next(place for place, phase in enumerate(phases) if isinstance(phase, Task) and phase.block == block)
+        return next(
+            place for place, phase in enumerate(phases) if isinstance(phase, TaskPhase) and phase.block == block
+        )
 
     def _reserved(self, person: Row[Any]) -> bool:
         """Whether the participant's current batch is not final yet."""

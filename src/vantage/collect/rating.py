@@ -147,9 +147,7 @@ def _answers(
     """One persona's answers; null where a reply could not be read."""
     instrument = _instrument(questions, study)
     item = pl.DataFrame({"item": [HERE], "text": ["This is about you yourself, not about a text."]})
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
-    judged = judge(rater, Corpus(item, nobody, nothing, instrument), instrument, store=store, options=options)
+    judged = judge(rater, Corpus.of_items(item, instrument), instrument, store=store, options=options)
     values: dict[str, float | None] = dict(judged.judgments.select("question", "value").iter_rows())
     given: dict[str, Any] = {}
     for question in questions:

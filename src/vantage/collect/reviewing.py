@@ -14,7 +14,7 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
 from vantage.collect.export import passed_check
-from vantage.collect.rules import Fact, Rule
+from vantage.collect.rules import RaterFact, Rule
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import items, pages, participants, reviews, submissions
 from vantage.collect.views import Verdict
@@ -63,7 +63,7 @@ def broken_rules(connection: Connection, study: AnnotationStudy) -> dict[int, li
     return {number: [rule for rule in rules if Rule.parse(rule).breaks(own)] for number, own in known.items()}
 
 
-def facts(connection: Connection, study: AnnotationStudy, participant: int) -> dict[str, Fact]:
+def facts(connection: Connection, study: AnnotationStudy, participant: int) -> dict[str, RaterFact]:
     """What rules look at, from a participant's current answers."""
     query = (
         select(pages.c.kind, pages.c.check, items.c.item, submissions.c.answers, submissions.c.seconds)
@@ -76,14 +76,14 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
         (kind, check, item, json.loads(answered), seconds)
         for kind, check, item, answered, seconds in connection.execute(query)
     ]
-    by_name: dict[str, Fact] = {}
+    by_name: dict[str, RaterFact] = {}
     for name in ("attention", "gold"):
         results = [_failed(study, name, check, answered) for kind, check, _, answered, _ in seen if kind == name]
         if results:
-            by_name[f"failed {name}"] = Fact(sum(results) / len(results), len(results))
+            by_name[f"failed {name}"] = RaterFact(sum(results) / len(results), len(results))
     judged = [(item, answered, seconds) for kind, _, item, answered, seconds in seen if kind == "item"]
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
-        by_name["seconds"] = Fact(median(times), len(times))
+        by_name["seconds"] = RaterFact(median(times), len(times))
     answers: dict[str, list[str]] = {}
     for _, answered, _ in judged:
         for question, answer in answered.items():
@@ -92,18 +92,18 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
         many = min(map(len, answers.values()))
         runs = max(len([*run]) for given in answers.values() for _, run in groupby(given))
         same = max(max(map(given.count, set(given))) / len(given) for given in answers.values())
-        by_name |= {"longest run": Fact(runs, many), "same answer": Fact(same, many)}
+        by_name |= {"longest run": RaterFact(runs, many), "same answer": RaterFact(same, many)}
     reasons = [(item, question, answered[question][2]) for item, answered, _ in judged for question in answered]
     copied, compared = study.model_reasons.copied([one for one in reasons if one[2]])
     if compared:
-        by_name["copied reasons"] = Fact(sum(copied.values()) / compared, compared)
+        by_name["copied reasons"] = RaterFact(sum(copied.values()) / compared, compared)
     return by_name
 
 
-def _failed(study: AnnotationStudy, kind: str, check: str, told: Mapping[str, Any]) -> bool:
+def _failed(study: AnnotationStudy, kind: str, check: str, answers: Mapping[str, Any]) -> bool:
     results = [
         passed_check(block, kind, check, question, answer[0])
         for block in study.blocks
-        for question, answer in told.items()
+        for question, answer in answers.items()
     ]
     return any(result is False for result in results)

@@ -24,7 +24,7 @@ _RULE: Final = re.compile(rf"({'|'.join(FACTS)})\s*([<>])\s*([0-9]*\.?[0-9]+)(?:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class RaterFact:
     """What is known of a rater: a value, and how many answers it rests on."""
 
     value: float
@@ -36,7 +36,7 @@ class Rule:
     """A fact compared with a number.
 
     >>> rule = Rule.parse("failed attention > 0.5 after 2")
-    >>> rule.breaks({"failed attention": Fact(1.0, 1)}), rule.breaks({"failed attention": Fact(1.0, 2)})
+    >>> rule.breaks({"failed attention": RaterFact(1.0, 1)}), rule.breaks({"failed attention": RaterFact(1.0, 2)})
     (False, True)
     """
 
@@ -55,7 +55,7 @@ class Rule:
             raise ValueError(f"'{text}' is no rule; write for example 'failed attention > 0.5 after 2', with {known}")
         return cls(match[1], match[2] == "<", float(match[3]), int(match[4] or 1))
 
-    def breaks(self, facts: Mapping[str, Fact]) -> bool:
+    def breaks(self, facts: Mapping[str, RaterFact]) -> bool:
         """Whether a rater with these facts breaks the rule."""
         fact = facts.get(self.fact)
         if fact is None or fact.of < self.after:

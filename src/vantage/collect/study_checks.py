@@ -27,7 +27,7 @@ TAKEN: Final = ("rater", "kind", *TECHNICAL)
 """Columns of exported raters, which no trait may be named after."""
 
 
-class Checks:
+class StudyChecks:
     """Notes problems of a study file at their places."""
 
     def __init__(self, document: Document, plan: StudyDocument) -> None:
@@ -89,7 +89,7 @@ def check_blocks(document: Document, plan: StudyDocument, blocks: Sequence[Block
         BlockChecks(document, plan, block, part, loc).run(corpus)
 
 
-class BlockChecks(Checks):
+class BlockChecks(StudyChecks):
     """Checks what a block says, itself or through the study, against its instrument."""
 
     def __init__(self, document: Document, plan: StudyDocument, block: Block, part: BlockPart | None, loc: Loc) -> None:
@@ -262,7 +262,7 @@ class BlockChecks(Checks):
 
 def check_recruitment(document: Document, plan: StudyDocument) -> None:
     """Checks how participants are recruited and how they leave."""
-    checks, recruitment = Checks(document, plan), plan.recruitment
+    checks, recruitment = StudyChecks(document, plan), plan.recruitment
     if recruitment.via == "prolific" and not (recruitment.completion_code or recruitment.completion_url):
         checks.note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
     for name in ("screen_out_code", "full_code", "no_consent_code", "failed_check_code"):
@@ -272,7 +272,7 @@ def check_recruitment(document: Document, plan: StudyDocument) -> None:
 
 def check_languages(document: Document, plan: StudyDocument, instrument: Instrument | None) -> None:
     """Checks that there are pages in the languages of the study, one of which is that of its instrument."""
-    checks = Checks(document, plan)
+    checks = StudyChecks(document, plan)
     named: list[tuple[Loc, str]] = [(("language",), plan.language)]
     named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
     for loc, code in named:

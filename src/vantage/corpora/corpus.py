@@ -75,6 +75,14 @@ class Corpus:
             self._tables["judgments"] = judgments
 
     @classmethod
+    def of_items(
+        cls, items: pl.DataFrame, instruments: Instrument | Iterable[Instrument] = (), about: About | None = None
+    ) -> Corpus:
+        """Items that nobody has judged yet."""
+        judgments = {**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64}
+        return cls(items, pl.DataFrame(schema={"rater": pl.String}), pl.DataFrame(schema=judgments), instruments, about)
+
+    @classmethod
     def read(cls, folder: str | Path) -> Corpus:
         """Opens a corpus folder.
 
@@ -82,6 +90,9 @@ class Corpus:
         judgments and for a hundred million.
         """
         folder = Path(folder)
+        if folder.is_file():
+            remedy = f"this shows how to import a table: vantage corpora preview {folder}"
+            raise InputError("this is a file, not a corpus folder", file=folder, remedy=remedy)
         if not storage.is_corpus(folder):
             problem = "there is no such folder" if not folder.exists() else "the folder has no corpus.yaml"
             raise InputError(problem, file=folder, remedy="make one with: vantage corpora import")

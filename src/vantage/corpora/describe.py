@@ -18,8 +18,8 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     """Counts of a corpus as plain data.
 
     >>> from vantage import demo_corpus
-    >>> told = describe(demo_corpus())
-    >>> told["items"], told["raters"], told["questions"][0]["question"]
+    >>> result = describe(demo_corpus())
+    >>> result["items"], result["raters"], result["questions"][0]["question"]
     (30, 9, 'trust')
     """
     items, raters, judgments = corpus.items, corpus.raters, corpus.judgments

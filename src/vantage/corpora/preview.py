@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.columns import BOOKKEEPING
+from vantage.corpora.readers.columns import BOOKKEEPING, fits
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.table import read
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
@@ -37,9 +37,11 @@ NAMES: Final[Mapping[str, str]] = {
 """How columns of each role are usually called."""
 TRAITS: Final = re.compile(
     r"age|gender|sex|education|country|nationality|ethnicity|race|language|first_language|religion|income|occupation|"
-    r"political.*|ideology|party|native_?speaker|region|group",
+    r"political.*|ideology|party|native_?speaker|region|group|how_old_are_you\??|(what_is_)?your_(age|gender|sex)\??",
     re.IGNORECASE,
 )
+GRID: Final = re.compile(r"\[.+\]$")
+"""The end of a column of a grid of Google Forms: "How warm is it? [First text]"."""
 SETTLED: Final = 12
 """After so many doubts the preview gives up."""
 FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {"strip": {True: "--strip", False: "--keep-spaces"}}
@@ -50,8 +52,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"id": ["a", "a"], "worker": ["x", "y"], "stars": ["4", "-99"], "age": [31, 52]})
-    >>> told = preview(table)
-    >>> told["columns"][2]["role"], told["command"].split(" --to")[0]
+    >>> result = preview(table)
+    >>> result["columns"][2]["role"], result["command"].split(" --to")[0]
     ('value', 'vantage corpora import table --from FILE --map item=id,rater=worker,value=stars --traits age')
     """
     path = Path(source) if isinstance(source, str | Path) else None
@@ -147,20 +149,22 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     for role, pattern in NAMES.items():
         if role in mapping:
             continue
-        fitting = [c for c in columns if c not in taken and re.fullmatch(pattern, c.strip(), re.IGNORECASE)]
+        fitting = [c for c in columns if c not in taken and re.fullmatch(pattern, _plain(c), re.IGNORECASE)]
         best = next((c for c in fitting if c.casefold() == role), fitting[0] if fitting else None)
         if best is not None:
             mapping[role] = best
             taken.add(best)
-    traits = [c for c in columns if c not in taken and TRAITS.fullmatch(c.strip())]
+    traits = [c for c in columns if c not in taken and TRAITS.fullmatch(_plain(c))]
     rest = [c for c in columns if c not in taken and c not in traits and c not in BOOKKEEPING]
     guesses: dict[str, Any] = {"map": mapping}
     if "value" not in mapping and not given.get("wide") and (spread := _spread(rows, profiles, mapping, rest)):
         guesses["wide"] = spread
         guesses["map"] = {r: c for r, c in mapping.items() if r not in (spread, "value")}
         answers = [c for c in rest if profiles[c].answers]
-        if spread != "item" and len(answers) < len(rest) and not given.get("values"):
-            guesses["values"] = answers
+        grid = [c for c in rest if GRID.search(c)] if spread == "item" else []
+        if len(grid or answers) < len(rest) and not given.get("values"):
+            # A comma would part the names in the command; as a pattern, a question mark fits it.
+            guesses["values"] = ["*]"] if grid else [c.replace(",", "?") for c in answers]
     elif "value" not in mapping and not given.get("wide"):
         numeric = [c for c in rest if profiles[c].answers]
         if len(numeric) == 1:
@@ -170,11 +174,16 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
         mapping["rater"] = others[0]
     named = mapping.get("value", "")
     asked = guesses.get("wide") or {"question", "instrument"} & {*mapping, *given}
-    if named and not asked and not re.fullmatch(NAMES["value"], named.strip(), re.IGNORECASE):
+    if named and not asked and not re.fullmatch(NAMES["value"], _plain(named), re.IGNORECASE):
         guesses["question"] = named
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}
+
+
+def _plain(column: str) -> str:
+    """The name of a column as it is compared: "Rater ID" and "rater-id" are rater_ID and rater_id."""
+    return re.sub(r"[\s.-]+", "_", column.strip())
 
 
 def _spread(
@@ -182,7 +191,7 @@ def _spread(
 ) -> str | None:
     """What the columns of a wide table are; null for a long one."""
     answers = [column for column in rest if profiles[column].answers]
-    if rows.titles or "Timestamp" in profiles or all(re.search(r"\[.+\]$", c) for c in rest or [""]):
+    if rows.titles or "Timestamp" in profiles or all(GRID.search(c) for c in rest or [""]):
         return "item"
     if len(answers) < 2:
         return None
@@ -210,7 +219,8 @@ def _columns(profiles: Mapping[str, ColumnProfile], options: Mapping[str, Any]) 
 
 
 def _holds_values(column: str, options: Mapping[str, Any]) -> bool:
-    return column in options["values"] if options.get("values") else column not in BOOKKEEPING
+    values = options.get("values")
+    return any(fits(column, name) for name in values) if values else column not in BOOKKEEPING
 
 
 def command(path: Path | None, options: Mapping[str, Any]) -> str:

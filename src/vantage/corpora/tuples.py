@@ -98,7 +98,5 @@ def tuples(corpus: Corpus, size: int = 4, each: int = 8, *, field: str = "text",
         | {f"text_{place}": texts[member] for place, member in enumerate(members, 1)}
         for number, members in enumerate(made, 1)
     ]
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     note = f"{len(made):,} tuples of {size} from {len(ids):,} texts, each text in {each} of them (seed {seed})."
-    return Corpus(pl.DataFrame(rows), nobody, nothing, (), replace(corpus.about, notes=(*corpus.about.notes, note)))
+    return Corpus.of_items(pl.DataFrame(rows), (), replace(corpus.about, notes=(*corpus.about.notes, note)))

@@ -15,7 +15,7 @@ from vantage.instruments.instrument import (
     Instrument,
     bundled,
 )
-from vantage.instruments.questions import Question, Several, grouped, part_id, put
+from vantage.instruments.questions import MultipleChoice, Question, grouped, part_id, put
 
 __all__ = [
     "PLUGINS",
@@ -25,8 +25,8 @@ __all__ = [
     "Example",
     "Field",
     "Instrument",
+    "MultipleChoice",
     "Question",
-    "Several",
     "bundled",
     "grouped",
     "part_id",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments.checks import Checks
-from vantage.instruments.questions import Question, Several, escaped, fill, part_id
+from vantage.instruments.questions import MultipleChoice, Question, escaped, fill, part_id
 from vantage.plugins import Plugins
 from vantage.scales import Band, Option, OptOut, Scale, show_code
 
@@ -326,7 +326,7 @@ def _questions(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[s
     shared = {
         name: getattr(question, name) for name in ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
     }
-    return Several(**shared, none=part.several).parts()
+    return MultipleChoice(**shared, none=part.several).parts()
 
 
 def _answers(

@@ -27,7 +27,7 @@ class Question:
     """The same question in other words."""
     reversed: Question | None = None
     """The opposite question; its answers are mirrored within the scale."""
-    whole: Several | None = None
+    whole: MultipleChoice | None = None
     """The question of which this is one option, where several may apply."""
     unlike: str = ""
     """The question whose answer this one cannot have."""
@@ -38,7 +38,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Several(Question):
+class MultipleChoice(Question):
     """A question to which several options may apply: asked as one, judged as a question with 0 or 1 for each option."""
 
     none: str = ""

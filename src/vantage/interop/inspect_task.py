@@ -35,7 +35,7 @@ def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpa
     def prepare(folder: Path) -> None:
         (folder / "task.py").write_text(_code(sheet), encoding="utf-8")
         (folder / "dataset.jsonl").write_text(samples, encoding="utf-8")
-        (folder / "instrument.json").write_text(f"{json_text(_told(sheet), indent=1)}\n", encoding="utf-8")
+        (folder / "instrument.json").write_text(f"{json_text(_metadata(sheet), indent=1)}\n", encoding="utf-8")
 
     return put_folder(path, prepare, ours=OURS, overwrite=overwrite)
 
@@ -53,7 +53,7 @@ def _code(sheet: Sheet) -> str:
     return code + template("read_answer.py")
 
 
-def _told(sheet: Sheet) -> dict[str, Any]:
+def _metadata(sheet: Sheet) -> dict[str, Any]:
     return {
         "written_by": f"vantage {__version__}",
         "style": sheet.style.name,

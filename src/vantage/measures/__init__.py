@@ -71,7 +71,13 @@ def registry() -> "dict[str, Measure]":
 
 
 def find(name: str) -> "Measure":
-    """The measure with this name; a plugin is imported only where its own measure is asked for."""
+    """The measure with this name: its own module is imported, and a plugin only where its own measure is asked for."""
+    from vantage.measures.base import REGISTRY
+
+    if (home := HOMES.get(name.replace("-", "_"))) is not None:
+        import_module(home)
+        if name in REGISTRY:
+            return REGISTRY[name]
     return _loaded().get(name) or PLUGINS.find(name)
 
 

@@ -298,6 +298,18 @@ def student(freedom: float, confidence: float) -> float:
     return float(stdtrit(min(freedom, 1e9), (1 + confidence) / 2))
 
 
+def student_interval(values: Floats, confidence: float = 0.95) -> Bounds:
+    """Student's interval of a mean, which covers with few values too; null for fewer than two.
+
+    >>> [round(end, 2) for end in student_interval(np.array([0.0, 0.2, 0.1, 0.3]))]
+    [-0.06, 0.36]
+    """
+    if len(values) < 2:
+        return None, None
+    reach = student(len(values) - 1, confidence) * float(values.std(ddof=1)) / len(values) ** 0.5
+    return float(values.mean()) - reach, float(values.mean()) + reach
+
+
 TAIL: Final = 0.6
 """Skewness of items' means from which on intervals of their variance are doubted. Means of symmetric items reach 0.4 by
 chance in the designs of docs/calibration.md, skewed ones lie around 1."""

@@ -58,8 +58,8 @@ class RaterVariance:
 
         >>> answers = np.random.default_rng(0).normal(size=(30, 200)) + 5 * np.arange(30)[:, None]
         >>> mean = lambda who, drawn: (who.T @ answers @ drawn).ravel() / (who.sum(axis=0) * drawn.sum())
-        >>> found = RaterVariance.of(mean, raters=30, units=200, width=6000, seed=0)
-        >>> round(float(found.total / answers.mean(axis=1).var(ddof=1) * 30), 6), round(found.noise * 6000, 1)
+        >>> result = RaterVariance.of(mean, raters=30, units=200, width=6000, seed=0)
+        >>> round(float(result.total / answers.mean(axis=1).var(ddof=1) * 30), 6), round(result.noise * 6000, 1)
         (1.0, 1.0)
         """
         rng = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ class RaterVariance:
         Each takes rows of weights and gives one column per estimate; there is one variance for each of these.
 
         >>> means = [lambda weight, x=x: (weight @ x / weight.sum(axis=1))[:, None] for x in np.eye(4) + 1]
-        >>> [round(found.total, 6) for found in RaterVariance.of_tables(means, 4, seed=0)]
+        >>> [round(result.total, 6) for result in RaterVariance.of_tables(means, 4, seed=0)]
         [0.0]
         """
         rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ rater in turn (see `rater_variance`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -121,6 +121,15 @@ def ratio(sums: Floats) -> Floats:
     """First column over second, undefined where the second is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(sums[:, 0] / sums[:, 1])
+
+
+def named(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
+    """An estimate and its interval under the name of a column.
+
+    >>> named("gain", {"estimate": 0.2, "low": 0.1, "high": 0.3, "items": 40})
+    {'gain': 0.2, 'gain_low': 0.1, 'gain_high': 0.3}
+    """
+    return {name: result["estimate"], f"{name}_low": result["low"], f"{name}_high": result["high"]}
 
 
 UnitValues: TypeAlias = tuple[pl.Series, Floats]

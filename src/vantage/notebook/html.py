@@ -33,7 +33,7 @@ def escaped(text: object, most: int = LONG) -> Html:
     """
     if isinstance(text, Html):
         return text
-    plain = " ".join(_told(text).split())
+    plain = " ".join(_shown(text).split())
     plain = "".join(c if c.isprintable() else "\ufffd" for c in plain)
     return Html(escape(plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}…"))
 
@@ -90,7 +90,7 @@ def block(title: object, *parts: Html, note: object = "") -> Html:
     return Html(f'<div style="margin:.3em 0;max-width:62em"><div><b>{escaped(title)}</b>{beside}</div>{inside}</div>')
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, bool):

@@ -14,7 +14,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.storage import is_corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, Problems
 from vantage.instruments import Question
 from vantage.measures.multiplicity import adjusted
 from vantage.perspective.differences import advantage, average_user
@@ -127,10 +127,18 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
     return frame.with_columns(pl.Series("value", values, dtype=pl.Float64))
 
 
-def scored(predictions: pl.DataFrame, parts: Split, *, resamples: int = 1000, seed: int = 0) -> Evaluation:
-    """Predictions for a split at all levels; intervals are over users where there are enough of them."""
+def scored(
+    predictions: pl.DataFrame, parts: Split, *, resamples: int = 1000, seed: int = 0, source: object = "predictions"
+) -> Evaluation:
+    """Predictions for a split at all levels; intervals are over users where there are enough of them.
+
+    Errors name the `source` of the predictions.
+    """
     over: Literal["users", "texts"] = "users" if parts.test["rater"].n_unique() >= ENOUGH else "texts"
-    return evaluate(predictions, parts, resamples=resamples, seed=seed, over=over)
+    try:
+        return evaluate(predictions, parts, resamples=resamples, seed=seed, over=over)
+    except Problems as error:
+        raise Problems(source, error.problems) from None
 
 
 def baseline(parts: Split) -> pl.DataFrame:

@@ -11,10 +11,10 @@ from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
-from vantage.planning.goals import WORDS, GoalName, Settings
+from vantage.planning.goals import WORDS, GoalName, GoalSettings
 from vantage.planning.pilot import Pilot
 from vantage.planning.plan import aimed
-from vantage.planning.precision import Layout, fewest_items
+from vantage.planning.precision import StudyLayout, fewest_items
 from vantage.planning.simulated import Advance
 from vantage.scales import Level
 
@@ -67,7 +67,7 @@ def during(
     strict = 1 - (1 - confidence) / looks
     read = Pilot.of(corpus, question, level)
     now = read.layout
-    settings = Settings(delta, models, epsilon, max(now.per_item, 3), strict, simulations, seed)
+    settings = GoalSettings(delta, models, epsilon, max(now.per_item, 3), strict, simulations, seed)
     aim = aimed(read, None, goal, target, settings, advance)
     value = aim.value(now) if now.per_item >= aim.least else float("nan")
     if goal == "alpha":
@@ -76,9 +76,9 @@ def during(
     stop = value <= aim.target if aim.width else value >= aim.target
     per_rater = now.answers / now.raters
 
-    def made(items: int) -> Layout:
+    def made(items: int) -> StudyLayout:
         many = now.per_item if aim.everyone else max(now.per_item, round(items * now.per_item / per_rater))
-        return Layout(items, now.per_item, many)
+        return StudyLayout(items, now.per_item, many)
 
     need = fewest_items(aim.reached, made, aim.most_items)
     missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)

@@ -13,7 +13,7 @@ from vantage.measures.ratings import Floats
 from vantage.planning.model import Components, RatingModel
 from vantage.planning.pilot import Pilot
 from vantage.planning.precision import (
-    Layout,
+    StudyLayout,
     difference_power,
     mean_variance,
     mean_width,
@@ -48,7 +48,7 @@ MOST_SIMULATED: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GoalSettings:
     """What a goal needs to know besides the ratings."""
 
     delta: float | None
@@ -61,14 +61,14 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class PlanGoal:
     """What is reached with a layout: a width (the smaller, the better) or a share (the larger, the better)."""
 
     name: GoalName
     target: float
-    value: Callable[[Layout], float]
+    value: Callable[[StudyLayout], float]
     assumes: Sequence[str]
-    draws: Callable[[Layout], Floats] | None = None
+    draws: Callable[[StudyLayout], Floats] | None = None
     """The same for each of many components that fit the pilot; none where it is simulated or typed in."""
     least: int = 1
     """The fewest answers per item."""
@@ -81,7 +81,7 @@ class Goal:
         """Whether it is a width."""
         return self.name in ("alpha", "mean")
 
-    def reached(self, layout: Layout) -> bool:
+    def reached(self, layout: StudyLayout) -> bool:
         """Whether a layout reaches the target."""
         value = self.value(layout)
         return value <= self.target if self.width else value >= self.target
@@ -90,13 +90,13 @@ class Goal:
 def goal_of(
     name: GoalName,
     target: float | None,
-    settings: Settings,
+    settings: GoalSettings,
     *,
     pilot: Pilot | None,
     model: RatingModel,
     components: Components,
     advance: Advance,
-) -> Goal:
+) -> PlanGoal:
     """The goal of this name on a pilot, or on a model that was typed in."""
     if name not in TARGETS:
         raise InputError(f"goal '{name}' is not known", remedy=f"use one of {', '.join(TARGETS)}")
@@ -123,7 +123,7 @@ def goal_of(
             "everyone judges every item",
             "latent normal effects of items and raters, cut into the points of the scale",
         )
-        return Goal(name, aim, alt_test.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
+        return PlanGoal(name, aim, alt_test.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
     delta, source, assumes = settings.delta, pilot, [CROSSED]
     if name == "models":
         if pilot is None:
@@ -140,7 +140,7 @@ def goal_of(
     if name == "items":
         assumes.append("two groups of items of the same size, judged by the same raters")
 
-    def values(variances: Floats, layout: Layout) -> Floats:
+    def values(variances: Floats, layout: StudyLayout) -> Floats:
         if name == "mean":
             return mean_width(variances, layout, settings.confidence, share=share)
         if name == "reliability":
@@ -152,7 +152,7 @@ def goal_of(
 
     point = np.array([[components.item, components.rater, components.residual]])
     drawn = None if source is None else source.draws
-    return Goal(
+    return PlanGoal(
         name,
         aim,
         lambda layout: float(values(point, layout)[0]),
@@ -162,11 +162,11 @@ def goal_of(
     )
 
 
-def _alpha(aim: float, settings: Settings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> Goal:
+def _alpha(aim: float, settings: GoalSettings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> PlanGoal:
     variance = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
     assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)"]
     assumes.append("latent normal effects of items and raters, cut into the points of the scale")
     if pilot is not None:
         variance = variance.measured(pilot.layout, *pilot.alpha_variances)
         assumes[-1] += ", as variable as those of the pilot"
-    return Goal("alpha", aim, lambda layout: variance.width(layout, settings.confidence), assumes, least=2)
+    return PlanGoal("alpha", aim, lambda layout: variance.width(layout, settings.confidence), assumes, least=2)

@@ -21,11 +21,11 @@ from vantage.measures.parts import Part, parts
 from vantage.measures.rater_bootstrap import Answers, Resamples
 from vantage.measures.rater_variance import RaterVariance, several_items
 from vantage.measures.ratings import UNIT, Floats, Group, Judgments, level_of
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
 from vantage.measures.scoring.references import has_column
 from vantage.planning.model import Components, RatingModel, agreeing_share, latent_share
-from vantage.planning.precision import Layout
+from vantage.planning.precision import StudyLayout
 from vantage.scales import Level
 
 LEAST: Final = 14
@@ -72,15 +72,15 @@ class Pilot:
         return pilot
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> StudyLayout:
         """How many items, answers per item (on average, rounded) and raters there are."""
         units = self.answers.select(UNIT).n_unique()
-        return Layout(units, max(1, round(len(self.answers) / units)), self.answers["rater"].n_unique())
+        return StudyLayout(units, max(1, round(len(self.answers) / units)), self.answers["rater"].n_unique())
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> VarianceDesign:
         """The answers with crossed effects of items and raters."""
-        return Design.of(self.answers)
+        return VarianceDesign.of(self.answers)
 
     @cached_property
     def components(self) -> Components:

@@ -15,11 +15,11 @@ from vantage.errors import InputError
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
 from vantage.planning.adapting import adapting
-from vantage.planning.goals import WORDS, Goal, GoalName, Settings, goal_of
+from vantage.planning.goals import WORDS, GoalName, GoalSettings, PlanGoal, goal_of
 from vantage.planning.model import component_model, prevalence_model
 from vantage.planning.pilot import Pilot
 from vantage.planning.powered import savings
-from vantage.planning.precision import FEWEST, Layout, fewest_items
+from vantage.planning.precision import FEWEST, StudyLayout, fewest_items
 from vantage.planning.simulated import Advance
 from vantage.scales import Level
 
@@ -81,7 +81,7 @@ class Plan:
 
     goal: GoalName
     target: float
-    chosen: Layout
+    chosen: StudyLayout
     assumes: tuple[str, ...]
     choice: pl.DataFrame
     """The chosen design, one row."""
@@ -147,7 +147,7 @@ def plan(
 
     >>> made = plan(prevalence=0.3, agreement=0.4, goal="mean", target=0.1, price=0.12)
     >>> made.chosen, made.choice["cost"].round(2)[0]
-    (Layout(items=1851, per_item=1, raters=38), 222.12)
+    (StudyLayout(items=1851, per_item=1, raters=38), 222.12)
     >>> made.settings.splitlines()[1]
     'raters: 1'
     """
@@ -155,7 +155,7 @@ def plan(
         raise InputError("price and budget must be above 0", remedy="use for example 0.12 and 2000")
     if batch < 1 or (raters is not None and raters < 2) or most_per_item < 3 or simulations < 5:
         raise InputError("batch, raters, most_per_item or simulations is too small", remedy="use 1, 2, 3 and 5 or more")
-    settings = Settings(delta, models, epsilon, most_per_item, confidence, simulations, seed)
+    settings = GoalSettings(delta, models, epsilon, most_per_item, confidence, simulations, seed)
     read = None if pilot is None else Pilot.of(pilot, question, level)
     typed = _typed(components, prevalence, agreement, rater_share) if read is None else None
     aim = aimed(read, typed, goal, target, settings, advance)
@@ -169,8 +169,13 @@ def plan(
 
 
 def aimed(
-    read: Pilot | None, typed: Any, goal: GoalName, target: float | None, settings: Settings, advance: Advance | None
-) -> Goal:
+    read: Pilot | None,
+    typed: Any,
+    goal: GoalName,
+    target: float | None,
+    settings: GoalSettings,
+    advance: Advance | None,
+) -> PlanGoal:
     """The goal on a pilot or on what was typed in."""
     model, components = typed if read is None else (read.model, read.components)
     silent = advance or (lambda _: None)
@@ -195,20 +200,20 @@ def _typed(components: Sequence[float] | None, prevalence: float | None, agreeme
 class _Space:
     """The designs that a plan looks at."""
 
-    goal: Goal
+    goal: PlanGoal
     batch: int
     raters: int | None
     most: int
     price: float
     budget: float | None
 
-    def layout(self, items: int, per_item: int) -> Layout:
+    def layout(self, items: int, per_item: int) -> StudyLayout:
         """So many items and answers each, by as many raters as that takes."""
         if self.goal.everyone:
-            return Layout(items, per_item, per_item)
-        return Layout(items, per_item, self.raters or max(per_item, 2, ceil(items * per_item / self.batch)))
+            return StudyLayout(items, per_item, per_item)
+        return StudyLayout(items, per_item, self.raters or max(per_item, 2, ceil(items * per_item / self.batch)))
 
-    def made(self, per_item: int) -> Callable[[int], Layout]:
+    def made(self, per_item: int) -> Callable[[int], StudyLayout]:
         """The layout of any number of items with so many answers each."""
         return lambda items: self.layout(items, per_item)
 
@@ -217,7 +222,7 @@ class _Space:
         """The numbers of answers per item that are looked at."""
         return range(self.goal.least, min(self.most, self.raters or self.most) + 1)
 
-    def row(self, layout: Layout) -> dict[str, Any]:
+    def row(self, layout: StudyLayout) -> dict[str, Any]:
         """A design with its cost and what it reaches."""
         sizes = {name: getattr(layout, name) for name in ("per_item", "items", "raters", "answers")}
         return {**sizes, "cost": layout.answers * self.price, "value": self.goal.value(layout)}
@@ -274,10 +279,10 @@ class _Space:
         layouts = [(int(budget / self.price / k + 1e-9), k) for k in self.each]
         return [(min(items, self.goal.most_items), k) for items, k in layouts if items >= FEWEST]
 
-    def _frame(self, layouts: list[Layout], chosen: Layout) -> pl.DataFrame:
+    def _frame(self, layouts: list[StudyLayout], chosen: StudyLayout) -> pl.DataFrame:
         return pl.DataFrame([{**self.row(layout), "chosen": layout == chosen} for layout in layouts])
 
-    def _curve(self, chosen: Layout) -> pl.DataFrame:
+    def _curve(self, chosen: StudyLayout) -> pl.DataFrame:
         k = chosen.per_item
         rows = []
         for each in sorted({max(self.goal.least, k // 2), k, min(max(self.each), 2 * k)}):
@@ -289,10 +294,10 @@ class _Space:
         return pl.DataFrame(rows)
 
 
-def settings_of(layout: Layout) -> str:
+def settings_of(layout: StudyLayout) -> str:
     """A design as the lines of a study file.
 
-    >>> print(settings_of(Layout(240, 3, 15)))
+    >>> print(settings_of(StudyLayout(240, 3, 15)))
     # items: 240, answers per item: 3, participants: 15
     raters: 3
     batch:

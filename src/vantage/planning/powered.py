@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import Layout, fewest_items, mean_variance, mean_width
+from vantage.planning.precision import StudyLayout, fewest_items, mean_variance, mean_width
 
 
-def savings(pilot: Pilot, chosen: Layout, model_items: int, confidence: float) -> list[dict[str, Any]]:
+def savings(pilot: Pilot, chosen: StudyLayout, model_items: int, confidence: float) -> list[dict[str, Any]]:
     """One row per model of the pilot: the items that give the chosen width with its help, and what they are worth.
 
     The people and the answers per item stay the same.
@@ -26,15 +26,16 @@ def savings(pilot: Pilot, chosen: Layout, model_items: int, confidence: float) -
         explained = min(pilot.explained(rater), parts.item)
         aim = float(mean_width(point, chosen, confidence, share=parts.share)[0])
 
-        def saved(layout: Layout, explained: float = explained) -> float:
+        def saved(layout: StudyLayout, explained: float = explained) -> float:
             return explained * model_items / (model_items + layout.items)
 
-        def reached(layout: Layout, aim: float = aim) -> bool:
+        def reached(layout: StudyLayout, aim: float = aim) -> bool:
             width = mean_width(point, layout, confidence, share=parts.share, saved=saved(layout))
             return float(width[0]) <= aim * (1 + 1e-9)
 
         enough = (
-            fewest_items(reached, lambda items: Layout(items, chosen.per_item, chosen.raters), chosen.items) or chosen
+            fewest_items(reached, lambda items: StudyLayout(items, chosen.per_item, chosen.raters), chosen.items)
+            or chosen
         )
         plain, with_model = (float(mean_variance(point, chosen, saved=one)[0][0]) for one in (0.0, saved(chosen)))
         rows.append(

@@ -22,7 +22,7 @@ FEWEST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class StudyLayout:
     """So many items, answers to each, and raters, who all give the same number of answers."""
 
     items: int
@@ -35,11 +35,13 @@ class Layout:
         return self.items * self.per_item
 
 
-def fewest_items(reached: Callable[[Layout], bool], made: Callable[[int], Layout], most: int) -> Layout | None:
+def fewest_items(
+    reached: Callable[[StudyLayout], bool], made: Callable[[int], StudyLayout], most: int
+) -> StudyLayout | None:
     """The layout with the fewest items that reaches something; null where `most` are not enough.
 
-    >>> fewest_items(lambda layout: layout.answers >= 100, lambda items: Layout(items, 3, 10), 1000)
-    Layout(items=34, per_item=3, raters=10)
+    >>> fewest_items(lambda layout: layout.answers >= 100, lambda items: StudyLayout(items, 3, 10), 1000)
+    StudyLayout(items=34, per_item=3, raters=10)
     """
     low, high = FEWEST, most
     if not reached(made(high)):
@@ -50,7 +52,7 @@ def fewest_items(reached: Callable[[Layout], bool], made: Callable[[int], Layout
     return made(low)
 
 
-def mean_variance(variances: Floats, layout: Layout, *, saved: float = 0.0) -> tuple[Floats, Floats]:
+def mean_variance(variances: Floats, layout: StudyLayout, *, saved: float = 0.0) -> tuple[Floats, Floats]:
     """The variance of the mean and its degrees of freedom, for rows of variances: item, rater, residual.
 
     `saved` is what a model that judges all items takes off the variance of items (see `powered`).
@@ -65,11 +67,11 @@ def mean_variance(variances: Floats, layout: Layout, *, saved: float = 0.0) -> t
 
 
 def mean_width(
-    variances: Floats, layout: Layout, confidence: float, *, share: float | None = None, saved: float = 0.0
+    variances: Floats, layout: StudyLayout, confidence: float, *, share: float | None = None, saved: float = 0.0
 ) -> Floats:
     """The width of the interval of the mean over items and raters; of a share, that of Wilson (1927).
 
-    >>> width = mean_width(np.array([[0.0, 0.0, 0.21]]), Layout(400, 1, 400), 0.95, share=0.3)
+    >>> width = mean_width(np.array([[0.0, 0.0, 0.21]]), StudyLayout(400, 1, 400), 0.95, share=0.3)
     >>> from vantage.measures.intervals import wilson
     >>> low, high = wilson(120, 400, 0.95)
     >>> abs(float(width[0]) - (high - low)) < 1e-12
@@ -83,7 +85,9 @@ def mean_width(
     return np.asarray(2 * z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
 
 
-def difference_power(variances: Floats, layout: Layout, delta: float, confidence: float, *, between: str) -> Floats:
+def difference_power(
+    variances: Floats, layout: StudyLayout, delta: float, confidence: float, *, between: str
+) -> Floats:
     """The power to find a difference between two halves of the `raters` or of the `items`."""
     item, rater, residual = variances.T
     within, units = (rater, layout.raters) if between == "raters" else (item, layout.items)
@@ -103,7 +107,7 @@ def power(delta: float, variance: Floats, freedom: Floats, confidence: float) ->
     return np.where((away > 30) | ~np.isfinite(chance), 1.0, np.clip(chance, 0.0, 1.0))
 
 
-def reliability(variances: Floats, layout: Layout) -> Floats:
+def reliability(variances: Floats, layout: StudyLayout) -> Floats:
     """How reliable the mean of an item's answers is, where raters differ from item to item (see `d_study`)."""
     item, rater, residual = variances.T
     return np.asarray(item / np.maximum(item + (rater + residual) / layout.per_item, 1e-300))

@@ -19,7 +19,7 @@ from scipy.special import stdtr, stdtrit
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel, alphas
-from vantage.planning.precision import Layout
+from vantage.planning.precision import StudyLayout
 
 DESIGNS: Final = (10, 20)
 """How many numbers of answers per item, and of items, are simulated."""
@@ -59,7 +59,7 @@ class AlphaVariance:
             raters = max(RATERS[number % len(RATERS)], k)
             tables = model.answers(rng, items=n, per_item=k, raters=raters, tables=simulations)
             values = alphas(tables, model.level, model.codes)
-            rows.append(_terms(Layout(n, k, raters)))
+            rows.append(_terms(StudyLayout(n, k, raters)))
             variances.append(float(np.nanvar(values, ddof=1)))
             estimates.append(float(np.nanmean(values)))
             advance(1)
@@ -70,7 +70,9 @@ class AlphaVariance:
             weight = 1 / np.maximum(terms @ coefficients, 1e-12)
         return cls(coefficients, float(np.mean(estimates)))
 
-    def measured(self, layout: Layout, over_items: float, over_raters: float | None, noise: float) -> AlphaVariance:
+    def measured(
+        self, layout: StudyLayout, over_items: float, over_raters: float | None, noise: float
+    ) -> AlphaVariance:
         """The same, with the variances that a pilot of this layout has over items and over raters, noise included.
 
         Of few raters nothing is measured but the variance over items.
@@ -85,7 +87,7 @@ class AlphaVariance:
         a = max((over_items - noise) * layout.items, FLOOR * a)
         return replace(self, coefficients=np.array([a, b, c, d]))
 
-    def width(self, layout: Layout, confidence: float) -> float:
+    def width(self, layout: StudyLayout, confidence: float) -> float:
         """The width of the interval over items and raters."""
         parts = _terms(layout) * self.coefficients
         total, items = float(parts.sum()), float(parts[:3].sum())
@@ -95,7 +97,7 @@ class AlphaVariance:
         return float(2 * stdtrit(freedom, (1 + confidence) / 2) * total**0.5)
 
 
-def _terms(layout: Layout) -> Floats:
+def _terms(layout: StudyLayout) -> Floats:
     n, k = layout.items, layout.per_item
     return np.array([1 / n, 1 / (n * k), 1 / (n * k * (k - 1)), 1 / layout.raters])
 
@@ -125,7 +127,7 @@ class AltTestPower:
             advance(1)
         return cls(each, items, np.array([isotonic_regression(row).x for row in passed]))
 
-    def power(self, layout: Layout) -> float:
+    def power(self, layout: StudyLayout) -> float:
         """Interpolated between the designs; beyond them the nearest."""
         at = [float(np.interp(np.log(layout.items), np.log(self.items), row)) for row in self.passed]
         return float(np.interp(layout.per_item, self.each, at))

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any, Final
 
-from vantage.instruments import Question, Several, put
+from vantage.instruments import MultipleChoice, Question, put
+from vantage.raters.replies.reply import is_named
 from vantage.scales import Scale, Status, show_code
 
 NONE: Final = "none"
@@ -38,9 +39,7 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """
     worded = all(o.label for o in scale.options)
     lettered = scale.called == "letters"
-    named = scale.called == "words" or (
-        scale.called is None and (not scale.ordered or (len(scale.options) <= 4 and worded))
-    )
+    named = not lettered and is_named(scale)
     offered = (
         []
         if scale.text
@@ -117,12 +116,12 @@ def _said(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     return tuple(c for c in every if c.value is None) if _spanned(scale, letters) else every
 
 
-def listed_several(question: Several) -> str:
+def listed_several(question: MultipleChoice) -> str:
     """The options of which several may apply, with the ways to choose none."""
     return f"{listed(question.scale)}\n{NONE} = {question.none}"
 
 
-def words_several(question: Several, *, as_list: bool = False) -> str:
+def words_several(question: MultipleChoice, *, as_list: bool = False) -> str:
     """How the options that apply are written."""
     declined = "".join(f', or "{c.word}"' for c in choices(question.scale) if c.value is None)
     if as_list:
@@ -136,7 +135,7 @@ def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool
     text = {"type": "string"}
     properties: dict[str, Any] = {"reason": text} if reason and not together else {}
     for question in put(questions):
-        answer = _some_of(question.scale) if isinstance(question, Several) else _one_of(question.scale)
+        answer = _some_of(question.scale) if isinstance(question, MultipleChoice) else _one_of(question.scale)
         if not together:
             properties["answer"] = answer
         elif reason:

@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -32,7 +32,7 @@ ANSWER_SD: Final = 0.2
 """Assumed standard deviation of answers about one item in one presentation, as a share of the scale's length."""
 EFFECT_SD: Final = 0.1
 """Assumed standard deviation of an effect over items, as a share of the scale's length."""
-_POWER: Final = float(norm.ppf(0.975) + norm.ppf(0.8))
+_POWER: Final = float(ndtri(0.975) + ndtri(0.8))
 _STARTS: Final = 12
 
 

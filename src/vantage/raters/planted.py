@@ -119,11 +119,11 @@ class BiasedRater:
         return pl.concat(frames)
 
 
-def _stepped(found: Floats, noise: float) -> Floats:
+def _stepped(shares: Floats, noise: float) -> Floats:
     """The probabilities with a share moved one option up or down alike; what would leave the scale stays."""
-    moved = (1 - noise) * found
-    moved[:, 1:] += noise / 2 * found[:, :-1]
-    moved[:, :-1] += noise / 2 * found[:, 1:]
-    moved[:, 0] += noise / 2 * found[:, 0]
-    moved[:, -1] += noise / 2 * found[:, -1]
+    moved = (1 - noise) * shares
+    moved[:, 1:] += noise / 2 * shares[:, :-1]
+    moved[:, :-1] += noise / 2 * shares[:, 1:]
+    moved[:, 0] += noise / 2 * shares[:, 0]
+    moved[:, -1] += noise / 2 * shares[:, -1]
     return moved

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vantage.errors import InputError
-from vantage.instruments import Instrument, Question, Several, put
+from vantage.instruments import Instrument, MultipleChoice, Question, put
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import (
     NONE,
@@ -161,7 +161,7 @@ class Prompter:
             parts.append(f"Question: {question.wording(self.condition, **filled)}")
             if self.style.scoring:
                 return "\n\n".join(parts)
-            parts.append(listed_several(question) if isinstance(question, Several) else listed(question.scale))
+            parts.append(listed_several(question) if isinstance(question, MultipleChoice) else listed(question.scale))
         else:
             asked = []
             for question in put(questions):
@@ -216,7 +216,7 @@ class Prompter:
         """A worked example's answers in the form that is asked for."""
         asked = put(questions)
         answers = {q.id: self._shown(q, shot) for q in asked}
-        first = {q.id: next(q.parts()).id if isinstance(q, Several) else q.id for q in asked}
+        first = {q.id: next(q.parts()).id if isinstance(q, MultipleChoice) else q.id for q in asked}
         reasons = {id_: shot.reasons.get(part, "") for id_, part in first.items()}
         if self._jointly(questions):
             with_reason = self._explains(questions)
@@ -237,7 +237,7 @@ class Prompter:
 
     def _shown(self, question: Question, shot: Shot) -> str | list[str]:
         """The answer of a worked example as it is written: a list where several options may apply."""
-        if not isinstance(question, Several):
+        if not isinstance(question, MultipleChoice):
             return _written(question.scale, shot.answers[question.id], letters=self.letters(question))
         declined = shot.answers[next(question.parts()).id]
         if isinstance(declined, str):
@@ -263,7 +263,7 @@ class Prompter:
 
 def _allowed(question: Question, *, as_list: bool) -> str:
     """The answers in half a sentence."""
-    if isinstance(question, Several):
+    if isinstance(question, MultipleChoice):
         return words_several(question, as_list=as_list)
     empty = f', or "{NONE}"' if question.scale.text and question.rationale == "optional" else ""
     return words(question.scale) + empty

@@ -14,7 +14,7 @@ from vantage.collect.service import StudyService
 from vantage.errors import InputError
 from vantage.recruit.base import Paid, Proposal, Recruited
 from vantage.recruit.draft import offer_of, reward
-from vantage.recruit.ledger import Act, Ledger
+from vantage.recruit.ledger import Act, RecruitmentLedger
 from vantage.recruit.people import Person, failed_checks, open_batches, people
 
 
@@ -24,7 +24,7 @@ class LinkRecruiter:
     def __init__(self, service: StudyService) -> None:
         self.service, self.source = service, service.study.plan.recruitment.via
         self.offer = offer_of(service.study)
-        self.ledger = Ledger(service.database.private.sql)
+        self.ledger = RecruitmentLedger(service.database.private.sql)
         if self.offer.minutes is None:
             raise InputError("The offer does not say how long the study takes", remedy="add 'minutes' to 'offer'")
         self.reward = reward(self.offer, self.offer.minutes, {})

@@ -51,7 +51,7 @@ class Refusal(Exception):  # noqa: N818 - an answer
 
 
 @dataclass
-class Fault:
+class PlantedFault:
     """An answer in place of the right one to calls of a path; with `after`, once the call has taken effect."""
 
     path: str
@@ -92,7 +92,7 @@ class FakeProlific:
         """Every bonus that was paid: submission and amount."""
         self.approvals: Counter[str] = Counter()
         self.outbox: list[Event] = []
-        self.faults: deque[Fault] = deque()
+        self.faults: deque[PlantedFault] = deque()
         self.calls: list[tuple[str, str]] = []
         self.pays_late = False
         """Whether bonuses appear only after `settle`."""

@@ -26,7 +26,7 @@ ENDS: Final[tuple[State, ...]] = ("done", "failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecruitmentEntry:
     """One line of the ledger."""
 
     at: float
@@ -41,7 +41,7 @@ class Entry:
     detail: Mapping[str, Any]
 
 
-class Ledger:
+class RecruitmentLedger:
     """The ledger among the private tables of a study."""
 
     def __init__(self, database: SqlDatabase) -> None:
@@ -60,10 +60,10 @@ class Ledger:
         detail: Mapping[str, Any] | None = None,
     ) -> bool:
         """Adds an entry, durably; false where the key already has this state, and then nothing was added."""
-        entry = Entry(time.time(), act, key, state, study, submission, amount, currency, dict(detail or {}))
+        entry = RecruitmentEntry(time.time(), act, key, state, study, submission, amount, currency, dict(detail or {}))
         return self.note_all([entry])
 
-    def note_all(self, new: Sequence[Entry]) -> bool:
+    def note_all(self, new: Sequence[RecruitmentEntry]) -> bool:
         """Adds entries together; false where one of the keys already has this state, and then none was added."""
         rows = [{**asdict(one), "detail": json.dumps(one.detail, sort_keys=True)} for one in new]
         try:
@@ -72,14 +72,14 @@ class Ledger:
             return False
         return True
 
-    def all(self, *acts: Act) -> list[Entry]:
+    def all(self, *acts: Act) -> list[RecruitmentEntry]:
         """The entries in their order, all or those of some acts."""
 
-        def job(connection: Connection) -> list[Entry]:
+        def job(connection: Connection) -> list[RecruitmentEntry]:
             query = select(entries).order_by(entries.c.id)
             rows = connection.execute(query.where(entries.c.act.in_(acts)) if acts else query)
             kept = [{**row, "detail": json.loads(row["detail"])} for row in rows.mappings()]
-            return [Entry(**{name: row[name] for name in Entry.__slots__}) for row in kept]
+            return [RecruitmentEntry(**{name: row[name] for name in RecruitmentEntry.__slots__}) for row in kept]
 
         return self._database.read(job)
 
@@ -88,17 +88,17 @@ class Ledger:
         query = select(entries.c.id).where(entries.c.key == key, entries.c.state == state)
         return self._database.read(lambda connection: connection.execute(query).first() is not None)
 
-    def states(self, *acts: Act) -> dict[str, list[Entry]]:
+    def states(self, *acts: Act) -> dict[str, list[RecruitmentEntry]]:
         """The entries of each key, in their order."""
-        by_key: dict[str, list[Entry]] = {}
+        by_key: dict[str, list[RecruitmentEntry]] = {}
         for entry in self.all(*acts):
             by_key.setdefault(entry.key, []).append(entry)
         return by_key
 
-    def unfinished(self, act: Act) -> dict[str, list[Entry]]:
+    def unfinished(self, act: Act) -> dict[str, list[RecruitmentEntry]]:
         """What was begun and has no end yet, by key."""
         return {key: entries for key, entries in self.states(act).items() if entries[-1].state not in ENDS}
 
-    def last(self, *acts: Act) -> Entry | None:
+    def last(self, *acts: Act) -> RecruitmentEntry | None:
         """The last entry that is done, of some acts."""
         return next((entry for entry in reversed(self.all(*acts)) if entry.state == "done"), None)

@@ -20,7 +20,7 @@ from vantage.collect.service import StudyService
 from vantage.errors import InputError, nearest
 from vantage.recruit.base import Paid, Proposal, Recruited
 from vantage.recruit.draft import edits, offer_of, study_fields
-from vantage.recruit.ledger import Entry, Ledger
+from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger
 from vantage.recruit.people import RETURNED, Person, failed_checks, free_seats, leave_out, let_in, open_batches, people
 from vantage.recruit.prolific import (
     GONE,
@@ -29,8 +29,8 @@ from vantage.recruit.prolific import (
     Category,
     PlatformStudy,
     ProlificClient,
-    Submission,
-    Uncertain,
+    ProlificSubmission,
+    UncertainCall,
 )
 
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
@@ -47,7 +47,7 @@ class ProlificRecruiter:
 
     def __init__(self, service: StudyService, client: ProlificClient, forecast: Callable[[], float]) -> None:
         self.service, self.client, self._forecast = service, client, forecast
-        self.ledger = Ledger(service.database.private.sql)
+        self.ledger = RecruitmentLedger(service.database.private.sql)
         if service.study.plan.recruitment.via != "prolific":
             raise InputError(
                 f"The study '{service.study.id}' does not recruit on Prolific", remedy="write 'via: prolific'"
@@ -113,7 +113,7 @@ class ProlificRecruiter:
             unconfirmed=tuple(sorted(self.ledger.unfinished("bonus"))),
         )
 
-    def poll(self) -> list[Submission]:
+    def poll(self) -> list[ProlificSubmission]:
         """All submissions, after each has been taken over."""
         submissions = self.client.submissions(self._require_study())
         by_submission = {person.submission: person for person in people(self.service, "prolific")}
@@ -301,7 +301,7 @@ class ProlificRecruiter:
     def _created(self, fields: Mapping[str, Any], name: str) -> PlatformStudy:
         try:
             return self.client.create_study(fields)
-        except Uncertain:
+        except UncertainCall:
             known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
             if known is None:
                 raise InputError("Prolific has a fault, and no study was created", remedy="try again later") from None
@@ -315,7 +315,7 @@ class ProlificRecruiter:
             "currency": self.offer.currency,
         }
 
-    def _take_over(self, one: Submission, person: Person | None) -> None:
+    def _take_over(self, one: ProlificSubmission, person: Person | None) -> None:
         """What a submission's status means for the seats of its participant."""
         if person is None or person.stage == "withdrawn":
             return
@@ -327,7 +327,7 @@ class ProlificRecruiter:
         elif one.status not in GONE and left_out:
             let_in(self.service, person)
 
-    def _proposed(self, submissions: Mapping[str, Submission]) -> list[Proposal]:
+    def _proposed(self, submissions: Mapping[str, ProlificSubmission]) -> list[Proposal]:
         by_submission = {person.submission: person for person in people(self.service, "prolific")}
         failed = failed_checks(self.service)
         plan = self.service.study.plan.recruitment
@@ -349,12 +349,12 @@ class ProlificRecruiter:
                 proposed.append(Proposal(one.id, person.rater if person else "", reason))
         return proposed
 
-    def _check_known(self, submissions: Sequence[str], shown: Mapping[str, Submission]) -> None:
+    def _check_known(self, submissions: Sequence[str], shown: Mapping[str, ProlificSubmission]) -> None:
         for id_ in submissions:
             if id_ not in shown:
                 raise InputError(f"The study has no submission '{id_}'", remedy="see vantage collect prolific status")
 
-    def _reconcile(self, submissions: Sequence[Submission]) -> None:
+    def _reconcile(self, submissions: Sequence[ProlificSubmission]) -> None:
         """Ends what a killed run has begun, where Prolific shows that it happened."""
         status = {one.id: one.status for one in submissions}
         for key, entries in self.ledger.unfinished("approve").items():
@@ -364,7 +364,12 @@ class ProlificRecruiter:
         self._reconcile_bonuses()
 
     def _check_new(
-        self, name: str, submission: str, amount: int, earlier: list[Entry] | None, told: Mapping[str, list[Entry]]
+        self,
+        name: str,
+        submission: str,
+        amount: int,
+        earlier: list[RecruitmentEntry] | None,
+        attempts: Mapping[str, list[RecruitmentEntry]],
     ) -> None:
         """Refuses a bonus that has another amount than before, or that could not be told from one under way."""
         if earlier and earlier[0].amount != amount:
@@ -373,7 +378,7 @@ class ProlificRecruiter:
                 remedy="give another bonus another name",
             )
         if earlier is None:
-            same = [one for one in told.values() if (one[0].submission, one[0].amount) == (submission, amount)]
+            same = [one for one in attempts.values() if (one[0].submission, one[0].amount) == (submission, amount)]
             if any(one[-1].state == "paying" for one in same):
                 raise InputError(
                     f"Another bonus of {amount / 100:.2f} for {submission} is not confirmed yet",
@@ -400,7 +405,7 @@ class ProlificRecruiter:
                 continue
             try:
                 self.client.pay_bonuses(payment)
-            except Uncertain:
+            except UncertainCall:
                 continue  # it counts as paid when Prolific shows it
             except InputError as refusal:
                 self.ledger.note_all([replace(entry, state="failed", detail={"why": str(refusal)}) for entry in paying])
@@ -408,7 +413,7 @@ class ProlificRecruiter:
 
     def _reconcile_bonuses(self) -> None:
         """Marks bonuses as paid that Prolific shows on their submissions."""
-        waiting: dict[str, list[Entry]] = {}
+        waiting: dict[str, list[RecruitmentEntry]] = {}
         for entries in self.ledger.unfinished("bonus").values():
             if entries[-1].state == "paying":
                 waiting.setdefault(entries[0].submission, []).append(entries[0])
@@ -419,15 +424,15 @@ class ProlificRecruiter:
                     self.ledger.note("bonus", intent.key, "done", **self._line(submission, intent.amount))
 
 
-def _attempt(key: str, told: Mapping[str, list[Entry]]) -> str:
+def _attempt(key: str, attempts: Mapping[str, list[RecruitmentEntry]]) -> str:
     """The key of the present attempt at a payment: the first that has not failed."""
     number = 1
-    while (tried := key if number == 1 else f"{key}#{number}") in told and told[tried][-1].state == "failed":
+    while (tried := key if number == 1 else f"{key}#{number}") in attempts and attempts[tried][-1].state == "failed":
         number += 1
     return tried
 
 
-def _minutes(one: Submission) -> float | None:
+def _minutes(one: ProlificSubmission) -> float | None:
     """How long a submission took."""
     if one.status not in ("AWAITING REVIEW", "APPROVED") or not one.completed_at:
         return None

@@ -2,7 +2,7 @@
 
 Amounts are in the hundredth part of the currency, as in the API. Prolific has no official Python client. What may be
 sent twice is tried again after a fault; what must not (paying bonuses, creating a study) is tried again only where
-Prolific has certainly not done it, and otherwise raises `Uncertain`.
+Prolific has certainly not done it, and otherwise raises `UncertainCall`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TAKEN: Final = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY 
 """Statuses of submissions that hold one of the study's places."""
 
 
-class Uncertain(VantageError):  # noqa: N818 - not a failure: nobody knows
+class UncertainCall(VantageError):  # noqa: N818 - not a failure: nobody knows
     """A call that must not be repeated broke off, and Prolific may or may not have done what it asked for."""
 
 
@@ -76,7 +76,7 @@ class PlatformStudy:
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class ProlificSubmission:
     """One participant's submission."""
 
     id: str
@@ -90,7 +90,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class StudyCost:
     """What a study costs: rewards and bonuses, fees and tax."""
 
     rewards: int
@@ -154,7 +154,7 @@ class ProlificClient:
         """Publishes, pauses, starts or stops a study."""
         return _study(self._call("POST", f"/studies/{study}/transition/", {"action": action}))
 
-    def cost(self, study: str, *, projected: bool = False) -> Cost:
+    def cost(self, study: str, *, projected: bool = False) -> StudyCost:
         """What a study has cost so far, or will cost with all places filled."""
         params = {"is_projected": "true"} if projected else {}
         costs = self._call("GET", f"/studies/{study}/cost/", params=params)
@@ -162,13 +162,13 @@ class ProlificClient:
         amounts = [[_amount(part.get(name)) for name in ("rewards", "fees", "tax")] for part in parts]
         currency = str(((parts[0].get("rewards") or {}).get("currency")) or "")
         (rewards, fees, tax), (bonuses, *further) = amounts
-        return Cost(rewards, bonuses, fees + further[0], tax + further[1], currency)
+        return StudyCost(rewards, bonuses, fees + further[0], tax + further[1], currency)
 
-    def submissions(self, study: str) -> list[Submission]:
+    def submissions(self, study: str) -> list[ProlificSubmission]:
         """All submissions of a study."""
         return list(self._submissions(study))
 
-    def _submissions(self, study: str) -> Iterator[Submission]:
+    def _submissions(self, study: str) -> Iterator[ProlificSubmission]:
         page = 1
         while True:
             params = {"study": study, "page": page, "page_size": PER_PAGE}
@@ -178,7 +178,7 @@ class ProlificClient:
                 return
             page += 1
 
-    def submission(self, submission: str) -> Submission:
+    def submission(self, submission: str) -> ProlificSubmission:
         """One submission, with the bonuses that were paid for it."""
         return _submission(self._call("GET", f"/submissions/{submission}/"))
 
@@ -248,7 +248,7 @@ class ProlificClient:
                 continue
             except httpx.TransportError as error:
                 if not repeatable:
-                    raise Uncertain(f"The connection broke off during {method} {path}") from error
+                    raise UncertainCall(f"The connection broke off during {method} {path}") from error
                 if last:
                     raise InputError("Prolific does not answer", remedy="try again later") from error
                 self._sleep(2.0**attempt)
@@ -260,7 +260,7 @@ class ProlificClient:
                     continue
             if response.status_code >= 500:
                 if not repeatable:
-                    raise Uncertain(f"Prolific answered {response.status_code} to {method} {path}")
+                    raise UncertainCall(f"Prolific answered {response.status_code} to {method} {path}")
                 if not last:
                     self._sleep(2.0**attempt)
                     continue
@@ -297,29 +297,29 @@ def _listed(what: Any) -> list[Any]:
     return what if isinstance(what, list) else [what]
 
 
-def _seconds(told: str, otherwise: float) -> float:
+def _seconds(reply: str, otherwise: float) -> float:
     try:
-        return max(float(told), 0.0)
+        return max(float(reply), 0.0)
     except ValueError:
         return otherwise
 
 
-def _amount(told: Any) -> int:
-    return round(float((told or {}).get("amount") or 0))
+def _amount(reply: Any) -> int:
+    return round(float((reply or {}).get("amount") or 0))
 
 
-def _study(told: Mapping[str, Any]) -> PlatformStudy:
-    return PlatformStudy(str(told["id"]), str(told.get("status") or ""), told)
+def _study(reply: Mapping[str, Any]) -> PlatformStudy:
+    return PlatformStudy(str(reply["id"]), str(reply.get("status") or ""), reply)
 
 
-def _submission(told: Mapping[str, Any], study: str = "") -> Submission:
-    return Submission(
-        id=str(told["id"]),
-        participant=str(told.get("participant_id") or told.get("participant") or ""),
-        status=str(told.get("status") or ""),
-        study=str(told.get("study_id") or study),
-        code=told.get("study_code") or told.get("entered_code"),
-        started_at=str(told.get("started_at") or ""),
-        completed_at=told.get("completed_at"),
-        bonuses=tuple(round(float(one)) for one in told.get("bonus_payments") or ()),
+def _submission(reply: Mapping[str, Any], study: str = "") -> ProlificSubmission:
+    return ProlificSubmission(
+        id=str(reply["id"]),
+        participant=str(reply.get("participant_id") or reply.get("participant") or ""),
+        status=str(reply.get("status") or ""),
+        study=str(reply.get("study_id") or study),
+        code=reply.get("study_code") or reply.get("entered_code"),
+        started_at=str(reply.get("started_at") or ""),
+        completed_at=reply.get("completed_at"),
+        bonuses=tuple(round(float(one)) for one in reply.get("bonus_payments") or ()),
     )

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
 
 import polars as pl
 
@@ -17,14 +16,11 @@ from vantage.measures.audit.effects import audit
 from vantage.measures.audit.g_study import g_study
 from vantage.measures.presentation import Column
 from vantage.report.cells import counted, minus
-from vantage.report.engine import PEOPLE, Analysis
+from vantage.report.engine import PEOPLE, Analysis, Data, there
 from vantage.report.folder import Report
-from vantage.report.parts import Figure, Part, Table
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record, now, versions
 from vantage.report.sentences import LEVEL
-
-CAPTION: Final = "with 95 % intervals over items (and over people, where several answered)"
 
 
 @dataclass(eq=False)
@@ -62,9 +58,8 @@ def audit_report(corpus: Corpus, rater: str | Sequence[str] = ()) -> Report:
     record.data, record.versions, record.options = str(corpus.folder or ""), versions(), {"rater": chosen}
     record.describe(part, corpus.folder)
     analysis = AuditAnalysis(part, {"rater": chosen})
-    functions = functions_of(sys.modules[__name__])
-    recipe = Recipe.bundled("vantage.report", functions, "audit.yaml")
-    result = recipe.result(analysis, functions, warnings=tuple(unknown(analysis.effects)))
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="audit.yaml")
+    result = recipe.result(analysis, warnings=tuple(unknown(analysis.effects)))
     record.finished = now()
     return Report(record, result)
 
@@ -114,59 +109,22 @@ def _reliable(rows: pl.DataFrame) -> str:
     return f"; one answer has a generalizability of {row['estimate']:.2f}{more}"
 
 
-def side_by_side(analysis: AuditAnalysis) -> list[Part]:
-    """Effects in rows and raters in columns, and the same as a figure in percent of the scale."""
-    known = analysis.effects.filter(pl.col("estimate").is_not_null())
-    if known.is_empty():
-        return []
+def effects(analysis: AuditAnalysis) -> pl.DataFrame:
+    """The effects that were tested."""
+    return analysis.effects.drop_nulls("p")
+
+
+def cards(analysis: AuditAnalysis) -> Data:
+    """Effects in rows and raters in columns."""
+    known = there(analysis.effects.drop_nulls("estimate"))
     keys = ["effect", "contrast", "unit"]
     keys = ["scale", *keys] if known["scale"].n_unique() > 1 else keys
     names = known["rater"].unique(maintain_order=True).to_list()
     table = known.select(keys).unique(maintain_order=True)
-    columns: dict[str, Column | str] = {}
+    columns: dict[str, Column] = {}
     for name in names:
         ends = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}
         mine = known.filter(rater=name).select(*keys, *(pl.col(old).alias(new) for old, new in ends.items()))
         table = table.join(mine, on=keys, how="left", maintain_order="left")
         columns[name] = Column(digits=2, signed=True, interval=(ends["low"], ends["high"]))
-    caption = f"Effects of all raters side by side, {CAPTION}."
-    parts: list[Part] = [Table("cards", caption, table, columns, [*keys, *names], keys)]
-    tested = known.filter(pl.col("p").is_not_null())
-    if len(tested):
-        drawn = tested.with_columns(pl.format("{} ({})", "effect", "contrast").alias("named"))
-        options: dict[str, Any] = {"category": "named", "series": "rater", "value": "relative", "low": "relative_low"}
-        options |= {"high": "relative_high", "label": "% of the scale", "reference": 0, "reference_label": "no effect"}
-        shown = drawn.select("named", "rater", "relative", "relative_low", "relative_high")
-        parts.insert(0, Figure("effects", f"Effects in percent of the scale, {CAPTION}.", "", "points", shown, options))
-    return parts
-
-
-def variance(analysis: AuditAnalysis) -> list[Part]:
-    """The shares of variance as bars, and how reliability grows with the number of answers."""
-    chosen = analysis.options["rater"]
-    shares = _named(g_study(analysis.corpus, rater=chosen, ci="none"))
-    growth = _named(g_study(analysis.corpus, rater=chosen, show="reliability", ci="none"))
-    if shares.is_empty():
-        return []
-    bars = {"category": "card", "part": "component", "value": "estimate", "label": "share of the variance"}
-    line: dict[str, Any] = {"x": "answers_each", "series": "card", "x_label": "answers", "label": "generalizability"}
-    caption = "Reliability of the mean of so many answers, each in another presentation; the line is at 0.8."
-    data = growth.select("card", "answers_each", "estimate")
-    return [
-        Figure(
-            "variance",
-            "Shares of the variance of single answers.",
-            "",
-            "shares",
-            shares.select("card", "component", "estimate"),
-            bars,
-        ),
-        Figure("growth", caption, "", "curve", data, {**line, "reference": 0.8}),
-    ]
-
-
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows with an estimate, named by their rater, and by the scale where there are several."""
-    known = frame.filter(pl.col("estimate").is_not_null())
-    name = pl.format("{}, {}", "rater", "scale") if known["scale"].n_unique() > 1 else pl.col("rater")
-    return known.with_columns(name.alias("card"))
+    return Data(table, columns=columns)

@@ -5,28 +5,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 import polars as pl
-from scipy.special import stdtrit
 
-from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
-from vantage.measures.intervals import Bounds
+from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
 from vantage.measures.powered.sentences import worth
-from vantage.measures.ratings import Floats
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
 from vantage.report.corpus_analysis import CorpusAnalysis
-from vantage.report.panels import panel_matrices
-from vantage.report.parts import Part
+from vantage.report.engine import there
 from vantage.report.sentences import p_value
 
-MATRICES: Final = 3
-"""How many questions have a matrix of models."""
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
 """What is shown of a powered estimate."""
 
 
-def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+def near_people(analysis: CorpusAnalysis) -> pl.DataFrame:
     """How far each model is from a person, beside how far two people are from each other, with the difference.
 
     Distances are shares of the scale's range (0 or 1 on a nominal scale), averaged over pairs within an item; the
@@ -34,26 +28,22 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     `p` is the larger one of Student's test over items and of the test that model and people can be exchanged.
     """
     rows = []
-    if analysis.distances is not None:
-        for (name, question), part in analysis.distances.group_by("rater", "question", maintain_order=True):
-            difference = (part["model"] - part["apart"]).to_numpy()
-            low, high = _t_interval(difference)
-            mean = float(difference.mean())
-            p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
-            means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
-            rows.append(
-                {"question": question, "rater": name, **means, "low": low, "high": high, "items": len(part), "p": p}
-            )
-    return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
+    for (name, question), part in there(analysis.distances).group_by("rater", "question", maintain_order=True):
+        difference = (part["model"] - part["apart"]).to_numpy()
+        low, high = student_interval(difference)
+        mean = float(difference.mean())
+        p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
+        means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
+        row = {"question": question, "rater": name, **means, "low": low, "high": high}
+        rows.append({**row, "items": len(part), "p": p})
+    return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater")
 
 
 def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """Each model against the people's most frequent answer, and against their mean on ordered scales."""
-    if analysis.beside is None:
-        return None
     frames = []
-    for question in analysis.beside.questions:
-        part = analysis.beside.filter(question=question.id)
+    for question in there(analysis.beside).questions:
+        part = there(analysis.beside).filter(question=question.id)
         if answered(part).filter(pl.col("rater").is_in(analysis.others)).is_empty():
             continue
         wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
@@ -69,27 +59,11 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
 
 
-def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
-    """The error correlations of the models, question by question."""
-    if analysis.beside_several is None:
-        return None
-    try:
-        return [
-            *panel_matrices(analysis.beside_several, [question.id for question in analysis.corpus.questions][:MATRICES])
-        ]
-    except InputError:
-        return None  # the measure above it has said why
-
-
-def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame:
     """The texts on which each model is furthest from people."""
-    if analysis.distances is None:
-        return None
-    both = analysis.distances.with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
+    both = there(analysis.distances).with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
     ranked = both.filter(pl.col("beyond") > 0).sort("rater", "beyond", *UNIT, descending=[False, True, False, False])
-    listed = with_texts(analysis, ranked.group_by("rater", maintain_order=True).head(LISTED // 2))
-    if listed is None:
-        return None
+    listed = there(with_texts(analysis, ranked.group_by("rater", maintain_order=True).head(LISTED // 2)))
     answer = [label(analysis.corpus, q, v) for q, v in listed.select("question", "answer").iter_rows()]
     return listed.with_columns(answer=pl.Series(answer)).select("rater", "text", "question", "answer", "answers")
 
@@ -154,11 +128,3 @@ def _exchanged_p(part: pl.DataFrame) -> float:
     z = float((part["model"] - part["apart"]).sum()) / variance**0.5
     null = pearson3(float(part["cubed"].sum()) / variance**1.5)
     return float(min(1.0, 2 * min(null.cdf(z), null.sf(z))))
-
-
-def _t_interval(values: Floats) -> Bounds:
-    """Student's 95 % interval of a mean over items, which covers with few items too."""
-    if len(values) < 2:
-        return None, None
-    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5)
-    return float(values.mean()) - reach, float(values.mean()) + reach

@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.report.cells import shortened
-from vantage.report.engine import PEOPLE, Analysis
+from vantage.report.engine import PEOPLE, Analysis, there
 from vantage.report.parts import Dialogue, Part
 from vantage.scales import Scale, show_code
 
@@ -30,31 +30,26 @@ NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
     """The texts on which people differ most, each with its answers and reasons: of few texts, half of them."""
-    units = apart(analysis.people)
-    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
-    return with_texts(analysis, _spread(ranked, -(-units["item"].n_unique() // 2)))
+    return with_texts(analysis, _most_divided(apart(analysis.people)))
 
 
 def agreed(analysis: Analysis) -> pl.DataFrame | None:
     """The texts on which people differ least: of few texts, the other half."""
     units = apart(analysis.people)
-    ranked = units.sort("apart", "n", *UNIT, descending=[False, True, False, False])
+    rest = units.join(_most_divided(units), on="item", how="anti")
+    ranked = rest.sort("apart", "n", *UNIT, descending=[False, True, False, False])
     return with_texts(analysis, _spread(ranked, units["item"].n_unique() // 2))
 
 
-def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
+def unlike_people(analysis: Analysis) -> pl.DataFrame:
     """The texts on which models together lie further from people than people from each other."""
-    rows = beside_people(analysis, others_of(analysis.corpus))
-    if rows is None:
-        return None
+    rows = there(beside_people(analysis, others_of(analysis.corpus)))
     units = rows.group_by(UNIT, maintain_order=True).agg(
         (pl.col("model") - pl.col("apart")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
     )
     # A text counts where most of the models that answered some text answered this one.
     most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
-    listed = with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False])))
-    if listed is None:
-        return None
+    listed = there(with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False]))))
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
     said = [
         _said(analysis.corpus, given.filter(item=item, question=question))
@@ -65,15 +60,13 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
     )
 
 
-def declined(analysis: Analysis) -> pl.DataFrame | None:
+def declined(analysis: Analysis) -> pl.DataFrame:
     """The texts about which most models gave no answer, with what they said instead."""
     status = pl.col("status").cast(pl.String)
     without = analysis.corpus.judgments.filter(
         pl.col("rater").is_in(others_of(analysis.corpus)), status.is_in(NO_VALUE)
     ).with_columns(status)
-    if without.is_empty():
-        return None
-    units = without.group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
+    units = there(without).group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
     top = units.sort("models", "times", *UNIT, descending=[True, True, False, False]).head(LISTED)
     texts, rows = _text_of(analysis.corpus), []
     for row in top.iter_rows(named=True):
@@ -181,10 +174,12 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def label(corpus: Corpus, question: str, value: float) -> str:
-    """An answer as people read it: the name of the option, or the code where it has none."""
-    scale = corpus.question(question).scale
-    named = next((option.label for option in scale.options if option.code == value and option.label), "")
-    return named or show_code(value)
+    """An answer as people read it: its name, its code, or both where only some options have a name."""
+    options = corpus.question(question).scale.options
+    named = next((option.label for option in options if option.code == value and option.label), "")
+    if not named or all(option.label for option in options):
+        return named or show_code(value)
+    return f"{show_code(value)} ({named})"
 
 
 def _said(corpus: Corpus, given: pl.DataFrame) -> tuple[str, str | None]:
@@ -196,12 +191,24 @@ def _said(corpus: Corpus, given: pl.DataFrame) -> tuple[str, str | None]:
         .unique("rater", maintain_order=True)
         .iter_rows()
     ]
-    return ", ".join(answers), _quoted(given)
+    return ", ".join(answers), _quoted(given.sort("rater"), named=True)
 
 
-def _quoted(given: pl.DataFrame) -> str | None:
-    reasons = given["rationale"].drop_nulls().unique(maintain_order=True).head(REASONS).to_list()
-    return " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
+def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
+    """One reason each of the first raters, with the rater's name where that means something to a reader."""
+    reasons = (
+        given.drop_nulls("rationale").unique("rationale", maintain_order=True).unique("rater", maintain_order=True)
+    )
+    quoted = [
+        f"{rater}: “{shortened(why, 240)}”" if named else f"“{shortened(why, 240)}”"
+        for rater, why in reasons.select("rater", pl.col("rationale").cast(pl.String)).head(REASONS).iter_rows()
+    ]
+    return " · ".join(quoted) or None
+
+
+def _most_divided(units: pl.DataFrame) -> pl.DataFrame:
+    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
+    return _spread(ranked, -(-units["item"].n_unique() // 2))
 
 
 def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:

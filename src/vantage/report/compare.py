@@ -242,7 +242,7 @@ def _numbered(tables: Sequence[Table], place: int) -> list[dict[str, Any]]:
 
 def _settings(first: Record, second: Record) -> list[dict[str, Any]]:
     """Every option of the two runs, and whether it differs."""
-    sides = [_told(first), _told(second)]
+    sides = [_recorded(first), _recorded(second)]
     rows = []
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         values = [value_text(side.get(name)) for side in sides]
@@ -250,7 +250,7 @@ def _settings(first: Record, second: Record) -> list[dict[str, Any]]:
     return rows
 
 
-def _told(record: Record) -> dict[str, Any]:
+def _recorded(record: Record) -> dict[str, Any]:
     common = {"study": record.study, "data": record.data, "models": record.models, "seed": record.seed}
     state = {} if record.state == "complete" else {"state": record.state}
     instruments = {f"instrument {one['id']}": f"version {one['version']}" for one in record.instruments}

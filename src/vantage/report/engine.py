@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from vantage.report.sentences import Statement, decide
 from vantage.report.views import Presented, interval_words, present, slug, used_options, who_of, with_view
 
 Function = Callable[[Any], Any]
+V = TypeVar("V")
 PEOPLE: Final = ("person", "slot")
 HEADLINES: Final = 6
 """How many sentences open a report, at most."""
@@ -61,6 +62,23 @@ class Analysis:
         """The part of the corpus that people judged; all of it where nobody says who they are."""
         kinds = self.corpus.raters["kind"].cast(pl.String)
         return self.corpus.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.corpus
+
+
+class Absent(Exception):  # noqa: N818 - nothing is wrong: there is nothing to show
+    """The data do not have what an entry shows, so the entry is left out."""
+
+
+def there(value: V | None) -> V:
+    """A part of an analysis; where there is none, or no row of it, the entry that needs it is left out.
+
+    >>> there(pl.DataFrame({"item": []}))
+    Traceback (most recent call last):
+        ...
+    vantage.report.engine.Absent
+    """
+    if value is None or (isinstance(value, pl.DataFrame) and value.is_empty()):
+        raise Absent
+    return value
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,10 @@ class RecipeEngine:
             made = Written(f"{spec.title}: {label}" if label else spec.title)
             suffix = f"-{slug(label)}" if label else ""
             for entry in spec.show:
-                shown = self._shown(entry, part, suffix, made.text)
+                try:
+                    shown = self._shown(entry, part, suffix, made.text)
+                except Absent:
+                    continue
                 made.parts += shown.parts
                 made.statements += entry.ranked(shown.statements)
             if made.parts or made.statements or made.text or not spec.show:
@@ -143,10 +164,12 @@ class RecipeEngine:
 
     def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Presented:
         """The parts and statements of an entry; paragraphs of a function are added to `further`."""
-        name, nothing = entry.called + suffix, Presented([])
+        name = entry.called + suffix
         who, view, columns = "", View(entry.title), entry.shown
         if entry.function:
-            result = self.functions[entry.function](analysis)
+            # A function that any study can call looks at a part of the corpus where the entry names one.
+            part = Analysis(self._corpus(entry.of, analysis), analysis.options, analysis.seed) if entry.of else analysis
+            result = self.functions[entry.function](part)
             if isinstance(result, list | tuple):
                 further += [one for one in result if isinstance(one, str)]
                 return Presented([one for one in result if not isinstance(one, str)])
@@ -156,25 +179,18 @@ class RecipeEngine:
                 columns = {**columns, **result.columns}
             frame = result.frame if isinstance(result, Data) else result
         else:
-            # A corpus of the analysis by name.
-            if entry.of != EVERYONE and not hasattr(analysis, entry.of):
-                remedy = nearest(entry.of, ["people", EVERYONE])
-                raise InputError(f"there are no judgments of '{entry.of}'", remedy=remedy)
-            corpus = analysis.corpus if entry.of == EVERYONE else getattr(analysis, entry.of)
-            if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
-                return nothing
+            corpus = self._corpus(entry.of or "people", analysis)
             beside = {column: self._resolved(how, analysis) for column, how in entry.side_by_side.items()}
             given = {"options": self._resolved(entry.options, analysis), "side_by_side": beside}
             try:
                 frame, view = self._measured(entry.model_copy(update=given), corpus, analysis.seed)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
-                further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
-                return nothing
+                said = f"{find(entry.measure).view.title if entry.measure else name}: {error}"
+                further += [said] if said not in further else []
+                raise Absent from error
             who = who_of(corpus)
-        if frame is None or frame.is_empty():
-            return nothing
-        frame = self.frames[name] = _in_order(frame, analysis.corpus, entry.by)
+        frame = self.frames[name] = _in_order(there(frame), analysis.corpus, entry.by)
         notes = self.all_filled(entry.notes)
         resolved = (self._resolved({"": one}, analysis)[""] for one in entry.show)
         show = [name for one in resolved for name in ([one] if isinstance(one, str) else one)]
@@ -192,6 +208,16 @@ class RecipeEngine:
             says=entry.rules,
             values=self.values,
         )
+
+    @staticmethod
+    def _corpus(of: str, analysis: Any) -> Corpus:
+        """A corpus of the analysis by name."""
+        if of != EVERYONE and not hasattr(analysis, of):
+            raise InputError(f"there are no judgments of '{of}'", remedy=nearest(of, ["people", EVERYONE]))
+        corpus = analysis.corpus if of == EVERYONE else getattr(analysis, of)
+        if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
+            raise Absent
+        return corpus
 
     def _resolved(self, options: Mapping[str, Any], analysis: Any) -> dict[str, Any]:
         """Options of a measure or a chart; `$name` is the option, the fact or the part of the analysis of that name."""

@@ -41,7 +41,7 @@ class Show(BaseModel):
     side_by_side: dict[str, dict[str, Any]] = Field(default_factory=dict)
     function: str = ""
     name: str = ""
-    of: str = "people"
+    of: str = ""
     by: list[str] = Field(default_factory=list)
     options: dict[str, Any] = Field(default_factory=dict)
     title: str = ""

@@ -12,7 +12,7 @@ from vantage.instruments import Instrument
 from vantage.measures.relations.compare import compare
 from vantage.report.cases import answered, label
 from vantage.report.corpus_analysis import CorpusAnalysis
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.report.ruler import trait_effects
 from vantage.scales import Scale
 
@@ -24,15 +24,13 @@ PERMUTATIONS: Final = 2000
 """Of raters, in the comparison of groups."""
 
 
-def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
+def traits(analysis: CorpusAnalysis) -> Data | list[str]:
     """For each trait the two groups of people that lie furthest apart, tested over people.
 
     A person is one unit. Questions on ordered scales are compared by their answers, others by how often each option was
     chosen. The p value is that of the strongest comparison times the number of comparisons of the trait.
     """
-    if analysis.several is None:
-        return None
-    compared = [(analysis.ordered, {}), _chosen(analysis.several)]
+    compared = [(analysis.ordered, {}), _chosen(there(analysis.several))]
     rows, untested = [], []
     for trait in analysis.traits:
         tested = [
@@ -47,15 +45,13 @@ def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
             untested.append(name)
     note = f"Not compared, since two to eight groups of five people are needed: {', '.join(untested)}."
     if not rows:
-        return [note] if untested else None
+        return [note] if untested else []
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"untested": note if untested else None})
 
 
 def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """What each trait explains, given the others and who judged what: one row per trait and question."""
-    if analysis.ordered is None:
-        return None
-    corpus, kept = analysis.ordered, list[str]()
+    corpus, kept = there(analysis.ordered), list[str]()
     for trait in analysis.traits:
         grouped = _grouped(corpus, trait)
         if grouped is not None:

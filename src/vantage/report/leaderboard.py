@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
@@ -13,9 +12,9 @@ from vantage.perspective.benchmark import headline, leaderboard, paired_differen
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.splits import Split
 from vantage.perspective.tally import CLOSENESS
-from vantage.report.engine import Analysis, Data
+from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record, now, versions
 
 
@@ -29,8 +28,7 @@ class SystemsAnalysis(Analysis):
     @property
     def label(self) -> str:
         """What is scored."""
-        assert self.split is not None  # noqa: S101 - a leaderboard is of a split
-        return headline(self.corpus.question(self.split.question))
+        return headline(self.corpus.question(there(self.split).question))
 
 
 def leaderboard_report(split: Split, systems: Mapping[str, Evaluation]) -> Report:
@@ -40,13 +38,12 @@ def leaderboard_report(split: Split, systems: Mapping[str, Evaluation]) -> Repor
     record.data, record.versions = str(split.corpus.folder or ""), versions()
     record.options = {"split": str(split).splitlines()[0], "systems": list(systems)}
     record.describe(split.corpus, split.corpus.folder)
-    functions = functions_of(sys.modules[__name__])
-    recipe = Recipe.bundled("vantage.report", functions, "leaderboard.yaml")
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="leaderboard.yaml")
     first = next(iter(systems.values()))
     users = first.pairs["rater"].n_unique()
     few = f"The test set has {users} users only: intervals resample texts, so they describe these people."
     warned = (few,) if first.over == "texts" else ()
-    result = recipe.result(SystemsAnalysis(split.corpus, split=split, systems=systems), functions, warnings=warned)
+    result = recipe.result(SystemsAnalysis(split.corpus, split=split, systems=systems), warnings=warned)
     record.finished = now()
     return Report(record, result)
 
@@ -55,8 +52,7 @@ def board(analysis: SystemsAnalysis) -> Data:
     """The systems, the best first."""
     label = analysis.label
     score = {"macro": "macro F1", CLOSENESS: "closeness (1 less the mean distance, in lengths of the scale)"}
-    over = next(iter(analysis.systems.values())).over.removesuffix("s")
-    facts = {"score": score.get(label, f"F1 of '{label}'"), "over": f"{over}s"}
+    facts = {"score": score.get(label, f"F1 of '{label}'"), "over": next(iter(analysis.systems.values())).over}
     return Data(leaderboard(analysis.systems, label), facts)
 
 
@@ -78,6 +74,4 @@ def of_values(analysis: SystemsAnalysis) -> pl.DataFrame | None:
 
 def parts(analysis: SystemsAnalysis) -> pl.DataFrame:
     """The parts of the split."""
-    counts: Any = analysis.split.counts if analysis.split else pl.DataFrame()
-    frame: pl.DataFrame = counts
-    return frame
+    return there(analysis.split).counts

@@ -20,10 +20,10 @@ from vantage.report import beside, groups
 from vantage.report.cases import answered
 from vantage.report.cells import counted
 from vantage.report.corpus_analysis import CorpusAnalysis
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record, now, versions
 from vantage.report.ruler import wright_maps
 from vantage.scales import Scale, show_code
@@ -41,11 +41,8 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     >>> [section.title for section in overview(demo_corpus()).sections]
     ['Do people agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
     """
-    functions = functions_of(sys.modules[__name__], beside, groups)
-    analysis = CorpusAnalysis(corpus, None, seed)
-    return Recipe.bundled("vantage.report", functions, "corpus.yaml").result(
-        analysis, functions, warnings=tuple(_warnings(corpus))
-    )
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, groups, file="corpus.yaml")
+    return recipe.result(CorpusAnalysis(corpus, None, seed), warnings=tuple(_warnings(corpus)))
 
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
@@ -115,18 +112,17 @@ def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return counts.pivot(on="status", index="question", values="n", sort_columns=True).fill_null(0)
 
 
-def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
     """Each person beside the others.
 
     `usual` is the median correlation of all; it is left out for those who run against the others, of whom more is said.
     """
-    if analysis.ordered is None:
-        return None
+    ordered = there(analysis.ordered)
     try:
-        quality = each_rater(analysis.ordered, kinds="all")
+        quality = each_rater(ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        quality = each_rater(analysis.ordered, by="question", kinds="all")
+        quality = each_rater(ordered, by="question", kinds="all")
     usual = pl.col("estimate").median()
     usual = usual.over("question") if "question" in quality.columns else usual
     return quality.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
@@ -134,18 +130,14 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
     """The Wright map of the first questions on ordered scales: people, models and items on one scale."""
-    if analysis.ordered is None:
-        return None
-    asked = set(answered(analysis.ordered)["question"])
+    asked = set(answered(there(analysis.ordered))["question"])
     return wright_maps(analysis.kept, [one.id for one in analysis.kept.questions if one.id in asked][:RULERS])
 
 
-def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:
     """The raters who were left out, with what is known of the reason."""
-    if analysis.left_out is None:
-        return None
-    known = [name for name in ("rater", "verdict", "reason", "checks", "note") if name in analysis.left_out.columns]
-    return analysis.left_out.select(known)
+    out = there(analysis.left_out)
+    return out.select(name for name in ("rater", "verdict", "reason", "checks", "note") if name in out.columns)
 
 
 def _warnings(corpus: Corpus) -> Iterator[str]:

@@ -136,7 +136,7 @@ class Table(Shown):
     def heads(self) -> list[Head]:
         """The columns that people see."""
         schema = self.frame.schema
-        names = list(self.shown) or [name for name in self._told() if name not in self._folded()]
+        names = list(self.shown) or [name for name in self._shown_columns() if name not in self._folded()]
         return [Head(n, self.column(n).title or n.replace("_", " "), schema[n].is_numeric()) for n in names]
 
     def rows(self, limit: int | None = None) -> Iterator[list[Cell]]:
@@ -155,7 +155,7 @@ class Table(Shown):
     def _folded(self) -> set[str]:
         return {part for name in self.frame.columns for part in self.column(name).folds}
 
-    def _told(self) -> list[str]:
+    def _shown_columns(self) -> list[str]:
         """The columns that say something in at least one row; all where there are no rows."""
         names = [name for name in self.frame.columns if name not in HIDDEN]
         if self.frame.is_empty():
@@ -210,8 +210,8 @@ class Figure(Shown):
 class Dialogue(Shown):
     """A conversation, shown as one; its files hold it as a table of turns.
 
-    >>> told = Dialogue("lunch", "A dry remark.", [("Ann", "The soup is cold."), ("Ben", "How lovely.")], "How lovely.")
-    >>> told.table().frame.rows()
+    >>> talk = Dialogue("lunch", "A dry remark.", [("Ann", "The soup is cold."), ("Ben", "How lovely.")], "How lovely.")
+    >>> talk.table().frame.rows()
     [(1, 'Ann', 'The soup is cold.', False), (2, 'Ben', 'How lovely.', True)]
 
     Args:

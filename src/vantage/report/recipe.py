@@ -31,21 +31,21 @@ from types import ModuleType
 from typing import Any, Final
 
 import polars as pl
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.report import cases
 from vantage.report.charts import chart
-from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided
+from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided, there
 from vantage.report.entries import STRICT, SectionSpec, Show
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures, published_section
 
-__all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of"]
+__all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of", "there"]
 
-_OF_FIGURE: Final = ("chart", "name", "caption", "alt", "where", "stack", "each")
+_OF_FIGURE: Final = ("chart", "name", "caption", "alt", "where", "stack", "each", "least", "most")
 
 
 class Recipe(BaseModel):
@@ -62,6 +62,8 @@ class Recipe(BaseModel):
     warnings: list[str] = Field(default_factory=list)
     methods: list[str] = Field(default_factory=list)
     sections: list[SectionSpec] = Field(default_factory=list)
+    _functions: Mapping[str, Function] = PrivateAttr(default_factory=dict)
+    """What its entries call."""
 
     @classmethod
     def parse(cls, text: str, functions: Mapping[str, Function] | None = None, file: str = "recipe") -> Recipe:
@@ -69,9 +71,9 @@ class Recipe(BaseModel):
         return cls.of(Document.parse(text, file), functions or {})
 
     @classmethod
-    def bundled(cls, package: str, functions: Mapping[str, Function], file: str = "recipe.yaml") -> Recipe:
-        """The recipe that ships with a package."""
-        return cls.of(Document.bundled(package, file), functions)
+    def bundled(cls, package: str, *modules: ModuleType, file: str = "recipe.yaml") -> Recipe:
+        """The recipe that ships with a package; its entries call the public functions of modules."""
+        return cls.of(Document.bundled(package, file), functions_of(*modules))
 
     @classmethod
     def read(cls, path: Path, functions: Mapping[str, Function]) -> Recipe:
@@ -86,12 +88,12 @@ class Recipe(BaseModel):
             document.problem(loc, message)
         document.check()
         assert recipe is not None  # noqa: S101 - whatever keeps a document from being one was a problem
+        recipe._functions = functions
         return recipe
 
     def result(
         self,
         analysis: Any,
-        functions: Mapping[str, Function] | None = None,
         *,
         published: PublishedFigures | None = None,
         warnings: Sequence[str] = (),
@@ -101,13 +103,12 @@ class Recipe(BaseModel):
 
         Args:
             analysis: What functions are given; it has at least `corpus`, `options` and `seed`.
-            functions: The functions of the study, by name.
             published: Published figures to be set beside what was recomputed.
             warnings: What must be known before anything is believed.
             step: Called with 1 after each section.
         """
         options = getattr(analysis, "options", None) or {}
-        engine = RecipeEngine(functions or {}, dict(options if isinstance(options, Mapping) else vars(options)))
+        engine = RecipeEngine(self._functions, dict(options if isinstance(options, Mapping) else vars(options)))
         made: list[Written] = []
         for spec in self.sections:
             made += engine.sections(spec, analysis)

@@ -293,8 +293,11 @@ def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
 
 
 def _stated(phrase: str, row: Row, words: Words) -> str:
-    group = words.name(row).replace("{", "{{").replace("}", "}}")
-    return words.filled(_OPTIONAL.sub(lambda part: part[1].replace("{group}", group) if group else "", phrase), row)
+    group = words.name(row)
+    if group in words.filled(_OPTIONAL.sub("", phrase), row):
+        group = ""  # The phrase names it already.
+    named = group.replace("{", "{{").replace("}", "}}")
+    return words.filled(_OPTIONAL.sub(lambda part: part[1].replace("{group}", named) if group else "", phrase), row)
 
 
 def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:

@@ -154,8 +154,8 @@ def label(value: object, most: int = LABEL) -> str:
 def assigned(groups: Sequence[Sequence[Any]], known: Mapping[str, str] | None = None) -> dict[str, str]:
     """A colour for every name: its own in all groups (the series of each figure), and different within a group.
 
-    >>> found = assigned([["people", "a"], ["b", "a"], ["b", "c"]])
-    >>> found["people"] == PEOPLE, len({found["a"], found["b"], found["c"]})
+    >>> result = assigned([["people", "a"], ["b", "a"], ["b", "c"]])
+    >>> result["people"] == PEOPLE, len({result["a"], result["b"], result["c"]})
     (True, 3)
     """
     groups_of = [list(dict.fromkeys(map(str, names))) for names in groups]

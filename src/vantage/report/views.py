@@ -163,12 +163,20 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
 
 
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
-    """A figure, or one for `each` value of a column, which captions name in braces."""
-    if not (column := how.pop("each", "")):
-        yield _figure(how, frame, name, caption, view)
+    """A figure, or one for `each` value of a column, which captions name in braces: the first ones up to `most`.
+
+    A single figure of fewer rows than `least` or more than `most` is left out, and so is one without any value.
+    """
+    column, least, most = how.pop("each", ""), how.pop("least", 0), how.pop("most", None)
+    drawn = how.get("value") or how.get("y") or "estimate"
+    parts = frame.partition_by(column, maintain_order=True) if column else [frame]
+    parts = [part for part in parts if drawn not in part.columns or part[drawn].count()]
+    if not column:
+        figures = [_figure(dict(how), part, name, caption, view) for part in parts]
+        yield from [one for one in figures if least <= len(one.data) <= (most or len(one.data))]
         return
     caption, used = how.pop("caption", caption), Counter[str]()
-    for part in frame.partition_by(column, maintain_order=True):
+    for part in parts[:most]:
         value = str(part[column][0])
         used[own := f"{name}-{slug(value)}"] += 1
         own += f"-{used[own]}" if used[own] > 1 else ""  # values that differ in signs alone
@@ -207,8 +215,8 @@ def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, v
 def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     """Columns with their intervals below each other, as `estimate`, `low` and `high`, each under its title in `of`.
 
-    >>> told = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
-    >>> stacked(told, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
+    >>> wide = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
+    >>> stacked(wide, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
     [('static', 0.5, 0.4, 0.6), ('context', 0.7, None, None)]
     """
     parts = []

@@ -106,7 +106,7 @@ class Forecast:
         self.options, self._store = options or RunOptions(), store
         self.assumptions: list[str] = []
         self._seen: dict[bytes, int] = {}
-        self._found: dict[tuple[str, str], Estimate] = {}
+        self._estimates: dict[tuple[str, str], Estimate] = {}
 
     def add(self, plan: RunPlan, assumption: str = "") -> None:
         """Adds what a plan asks beyond what was added before; `assumption` says what had to be assumed for it."""
@@ -115,21 +115,21 @@ class Forecast:
             mine = Estimate(rater.id, rater.model_name, str(rater.row()["style"]))
             self._walk(part, mine)
             mine.cost, mine.seconds = self._cost(mine), self._seconds(mine, rater.settings)
-            known = self._found.get((rater.id, mine.style))
-            self._found[rater.id, mine.style] = mine if known is None else known + mine
+            known = self._estimates.get((rater.id, mine.style))
+            self._estimates[rater.id, mine.style] = mine if known is None else known + mine
         if assumption and plan.parts:
             self._assume(assumption)
 
     @property
     def estimates(self) -> list[Estimate]:
         """One for each rater, in the order in which they were added."""
-        return list(self._found.values())
+        return list(self._estimates.values())
 
     @property
     def by_style(self) -> list[tuple[Estimate, int]]:
         """One for each model and style, with the number of raters."""
         estimates: dict[tuple[str, str], tuple[Estimate, int]] = {}
-        for one in self._found.values():
+        for one in self._estimates.values():
             known = estimates.get((one.model, one.style))
             estimates[one.model, one.style] = (one, 1) if known is None else (known[0] + one, known[1] + 1)
         return list(estimates.values())
@@ -142,7 +142,7 @@ class Forecast:
     @property
     def notes(self) -> list[str]:
         """What the numbers rest on, in sentences."""
-        if not self._found:
+        if not self._estimates:
             return []
         times = {one.seconds is None for one in self.estimates}
         timed = any(one.model.startswith("openai:") and one.seconds is not None for one in self.estimates)

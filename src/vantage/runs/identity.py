@@ -29,8 +29,8 @@ def identity(rater: ChatRater) -> dict[str, Any]:
     A public endpoint is part of it. A server of one's own is not: it may come up on another machine or
     port tomorrow and is still the model that it is named after.
 
-    >>> told = identity(ChatRater("openai:judge", settings={"base_url": "http://node7:8000/v1", "timeout": 9}))
-    >>> told
+    >>> result = identity(ChatRater("openai:judge", settings={"base_url": "http://node7:8000/v1", "timeout": 9}))
+    >>> result
     {'model': 'openai:judge', 'endpoint': 'own'}
     >>> identity(ChatRater("openai:judge", settings={"base_url": "https://api.example.org/v1"}))["endpoint"]
     'api.example.org'

@@ -138,7 +138,7 @@ class CallSource:
         self._waiting: dict[bytes, list[_Turn]] = {}
         self._ready: deque[KeyedCall] = deque()
         self._away: dict[bytes, KeyedCall] = {}
-        self._told: deque[tuple[KeyedCall, Completion]] = deque()
+        self._replies: deque[tuple[KeyedCall, Completion]] = deque()
         self._planned = self._all_planned()
         self._ended = False
         self.finished = FinishedParts(store)
@@ -166,7 +166,7 @@ class CallSource:
 
     def tell(self, ended: Sequence[tuple[KeyedCall, Completion]]) -> None:
         """Replies are durable, from whatever thread; the conversations go on when the source is next asked."""
-        self._told.extend(ended)
+        self._replies.extend(ended)
 
     @property
     def idle(self) -> bool:
@@ -205,8 +205,8 @@ class CallSource:
     def hear(self) -> None:
         """Tells the conversations what has become durable since they last heard."""
         answered = []
-        while self._told:
-            call, completion = self._told.popleft()
+        while self._replies:
+            call, completion = self._replies.popleft()
             waiting = self._waiting.pop(call.key, None)
             if waiting is not None:
                 waiting[0].progress.count(completion)

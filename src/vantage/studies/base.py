@@ -36,10 +36,10 @@ vantage.errors.InputError: study 'agreement' has no option 'levl'; did you mean 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
@@ -89,11 +89,13 @@ class Study(Generic[O]):
     libraries: tuple[str, ...] = ()
 
     def options(self, **given: Any) -> O:
-        """The options with some of them given; one that the study does not have is named."""
-        known = [entry.name for entry in self.described()]
-        for name in given:
+        """The options with some of them given; an option or a word that the study does not have is named."""
+        known = {entry.name: entry.type for entry in self.described()}
+        for name, value in given.items():
             if name not in known:
-                raise InputError(f"study '{self.name}' has no option '{name}'", remedy=nearest(name, known))
+                raise InputError(f"study '{self.name}' has no option '{name}'", remedy=nearest(name, list(known)))
+            if get_origin(known[name]) is Literal and value not in get_args(known[name]):
+                raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), get_args(known[name])))
         return self.kind(**given)
 
     def described(self) -> list[OptionEntry]:
@@ -119,6 +121,23 @@ class OptionEntry:
 def option(default: Any, help: str) -> Any:  # noqa: A002
     """A field of a study's options, with the sentence that explains it; a list of words is a tuple."""
     return field(default=default, metadata={"help": help})
+
+
+def listed(words: str, known: Collection[str] = (), what: str = "") -> list[str]:
+    """The words of an option, separated by commas; one that is not among those known is named.
+
+    >>> listed(" a, b,,c ")
+    ['a', 'b', 'c']
+    >>> listed("direct,reasonin", ["direct", "reasoning"], "method")
+    Traceback (most recent call last):
+        ...
+    vantage.errors.InputError: there is no method 'reasonin'; did you mean 'reasoning'?
+    """
+    chosen = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+    for word in chosen if known else ():
+        if word not in known:
+            raise InputError(f"there is no {what} '{word}'", remedy=nearest(word, list(known)))
+    return chosen
 
 
 def find(name: str) -> Study[Any]:

@@ -22,21 +22,13 @@ if TYPE_CHECKING:
 UNTRAINED: Final = "How long raters take to be trained is not estimated."
 
 
-@dataclass(frozen=True, slots=True)
-class Training:
-    """A rater that the study would train: its name, and what it learns from."""
-
-    rater: str
-    learns: str
-
-
 @dataclass
 class Planning(Context[O]):
     """A context that adds up what would be asked and trained; corpora stay as they are."""
 
     plans: ClassVar[bool] = True
     forecast: Forecast = field(default_factory=Forecast)
-    trained: list[Training] = field(default_factory=list)
+    trained: dict[str, str] = field(default_factory=dict)
 
     def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Adds a plan to the estimate."""
@@ -45,7 +37,7 @@ class Planning(Context[O]):
 
     def trains(self, rater: str, learns: str) -> bool:
         """Notes a rater that would be trained."""
-        self.trained.append(Training(rater, learns))
+        self.trained[rater] = learns
         return False
 
 
@@ -56,13 +48,13 @@ class Preview:
     Args:
         study: Its name.
         forecast: Calls, tokens, cost and time.
-        trained: The raters that it would train, which is not part of the time.
+        trained: The raters that it would train and what each learns from; the time does not count it.
         notes: What the numbers rest on, and what was found on the way.
     """
 
     study: str
     forecast: Forecast
-    trained: tuple[Training, ...]
+    trained: Mapping[str, str]
     notes: tuple[str, ...]
 
 
@@ -99,4 +91,4 @@ def preview(
     notes = [*context.forecast.notes, *([UNTRAINED] if context.trained else []), *context.warnings]
     if out is not None and (Path(out) / STORE).is_file():
         notes.append(f"Calls whose replies are stored in {Path(out) / STORE} will not be made again.")
-    return Preview(chosen.name, context.forecast, tuple(context.trained), tuple(notes))
+    return Preview(chosen.name, context.forecast, context.trained, tuple(notes))

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import make_dataclass
 from hashlib import sha256
+from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +23,7 @@ from vantage.corpora.bundled import demo_corpus
 from vantage.errors import InputError, VantageError
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
-from vantage.report.recipe import Analysis, Function, Recipe, functions_of
+from vantage.report.recipe import Analysis, Recipe, functions_of
 from vantage.studies.base import O, Study, option
 from vantage.studies.execution import Context
 
@@ -35,30 +36,26 @@ def recipe_study(
     *modules: ModuleType,
     prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
-    published: bool = False,
 ) -> Study[O]:
-    """The study whose `recipe.yaml` a package holds.
+    """The study whose `recipe.yaml` a package holds, with published figures beside recomputed ones where it has some.
 
     Args:
         name: What it is called on the command line.
-        package: The package with `recipe.yaml` and, where `published`, `published.yaml`.
+        package: The package with `recipe.yaml` and, where there are published figures, `published.yaml`.
         kind: The dataclass of its options.
         collect: From a context to the corpus.
         modules: The modules whose public functions the recipe can call; each takes what `prepare` gives.
         prepare: From corpus and context to what functions are given.
         warnings: What must be known before anything is believed.
-        published: Whether published figures are set beside recomputed ones.
     """
-    functions = functions_of(*modules)
-    printed = PublishedFigures.bundled(package) if published else None
-    recipe = Recipe.bundled(package, functions)
-    return study_of(name, recipe, functions, kind, collect, prepare=prepare, warnings=warnings, published=printed)
+    printed = PublishedFigures.bundled(package) if files(package).joinpath("published.yaml").is_file() else None
+    recipe = Recipe.bundled(package, *modules)
+    return study_of(name, recipe, kind, collect, prepare=prepare, warnings=warnings, published=printed)
 
 
 def study_of(
     name: str,
     recipe: Recipe,
-    functions: Mapping[str, Function],
     kind: Callable[..., O],
     collect: Callable[[Context[O]], Corpus],
     *,
@@ -66,13 +63,13 @@ def study_of(
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
     published: PublishedFigures | None = None,
 ) -> Study[O]:
-    """A recipe as a study; `functions` are those that it calls."""
+    """A recipe as a study."""
 
     def analyse(corpus: Corpus, context: Context[O]) -> Result:
         analysis = prepare(corpus, context)
         with context.step("analysing", len(recipe.sections)) as moved:
             warned = tuple(warnings(analysis))
-            return recipe.result(analysis, functions, published=published, warnings=warned, step=moved)
+            return recipe.result(analysis, published=published, warnings=warned, step=moved)
 
     return Study(
         name,
@@ -132,7 +129,7 @@ def _recipe(path: Path) -> Study[Any]:
                 )
         return corpus
 
-    return study_of(path.stem, recipe, functions, _options(recipe.options), collect)
+    return study_of(path.stem, recipe, _options(recipe.options), collect)
 
 
 def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
@@ -34,7 +34,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     rows = rows.with_columns(low=pl.col("difference") - pl.col("half"), high=pl.col("difference") + pl.col("half"))
     apart = rows["difference"].to_numpy()
     mean, count = float(apart.mean()), len(apart)
-    error = float(apart.std(ddof=1) / np.sqrt(count)) * float(student.ppf(0.975, count - 1)) if count > 1 else None
+    error = float(apart.std(ddof=1) / np.sqrt(count)) * float(stdtrit(count - 1, 0.975)) if count > 1 else None
     texts = corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
     rows = rows.join(texts, on="item", how="left").sort("difference", descending=True)
     kept = [name for name in rows.columns if name != "half"]
@@ -118,7 +118,7 @@ def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
     two = both["variance_other"].fill_null(np.nan).to_numpy() / m
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = (one + two) ** 2 / (one**2 / (n - 1) + two**2 / (m - 1))
-        half = student.ppf(0.975, freedom) * np.sqrt(one + two)
+        half = stdtrit(freedom, 0.975) * np.sqrt(one + two)
     return np.where((n >= LEAST) & (m >= LEAST) & (one + two > 0), half, np.nan)
 
 

@@ -24,7 +24,7 @@ GROUPS: Final = 8
 
 
 @dataclass(frozen=True)
-class Distributions:
+class AnswerCounts:
     """Counts of answers: items × groups × answers."""
 
     question: Question
@@ -39,7 +39,7 @@ class Distributions:
     """How many judgments of an item have no answer."""
 
     @classmethod
-    def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> Distributions:
+    def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> AnswerCounts:
         """People first (all raters where nobody is a person), then people by a trait, then each other rater."""
         asked = pl.col("question") == question.id
         if condition is not None:

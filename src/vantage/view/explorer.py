@@ -15,7 +15,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
-from vantage.view.distributions import Distributions, answers_of
+from vantage.view.distributions import AnswerCounts, answers_of
 from vantage.view.opening import Opened
 
 if TYPE_CHECKING:
@@ -269,13 +269,13 @@ class Explorer:
 
         return self.once("judged", judged)
 
-    def distributions(self, question: str, trait: str, condition: str | None) -> Distributions:
+    def distributions(self, question: str, trait: str, condition: str | None) -> AnswerCounts:
         """The counts of answers to a question."""
         asked = self.question(question)
         if trait and trait not in self.corpus.traits:
             raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
         key = ("distributions", asked.id, trait, condition)
-        return self.once(key, lambda: Distributions.of(self.included, asked, trait=trait, condition=condition))
+        return self.once(key, lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition))
 
     def _raters(self, question: str) -> RaterTable:
         from vantage.view.raters import RaterTable
@@ -283,7 +283,7 @@ class Explorer:
         asked = self.question(question)
         return self.once(("raters", asked.id), lambda: RaterTable.of(self.corpus, asked))
 
-    def _order(self, counts: Distributions, sort: str, rater: str) -> tuple[Any, Any, list[str] | None]:
+    def _order(self, counts: AnswerCounts, sort: str, rater: str) -> tuple[Any, Any, list[str] | None]:
         """The number that items are sorted by, the distance of the chosen group from the first, and their names."""
         group = counts.groups.index(rater) if rater in counts.groups else min(1, len(counts.groups) - 1)
         key = ("distance", counts.question.id, counts.groups, group)
@@ -301,7 +301,7 @@ class Explorer:
         }
         return order[sort](), apart, [counts.groups[group], counts.groups[0]] if group > 0 else None
 
-    def _item_row(self, place: int, counts: Distributions, distance: Any) -> dict[str, Any]:
+    def _item_row(self, place: int, counts: AnswerCounts, distance: Any) -> dict[str, Any]:
         row = self.corpus.items.row(place, named=True)
         text = str(row.get("text") or "")
         return {

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
@@ -123,6 +123,6 @@ def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
 
 
 def _ends(axis: str, mean: float, deviation: float | None, n: int) -> dict[str, float | None]:
-    half = float(student.ppf(0.975, n - 1) * deviation / np.sqrt(n)) if n > 1 and deviation is not None else None
+    half = float(stdtrit(n - 1, 0.975) * deviation / np.sqrt(n)) if n > 1 and deviation is not None else None
     low, high = (None, None) if half is None else (mean - half, mean + half)
     return {axis: mean, f"{axis}_low": low, f"{axis}_high": high}

@@ -12,7 +12,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.reliability.rater_quality import rater_quality
-from vantage.view.distributions import Distributions, answers_of
+from vantage.view.distributions import AnswerCounts, answers_of
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
@@ -65,7 +65,7 @@ class RaterTable:
         rows = [self._row(row) for row in frame.slice(page * size, size).iter_rows(named=True)]
         return {"total": len(frame), "page": page, "size": size, "rows": rows, "traits": self.corpus.traits}
 
-    def one(self, rater: str, question: Question, counts: Distributions) -> dict[str, Any]:
+    def one(self, rater: str, question: Question, counts: AnswerCounts) -> dict[str, Any]:
         """A rater with the use of the scale and the answers that are farthest from the others'."""
         mine = self.frame.filter(pl.col("rater") == rater)
         if mine.is_empty():

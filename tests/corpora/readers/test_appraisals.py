@@ -336,6 +336,7 @@ def test_the_release(data_dir: Path, tmp_path: Path) -> None:
     assert Corpus.read(corpus.write(tmp_path / "corpus")) == corpus
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_released_cleaning_agrees_where_the_whole_reply_is_a_rating(data_dir: Path) -> None:
     raw = load("appraisals", data_dir / "appraisals").filter(kind="model").judgments

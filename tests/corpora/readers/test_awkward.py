@@ -355,7 +355,7 @@ MISSING = [
         check=lambda c: c.raters["age"].to_list() == [31, None],
     ),
     bad("an error of Excel", table(1, 2, "#N/A"), "'#N/A' may mean"),
-    bad("#REF!", table(1, 2, "#REF!"), "'#REF!' is not a number", "--missing '#REF!'"),
+    bad("#REF!", table(1, 2, "#REF!"), "'#REF!' is not a number", "'--missing=#REF!'"),
     bad("inf", table(1, 2, "inf"), "'inf' is not a number"),
     bad(
         "a word among numbers",
@@ -442,6 +442,7 @@ WORDS = [
     good("one word only", table("yes", "yes"), judged(1, 1)),
     good("umlauts", table("manchmal", "häufig", "nie", "immer"), judged(2, 3, 1, 4), "taken as ordered"),
 ]
+TITLED = "item;rater;value\n" + "".join(f"{i};{r};{v:g}\n" for i, r, v in ROWS)
 IDS = [
     bad(
         "spaces around an item",
@@ -466,6 +467,28 @@ IDS = [
     good("spaces kept", "item,rater,value\n i1 ,a,1\ni1,b,2\n", [(" i1 ", "a", 1.0), ("i1", "b", 2.0)], strip=False),
     bad("a tab behind an id", "item,rater,value\na,r1,1\nb,r1\t,2\n", "by spaces only"),
     bad("a no-break space", "item,rater,value\na,r1,1\nb,r1\u00a0,2\n", "by spaces only"),
+    bad(
+        "spaces and case at once",
+        "item,rater,value\na,ann,1\nb,Ann ,2\n",
+        "'Ann ' differs from 'ann' by spaces and case",
+    ),
+    good(
+        "a title in a spreadsheet",
+        excel([["Survey"], [], *SHEET]),
+        ROWS,
+        "The first 2 lines are a title",
+        name="t.xlsx",
+    ),
+    good("a title above the header", f"Survey;;\n;;\n{TITLED}", ROWS, "The first 2 lines are a title", "in line 3"),
+    good("a title without separators", f"My survey\n\n{TITLED}", ROWS, "The first 2 lines are a title"),
+    good(
+        "separators behind the last column", "item,rater,value,,\n" + "".join(f"{i},{r},{v:g},,\n" for i, r, v in ROWS)
+    ),
+    good("addresses of raters", "item,rater,value\na,ann@x.org,1\n", [("a", "ann@x.org", 1.0)], "e-mail addresses"),
+    bad("a row of totals", "item,rater,value\na,r1,1\nb,r1,2\nTotal,,3\n", "the rater is empty", "such as a total"),
+    bad("one column of texts with commas", "text\na, b, c\nd, e\n", "cells under 1 column"),
+    bad("several words among numbers", table(1, 2, "five", "7o"), "'7o', 'five' are not numbers", "--missing=7o,five"),
+    bad("a comma among words", table(1, '"2,5"', "3 - high"), "looks like a number with a decimal comma"),
     bad(
         "raters in two cases",
         "item,rater,value\na,Ann,1\nb,ann,2\n",

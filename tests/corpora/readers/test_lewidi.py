@@ -399,6 +399,7 @@ def test_released_hs_brexit(data_dir: Path, tmp_path: Path) -> None:
     assert round_trips(corpus, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_released_md_agreement(data_dir: Path, tmp_path: Path) -> None:
     corpus = load("md-agreement", data_dir / "lewidi" / "2023" / "MD-Agreement")
@@ -411,6 +412,7 @@ def test_released_md_agreement(data_dir: Path, tmp_path: Path) -> None:
     assert round_trips(corpus, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_released_convabuse(data_dir: Path, tmp_path: Path) -> None:
     corpus = load("convabuse", data_dir / "lewidi" / "2023" / "ConvAbuse")

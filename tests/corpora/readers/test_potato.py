@@ -246,6 +246,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 @settings(max_examples=100, deadline=None)
 def test_no_malformed_file_escapes_as_a_traceback(tmp_path: Path, data: Any) -> None:

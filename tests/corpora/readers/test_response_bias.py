@@ -85,6 +85,7 @@ def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
         load("response-bias", folder)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_audit_gives_the_published_effects(data_dir: Path) -> None:
     rows = audit(load("response-bias", data_dir / "response-bias"))

@@ -87,6 +87,7 @@ def test_plain_loops_give_the_same_posterior_and_likelihood(seed: int) -> None:
     np.testing.assert_allclose(ours.log_likelihood, history, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_crowd_kit_gives_the_same_labels_from_the_same_start(seed: int) -> None:
     ratings = random_ratings(seed)

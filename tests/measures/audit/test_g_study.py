@@ -118,6 +118,7 @@ def made(items: int, orders: int, wordings: int, keep: float, seed: int) -> pl.D
     return asked(y, item, order, wording).filter(draws(len(item), seed) < keep)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: str(golden["case"]))
 def test_components_are_those_of_lme4(golden: dict[str, Any]) -> None:
     if golden["case"] == "gleser":

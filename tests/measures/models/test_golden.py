@@ -52,6 +52,7 @@ def test_a_cumulative_model_of_trust_is_that_of_clmm(ratings: pl.DataFrame) -> N
     assert fit.threshold_errors.tolist() == pytest.approx(golden["errors"], rel=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "interactions"), [("multipico", ()), ("multipico_interaction", ("item:gender",))])
 def test_traits_in_multipico_have_the_estimates_of_lmer(
     irony: Corpus, name: str, interactions: tuple[str, ...]

@@ -30,6 +30,7 @@ def table(
     return pl.concat([every, people]), np.column_stack([np.ones(n), x]), y, f
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:'penalty' was deprecated:FutureWarning")
 @pytest.mark.parametrize("family", ["logistic", "linear"])
 def test_coefficients_are_those_of_ppi_python(family: str, monkeypatch: pytest.MonkeyPatch) -> None:

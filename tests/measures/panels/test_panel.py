@@ -59,6 +59,7 @@ def test_a_copy_adds_no_vote_wherever_it_comes() -> None:
     assert min(abs(one) for one in gain) < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.4, 0.8])
 def test_known_error_correlations_are_found_beside_few_people(correlation: float) -> None:
     """The error of the mean of five people is in every model's error; it is taken out."""
@@ -126,6 +127,7 @@ def test_errors_are_from_the_distribution_and_not_from_its_most_frequent_answer(
     assert found[1] == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_panel_is_chosen_without_hindsight() -> None:
     """Of twelve useless members the best on the items at hand looks good; on other items it does not."""
     rng = np.random.default_rng(8)

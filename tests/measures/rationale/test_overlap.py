@@ -120,6 +120,59 @@ def test_what_cannot_be_is_named(wrong: dict[str, Any], said: str) -> None:
         rouge("a", [])
 
 
+_CHUNKS = [
+    "a",
+    "b'",
+    "'s",
+    "can't",
+    "cannot",
+    '"x',
+    'x"',
+    "''y",
+    "y''",
+    "'tis",
+    "wanna",
+    "(",
+    ")",
+    ".",
+    "...",
+    "x.",
+    "1,2",
+    "x,",
+]
+_CHUNKS += [
+    ":",
+    "--",
+    "“q”",
+    "'",
+    "`a`",
+    "d'ye",
+    "[x]",
+    "e.g.)",
+    '"',
+    "!",
+    "’s",
+    "gonna.",
+    'a."',
+    "3:4",
+    "'em",
+    "''",
+    "*",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(_CHUNKS), st.sampled_from(["", " ", " ", " ", "  ", "\n"])), min_size=1, max_size=9
+    )
+)
+def test_cut_word_by_word_tokens_are_those_of_whole_sentences(chunks: list[tuple[str, str]]) -> None:
+    text = "".join(chunk + blank for chunk, blank in chunks)
+    whole = [token for part in overlap._SENTENCE.split(text.strip()) for token in overlap._tokenizer().tokenize(part)]
+    assert tokenized(text) == whole
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     overlap._sacrebleu_tokens.cache_clear()
@@ -127,6 +180,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         bleu("a", "b", tokens="13a")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_experts_of_the_appraisals_paper(data_dir: Path) -> None:
     people = load("appraisals", data_dir / "appraisals", replies="none").judgments

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.rationale.topics import npmi, topics
+from vantage.measures.rationale.topics import _fit, npmi, topics
 
 FIRE, RAIN = ["smoke", "fire", "house", "burn"], ["rain", "river", "boat", "flood"]
 
@@ -25,6 +25,23 @@ def test_planted_topics_are_found_coherent_and_stable() -> None:
     assert (found["coherence"] > 0.4).all()
     assert found["stability"].to_list() == [1.0, 1.0]
     assert found["topic"].to_list() == [1, 2]
+
+
+def test_topics_are_those_of_scikit_learn() -> None:
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    rng = np.random.default_rng(1)
+    words = rng.dirichlet(np.full(60, 0.05), 3)
+    counts = np.array([rng.multinomial(30, rng.dirichlet(np.full(3, 0.3)) @ words) for _ in range(200)]).astype(float)
+    ours, shares = _fit(counts, 3, 0)
+    theirs = LatentDirichletAllocation(3, max_iter=200, random_state=0).fit(counts).components_
+    # The better of the two is the one that gives the words, each topic beside the planted one that is most like it.
+    apart = [
+        np.abs((found / found.sum(axis=1, keepdims=True))[:, None] - words).sum(axis=2).min(axis=0).mean()
+        for found in (ours, theirs)
+    ]
+    assert apart[0] < min(0.3, apart[1] + 0.05)
+    assert shares.sum() == pytest.approx(1.0)
 
 
 def test_noise_is_unstable() -> None:

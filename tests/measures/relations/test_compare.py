@@ -157,6 +157,7 @@ def test_effect_intervals_equal_recomputation_on_resamples() -> None:
         assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(values), units=50))
 
 
+@pytest.mark.slow
 def test_standardised_differences_of_few_units_cover_as_the_noncentral_t_does() -> None:
     rng = np.random.default_rng(6)
     held = 0
@@ -316,6 +317,7 @@ def test_rater_scores_equal_the_crossed_model_solved_in_full() -> None:
     assert found - found.mean() == pytest.approx(expected - expected.mean(), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_the_effect_of_a_trait_is_found_without_bias_and_with_more_power_than_plain_means() -> None:
     found, plain = [], []
     for seed in range(60):

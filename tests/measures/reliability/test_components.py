@@ -67,6 +67,7 @@ def test_balanced_tables_give_the_analysis_of_variance(seed: int, raters: int, i
         assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_planted_components_are_recovered_from_unbalanced_tables() -> None:
     planted = {"item": 2.0, "rater": 0.5, "group": 0.8, "item × group": 0.6, "residual": 1.0}
     runs = [variances(components(simulated(seed), trait="group", ci="none")) for seed in range(12)]
@@ -168,6 +169,7 @@ def test_the_interval_says_whom_it_is_over() -> None:
     assert length("raters", "item") < length("both", "item")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("raters", "each"), [(5, 5), (30, 4)])
 def test_intervals_hold_the_planted_shares(raters: int, each: int) -> None:
     truth = np.array([1.0, 0.25, 1.0]) / 2.25

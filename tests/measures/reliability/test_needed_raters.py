@@ -76,6 +76,7 @@ def test_unequal_numbers_of_answers_follow_the_definition(seed: int) -> None:
     assert found["left_out"].get("unpaired", 0) == sum(len(a) == 1 for a in answers)
 
 
+@pytest.mark.slow
 def test_the_interval_is_that_of_a_bootstrap_over_items_by_hand() -> None:
     matrix = random_matrix(7)
     answers = [a for a in (c[np.isfinite(c)].tolist() for c in matrix.T) if len(a) > 1]

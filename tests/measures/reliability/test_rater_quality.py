@@ -86,7 +86,7 @@ def test_ordinary_raters_are_not_flagged() -> None:
     [
         (-pl.col("value"), "answers run against the others"),
         (pl.lit(2.0), "gave the same answer all"),
-        ((pl.col("value") + 2).clip(-3, 3), "beside the others on the same items"),
+        ((pl.col("value") + 2).clip(-3, 3), "points from the others on the same items"),
         (pl.when(pl.col("value").abs() < 2).then(0.0).otherwise("value"), "gives one answer in"),
         ((pl.col("value") * 9).clip(-3, 3), "uses the ends of the scale"),
         ((pl.col("value") / 5), "uses a narrow part of the scale"),

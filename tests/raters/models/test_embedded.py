@@ -45,6 +45,7 @@ def test_it_answers_and_answers_the_same_again(model: EmbeddedModel) -> None:
     assert (first.finish, first.completion_tokens) == ("length", 3)
 
 
+@pytest.mark.slow
 def test_a_draw_repeats_with_its_seed(model: EmbeddedModel) -> None:
     def drawn(seed: int) -> str:
         return model.complete([Request(SHORT, Sampling(temperature=1.5, max_tokens=5, seed=seed))])[0].text
@@ -110,6 +111,7 @@ def test_scores_are_those_of_transformers(model: Any) -> None:
     assert model.score([Request(SHORT)], list("12345"))[0] == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_rare_option_is_scored_too(model: Any) -> None:
     scored = model.score([Request(SHORT)], ["5", "🐌 snail"])[0]
     assert np.isfinite(scored).all()

@@ -17,6 +17,7 @@ pytest.importorskip("transformers", reason="transformers is not installed: pip i
 pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning", "default::FutureWarning")
 
 
+@pytest.mark.slow
 def test_tokens_and_window_are_those_of_the_model(tmp_path: Path) -> None:
     folder = tiny_model(tmp_path)
     model, tokens = load_model(f"hf:{folder}", device="cpu"), HubTokens(str(folder), device="cuda")

@@ -62,6 +62,7 @@ def test_scores_and_samples_agree(model: OpenAIModel) -> None:
     assert np.abs(shares - told).max() < 3 * np.sqrt(0.25 / 120)
 
 
+@pytest.mark.slow
 def test_schemas_are_taken_and_replies_held_to_them(model: OpenAIModel) -> None:
     demo = demo_corpus()
     schema = answer_schema(demo.questions[:3], reason=False, together=True)
@@ -94,10 +95,6 @@ def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     assert profile.tokens_per_second > 0
 
 
-FEW = [("irony", "json")]
-"""For the fast suite: what all pairs share (server, run, reading) is what most often breaks."""
-
-
-@pytest.mark.parametrize(("instrument", "style"), [*FEW, *(pair for pair in PAIRS if pair.values not in FEW)])
+@pytest.mark.parametrize(("instrument", "style"), PAIRS)
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
     check_style(url, instrument, style)

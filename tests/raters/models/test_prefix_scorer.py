@@ -53,6 +53,7 @@ TREE = OptionTree([[1], [1, 2], [3, 4, 5], [3, 4], [0]])
 PROMPTS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size=1, max_size=10)
 
 
+@pytest.mark.slow
 @given(PROMPTS, PROMPTS, st.integers(1, 5), st.integers(1, 40))
 @settings(max_examples=100)
 def test_scores_are_those_of_every_prompt_on_its_own(

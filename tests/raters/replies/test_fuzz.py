@@ -143,14 +143,15 @@ BOMBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_two_hundred_thousand_characters_take_no_longer_than_a_fraction_of_them(bomb: str) -> None:
     def seconds(length: int) -> float:
         text = (bomb * (length // len(bomb) + 1))[:length]
-        start = time.perf_counter()
+        start = time.process_time()
         for question in (NINE, AGREE):
             check(parse_reply(text, question, "the quick brown fox jumped over 3 dogs " * 50), question)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     # A reply is read at its two ends, so ten times the text may not take ten times as long; the slack is for noise.
     assert seconds(200_000) < 4 * seconds(20_000) + 2

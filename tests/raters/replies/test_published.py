@@ -89,6 +89,7 @@ def right(part: str, cells: list[Recorded]) -> tuple[int, int]:
     return hits, len(rows)
 
 
+@pytest.mark.slow
 def test_the_sample_points_to_distinct_replies_of_every_model(cells: list[Recorded]) -> None:
     rows = checked()
     places = {(row["file"], row["post"], row["question"]) for row in rows}
@@ -102,6 +103,7 @@ def test_the_sample_points_to_distinct_replies_of_every_model(cells: list[Record
     }
 
 
+@pytest.mark.slow
 def test_the_checked_replies_are_read_as_meant(cells: list[Recorded]) -> None:
     # When the rules first stood, before any was mended: development 400 of 407, held-out 124 of 128.
     assert right("development", cells) == (406, 407)
@@ -144,6 +146,7 @@ def explanation(cell: Recorded) -> str | None:
     return names[0]
 
 
+@pytest.mark.slow
 def test_the_published_cleaning_is_the_first_run_of_digits(cells: list[Recorded]) -> None:
     def first_number(text: str) -> int:
         digits = re.search(r"\d+", text)
@@ -153,6 +156,7 @@ def test_the_published_cleaning_is_the_first_run_of_digits(cells: list[Recorded]
     assert sum(first_number(cell.text) != cell.cleaned for cell in cells) == 0
 
 
+@pytest.mark.slow
 def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list[Recorded]) -> None:
     found = Counter((cell.file.partition("_")[0], why) for cell in cells if (why := explanation(cell)))
     assert found == {
@@ -176,6 +180,7 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
     assert sum(found.values()) == 806
 
 
+@pytest.mark.slow
 def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:
     assert Counter((cell.file.partition("_")[0], cell.reply.status) for cell in cells) == {
         ("alpaca-native", "answered"): 5780,

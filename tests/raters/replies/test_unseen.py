@@ -47,23 +47,19 @@ def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
         found.setdefault(row["part"], Counter())[judged(reply, row["meant"])] += 1
     # When each part was first read: 233 of 267 (13 invented), 130 of 135 (2), 90 of 96 (3), 72 of 73 (none).
     assert {part: counts["right"] for part, counts in found.items()} == {
-        "first": 255,
+        "first": 257,
         "second": 133,
-        "third": 93,
+        "third": 95,
         "fourth": 72,
     }
-    assert {part: counts["invented"] for part, counts in found.items()} == {
-        "first": 2,
-        "second": 1,
-        "third": 2,
-        "fourth": 0,
-    }
+    assert sum(counts["invented"] for counts in found.values()) == 0
 
 
+@pytest.mark.slow
 def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
     # SmolLM2-135M, asked without guidelines at temperature 0.7 and 0.8; most replies answer nothing.
     # When each part was first read: 80 of 89 (7 invented), 147 of 157 (1 invented).
-    assert read_as_meant("smollm2.jsonl") == {"": (89, 87, 1), "ninth": (157, 148, 0)}
+    assert read_as_meant("smollm2.jsonl") == {"": (89, 88, 0), "ninth": (157, 148, 0)}
 
 
 @pytest.mark.slow
@@ -72,8 +68,8 @@ def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() 
     # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
     # the rules were mended after each. Where a reply can be read in two ways, both are right.
     assert read_as_meant("gemma.jsonl") == {
-        "fifth": (585, 568, 2),
-        "sixth": (584, 570, 0),
+        "fifth": (585, 570, 0),
+        "sixth": (584, 571, 0),
         "seventh": (320, 319, 0),
         "eighth": (259, 256, 0),
     }

@@ -35,7 +35,13 @@ def learned(rater: TrainedRater, unseen: Corpus, question: str = "q0") -> float:
 
 @pytest.mark.parametrize(
     ("loss", "target"),
-    [("cross-entropy", "individual"), ("huber", "mean"), ("huber", "individual"), ("focal", "majority")],
+    [
+        ("cross-entropy", "individual"),
+        *(
+            pytest.param(*ways, marks=pytest.mark.slow)
+            for ways in [("huber", "mean"), ("huber", "individual"), ("focal", "majority")]
+        ),
+    ],
 )
 def test_an_encoder_learns_what_raters_answer(tiny: str, loss: str, target: Any) -> None:
     rater = fit(corpus(60), ["q0"], model=tiny, loss=loss, target=target, **QUICK)
@@ -48,12 +54,14 @@ def test_an_encoder_learns_what_raters_answer(tiny: str, loss: str, target: Any)
     assert (judged["uncertainty"] > 0).all()
 
 
+@pytest.mark.slow
 def test_several_questions_share_one_encoder(tiny: str) -> None:
     rater = fit(corpus(60, questions=3), model=tiny, **QUICK)
     assert [q.id for q in rater.questions] == ["q0", "q1", "q2"]
     assert all(learned(rater, corpus(30, seed=1, questions=3), f"q{n}") > 0.4 for n in range(3))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str, tmp_path: Path) -> None:
     how = {**QUICK, "epochs": 2, "members": 2}
     rater = fit(corpus(30), ["q0"], model=tiny, seed=3, **how)
@@ -69,6 +77,7 @@ def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str
     assert not [file for file in (tmp_path / "saved").rglob("*") if file.suffix in (".pkl", ".pt", ".bin", ".joblib")]
 
 
+@pytest.mark.slow
 def test_a_training_that_was_cut_off_goes_on_where_it_stopped(
     tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_strangers_are_judged_by_their_traits_and_better_than_blindly(tiny: str,
     assert blind < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["baseline", "tokens", "embeddings", "heads"])
 def test_the_same_seed_gives_the_same_rater_and_saving_changes_nothing(tiny: str, method: str, tmp_path: Path) -> None:
     parts = parted("train")

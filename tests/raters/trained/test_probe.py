@@ -56,6 +56,7 @@ def test_a_model_whose_states_cannot_be_read_is_refused(monkeypatch: pytest.Monk
         fit(corpus(20), ["q0"], kind="probe", model="openai:x")
 
 
+@pytest.mark.slow
 def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
     quick: dict[str, Any] = {"epochs": 2, "batch": 8, "rate": 3e-3, "members": 1, "device": "cpu"}
     quick["model"] = str(tiny_encoder(tmp_path / "encoder"))

@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
     "histogram": ("distribution", {"value": "estimate", "category": "name", "kind": "histogram"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
-    "three": ("three", {"panel": "name", "row": "series"}),
+    "estimates": ("forest", {"category": "series", "panel": "name"}),
     "bump": ("bump", {"who": "name", "stage": "stage", "highlight": ["trust"]}),
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("forest", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),

@@ -16,7 +16,7 @@ from tests.studies.appraisals.release import DOUBLE, write
 from vantage import Corpus
 from vantage.measures.rationale.scoring import Likeness
 from vantage.report.parts import Result
-from vantage.report.recipe import Recipe, functions_of
+from vantage.report.recipe import Recipe
 from vantage.report.record import Record
 from vantage.report.sentences import Words, decide, statement
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
@@ -102,8 +102,7 @@ def test_reasons_that_share_fewer_words_than_chance_are_not_called_more_alike(co
 
 @pytest.mark.parametrize(("beyond", "word"), [(-0.2, "fewer"), (0.2, "more"), (0.001, "cannot be told apart")])
 def test_the_sentence_on_reasons_follows_the_difference(beyond: float, word: str) -> None:
-    functions = functions_of(experts, emotions, models, evaluation, reasons)
-    recipe = Recipe.bundled("vantage.studies.appraisals", functions)
+    recipe = Recipe.bundled("vantage.studies.appraisals", experts, emotions, models, evaluation, reasons)
     entry = next(e for section in recipe.sections for e in section.show if e.function == "experts_beyond_chance")
     row = {"candidates_by": "the other annotator", "what": "the same question about another post"}
     ends = {"beyond": beyond, "beyond_low": beyond - 0.05, "beyond_high": beyond + 0.05}

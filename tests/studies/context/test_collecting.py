@@ -61,12 +61,12 @@ def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data:
         collect(context(planted_data, people=str(answers(tmp_path / "other", "elsewhere"))))
     scale = Instrument.of_questions("mine", "Mine", {"sarcasm": Scale.labels("no", "yes")})
     item = collect(context(planted_data)).items["item"][0]
-    with pytest.raises(InputError, match="on another scale"):
+    with pytest.raises(InputError, match="has other answers here"):
         collect(context(planted_data, people=str(answers(tmp_path / "scale", item, scale))))
 
 
 def test_the_report_warns_of_the_embedded_model(planted_data: Path) -> None:
-    told = context(planted_data, generator="embedded", methods="direct")
+    told = context(planted_data, writer="embedded", methods="direct")
     told.models = ("embedded",)
     _warn(told)
     assert POOR in told.warnings

@@ -8,6 +8,7 @@ import pytest
 from tests.studies.context.pipeline.conftest import statements
 from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from vantage import Corpus, Instrument
+from vantage.report.engine import Absent
 from vantage.studies.context import contexts
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.options import ContextOptions
@@ -38,7 +39,6 @@ def whole() -> ContextAnalysis:
 
 def test_everything_is_counted(whole: ContextAnalysis) -> None:
     told = contexts.written(whole)
-    assert told is not None
     overview = told.frame.filter(control="label").row(0, named=True)
     assert (overview["statements"], overview["kept"], overview["share"]) == (4, 3, 0.75)
     assert overview["kept_for_label"] == 3
@@ -72,15 +72,13 @@ def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whol
 
 def test_no_contexts_no_section() -> None:
     nothing = analysis(statements())
-    assert contexts.written(nothing) is None
-    assert contexts.rejected(nothing) is None
-    assert contexts.verified(nothing) is None
-    assert contexts.examples(nothing) == []
+    for function in (contexts.written, contexts.rejected, contexts.verified, contexts.examples):
+        with pytest.raises(Absent):
+            function(nothing)
 
 
 def test_a_corpus_in_which_nothing_was_kept_is_told_plainly() -> None:
     sarcasm = Instrument.load("sarcasm")
     made = generate(statements(), sarcasm, ScriptWriter(replies=lambda *_: ""), ScriptWriter("v"), attempts=1)
     told = contexts.written(analysis(attached(statements(), sarcasm, made)[0]))
-    assert told is not None
     assert told.frame.select("kept", "first_try", "differs").row(0) == (0, None, None)

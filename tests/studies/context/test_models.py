@@ -145,6 +145,7 @@ def test_f1_goes_where_the_skills_say(result: Result) -> None:
     assert shares["ambiguous_context"] == shares["unread_static"] == 0
 
 
+@pytest.mark.slow
 def test_what_controls_explain_is_shown(result: Result) -> None:
     found = table(result, "models-controls").filter(style="zero-shot", model="m:a")
     by_aim = {row["written_for"]: row for row in found.iter_rows(named=True)}
@@ -155,6 +156,7 @@ def test_what_controls_explain_is_shown(result: Result) -> None:
     assert by_aim["blind"]["beyond_low"] > 0
 
 
+@pytest.mark.slow
 def test_the_order_is_turned_round_and_two_runs_are_not(result: Result) -> None:
     found = table(result, "models-rank-correlation").filter(style="zero-shot", systems_are="models")
     rho = {(row["part"], row["between"]): row["estimate"] for row in found.iter_rows(named=True)}
@@ -170,6 +172,7 @@ def test_the_order_is_turned_round_and_two_runs_are_not(result: Result) -> None:
     assert change["m:a"]["rank_change_high"] < 0 < change["m:d"]["rank_change_low"]
 
 
+@pytest.mark.slow
 def test_planted_effects_are_said(result: Result) -> None:
     check_all(result)
     told = [finding.text for finding in findings(result)]
@@ -178,6 +181,7 @@ def test_planted_effects_are_said(result: Result) -> None:
     assert any("negatively correlated" in t for t in told)
 
 
+@pytest.mark.slow
 def test_people_stand_in_the_chart_of_ranks(result: Result) -> None:
     bump = next(one for one in result.figures if one.name.startswith("rank-shifts"))
     assert {"people, average", "people, best"} < set(bump.data["system"])

@@ -8,7 +8,7 @@ import pytest
 from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
-from vantage.studies.context import people
+from vantage.studies.context import models
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.options import ContextOptions
 
@@ -77,7 +77,7 @@ def test_single_annotators_have_their_own_f1_and_seats_have_none() -> None:
     assert found["low"].null_count() == 0
     seats = analysed(asked("slot"))
     assert "annotators" not in [one.name for one in seats.tables]
-    facts = people.summary(analysis(asked("slot"))).facts
+    facts = models.summary(analysis(asked("slot"))).facts
     assert (facts["annotators"], facts["seats"]) == (None, 3)
 
 

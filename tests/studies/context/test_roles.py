@@ -34,6 +34,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.mark.slow
 def test_four_models_at_four_endpoints_do_their_parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replies = {"simulator": lambda body: "no", "judge": lambda body: "yes", "writer": writes, "verifier": lambda _: "5"}
     stack = ExitStack()

@@ -106,7 +106,7 @@ def test_bad_options_are_named_before_anything_is_asked(planted_data: Path, mode
     for wrong, message in (
         ({"tasks": "irony"}, "no task 'irony'"),
         ({"methods": "magic"}, "no method of detection 'magic'"),
-        ({"people": str(planted_data)}, "no corpus folder"),
+        ({"people": str(planted_data)}, "the folder has no corpus.yaml"),
         ({"personas": "crowd"}, "crowd"),
         ({"mark": 0.0}, "mark"),
         ({"budget": 2.0}, "budget"),

@@ -18,7 +18,7 @@ from vantage.context import METHODS, Simulator, simulate
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context import checking, contexts, detection, models, order, people
+from vantage.studies.context import checking, contexts, detection, models, order
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import SURFACE
@@ -75,7 +75,7 @@ def test_random_readers_are_never_better_than_chance() -> None:
     assert told == []
 
 
-SAYING = Claiming("vantage.studies.context", people, detection, contexts, models, order, checking)
+SAYING = Claiming("vantage.studies.context", detection, contexts, models, order, checking)
 
 
 def guessed(seed: int) -> Result:
@@ -92,6 +92,7 @@ def test_noise_claims_nothing_in_nearly_all_of_200_seeds() -> None:
     assert len(claiming(guessed, range(SEEDS))) <= few(SEEDS)
 
 
+@pytest.mark.slow
 def test_labels_turned_round_turn_the_sentences_round() -> None:
     corpus = judged_corpus(60, runs=1)
     other = {"yes": "no", "no": "yes"}

@@ -44,6 +44,7 @@ def written(folder: Path, name: str) -> None:
         dices.write(folder, "350", [dices.row_350(u, t, Q_overall=("No", "Yes")[label]) for u, t, label in pairs()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "folder"), [("epic", "EPIC"), ("mhs", "MHS"), ("dices", "DICES")])
 def test_a_copy_of_ones_own_runs_by_the_same_command(tmp_path: Path, name: str, folder: str) -> None:
     (tmp_path / folder).mkdir()

@@ -45,6 +45,7 @@ def test_every_sentence_is_true_to_its_numbers(report: Any) -> None:
     assert max(len(part.heads()) for part in told.result.tables) <= 10
 
 
+@pytest.mark.slow
 def test_the_largest_gap_is_tested_against_the_largest_gap_by_chance(report: Any) -> None:
     lines, every = table(report[0], "for-whom"), table(report[0], "gaps")
     for line in lines.iter_rows(named=True):
@@ -56,6 +57,7 @@ def test_the_largest_gap_is_tested_against_the_largest_gap_by_chance(report: Any
         assert (inside["gap"] <= inside["high"]).all()
 
 
+@pytest.mark.slow
 def test_what_knowing_the_user_buys_is_found_trait_by_trait(report: Any) -> None:
     rows = {(row["what"], row["rater"]): row for row in table(report[0], "bought").iter_rows(named=True)}
     side, gender = (rows["trait", f"tfidf-users: {trait} alone"] for trait in ("group", "gender"))
@@ -85,6 +87,7 @@ def test_a_model_that_reads_only_a_name_is_warned_about(tmp_path: Path) -> None:
     assert any("has no wording" in warning for warning in told.result.warnings)
 
 
+@pytest.mark.slow
 def test_every_feasible_cell_is_run_and_the_others_are_named_with_a_reason(report: Any) -> None:
     told, _ = report
     scores, left = table(told, "scores-made"), table(told, "not-run")
@@ -97,6 +100,7 @@ def test_every_feasible_cell_is_run_and_the_others_are_named_with_a_reason(repor
     assert left["cells"].sum() + len(scores) == 3 * 2 + 2 * 12
 
 
+@pytest.mark.slow
 def test_a_rater_that_knows_sides_beats_one_that_does_not_and_sees_the_minority(report: Any) -> None:
     scores = table(report[0], "scores-made")
     blind = scores.filter(rater="tfidf", extended="no").row(0, named=True)
@@ -108,9 +112,14 @@ def test_a_rater_that_knows_sides_beats_one_that_does_not_and_sees_the_minority(
     against = dict(stances.filter(stance="against most").select("rater", "accuracy").iter_rows())
     knows = next(name for name in against if name.startswith("tfidf-users"))
     assert against[knows] > max(value for name, value in against.items() if name != knows)
-    beside = table(report[0], "knowing")
+    beside = table(report[0], "bought").filter(what="method")
     row = beside.filter(pl.col("rater") == told_name(told)).row(0, named=True)
-    assert row["blind"] == "tfidf (strict)"
+    assert row["beside"] == "tfidf (strict)"
+    assert (row["knows"], row["without"]) == (told["user"], blind["user"])
+    assert row["tested"] == row["p"]
+    extended = beside.filter(~pl.col("strict"))
+    assert len(extended)
+    assert extended["tested"].null_count() == extended["p_holm"].null_count() == len(extended)
     assert row["difference"] == pytest.approx(told["user"] - blind["user"])
     assert row["low"] <= row["difference"] <= row["high"]
 
@@ -120,6 +129,7 @@ def told_name(row: dict[str, Any]) -> str:
     return f"{row['rater']} ({row['users']}, {row['adaptation']}, {texts})"
 
 
+@pytest.mark.slow
 def test_the_trait_that_matters_among_people_is_found_and_the_other_is_not(report: Any) -> None:
     gains = dict(table(report[0], "explained").select("trait", "gain").iter_rows())
     assert gains["group"] > 0.02
@@ -136,12 +146,14 @@ def test_the_trait_that_matters_among_people_is_found_and_the_other_is_not(repor
     assert table(report[0], "ablation").height == 3
 
 
+@pytest.mark.slow
 def test_juries_of_the_two_sides_decide_differently(report: Any) -> None:
     found = table(report[0], "juries").filter(source="predicted")
     share = dict(found.select("jury", "positive").iter_rows())
     assert share["4 target"] > share["4 control"]
 
 
+@pytest.mark.slow
 def test_predictions_stand_in_the_corpus_as_raters_that_stand_for_users(report: Any) -> None:
     corpus = Corpus.read(report[1] / "corpus")
     stands = corpus.raters.filter(pl.col("stands_for").is_not_null(), model="tfidf-users", style="named/none/strict")
@@ -211,7 +223,7 @@ def test_without_traits_and_with_one_rater_the_rest_of_the_report_is_there(tmp_p
     check_all(told.result)
     names = {part.name for part in told.result.tables}
     assert {"for-whom", "scores-made", "stances"} <= names
-    assert not {"gaps", "explained", "juries", "published", "knowing"} & names
+    assert not {"gaps", "explained", "juries", "published", "bought"} & names
     assert table(told, "for-whom")["gap"].to_list() == [None]
 
 

@@ -67,12 +67,14 @@ def test_noise_claims_nothing_in_nearly_all_of_200_seeds(tmp_path: Path, monkeyp
     assert len(claimed(tmp_path, range(SEEDS), monkeypatch)) <= few(SEEDS)
 
 
+@pytest.mark.slow
 def test_what_learns_from_noise_claims_nothing_of_groups_and_of_knowing_users(tmp_path: Path) -> None:
     told = said(write(tmp_path, people=60, noise=True))
     # What learns from the other votes on a text meets those who voted so, with noise as well.
     assert [text for text in told if "agree with most others" not in text] == []
 
 
+@pytest.mark.slow
 def test_planted_differences_are_claimed(tmp_path: Path) -> None:
     told = said(write(tmp_path, people=160, texts=1200, each=30))
     assert any("go with group in made" in text and "gender" not in text for text in told)

@@ -65,6 +65,7 @@ def test_planted_clusters_are_found_and_named(found: dict[str, pl.DataFrame]) ->
     assert len(found["groups"]) == 24
 
 
+@pytest.mark.slow
 def test_competence_against_warmth_is_tested_over_runs(found: dict[str, pl.DataFrame]) -> None:
     relation = dict(found["clusters"].select("cluster", "relation").iter_rows())
     assert (relation["HC-MW"], relation["LC-HW"]) == (">", "<")
@@ -75,6 +76,7 @@ def test_competence_against_warmth_is_tested_over_runs(found: dict[str, pl.DataF
     assert row["difference_low"] < row["difference"] < row["difference_high"]
 
 
+@pytest.mark.slow
 def test_centroids_are_means_of_their_groups_on_both_axes(found: dict[str, pl.DataFrame]) -> None:
     means = found["groups"].group_by("cluster").agg(pl.col("competence", "warmth").mean()).sort("cluster")
     told = found["clusters"].select("cluster", "competence", "warmth").sort("cluster")
@@ -83,6 +85,7 @@ def test_centroids_are_means_of_their_groups_on_both_axes(found: dict[str, pl.Da
         assert one[1:] == pytest.approx(two[1:])
 
 
+@pytest.mark.slow
 def test_mixed_clusters_of_people_are_recovered(found: dict[str, pl.DataFrame]) -> None:
     mixed = found["recovered"].filter(pl.col("human").is_in(["HC-LW", "LC-HW"]))
     assert (mixed["agreeing_low"] > 0).all()
@@ -91,6 +94,7 @@ def test_mixed_clusters_of_people_are_recovered(found: dict[str, pl.DataFrame]) 
     assert found["recovered"].filter(pl.col("human").is_in(["HC-HW", "MC-MW"]))["agreeing"].null_count() == 2
 
 
+@pytest.mark.slow
 def test_stability_is_told(found: dict[str, pl.DataFrame]) -> None:
     row = found["stability"].row(0, named=True)
     assert 0.5 < row["estimate"] <= 1
@@ -99,6 +103,7 @@ def test_stability_is_told(found: dict[str, pl.DataFrame]) -> None:
     assert found["number-of-clusters"]["k"].to_list() == list(range(1, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "sign"),
     [
@@ -118,6 +123,7 @@ def test_planted_correlations_are_found(found: dict[str, pl.DataFrame], first: s
     assert row["low"] < row["estimate"] < row["high"]
 
 
+@pytest.mark.slow
 def test_the_doubtful_human_sign_is_flagged_and_not_subtracted(found: dict[str, pl.DataFrame]) -> None:
     doubtful = found["correlations"].filter(pl.col("doubtful")).row(0, named=True)
     assert (doubtful["first"], doubtful["second"]) == ("competence", "passive-facilitation")
@@ -126,6 +132,7 @@ def test_the_doubtful_human_sign_is_flagged_and_not_subtracted(found: dict[str, 
     assert others["difference"].is_not_null().all()
 
 
+@pytest.mark.slow
 def test_planted_refusals_are_found_apart_from_what_was_not_read(found: dict[str, pl.DataFrame]) -> None:
     groups = {row["item"]: row for row in found["refusals-by-group"].iter_rows(named=True)}
     assert groups["muslims"]["estimate"] == pytest.approx(0.5)
@@ -136,6 +143,7 @@ def test_planted_refusals_are_found_apart_from_what_was_not_read(found: dict[str
     assert found["refusals-by-group"]["item"][0] == "muslims"
 
 
+@pytest.mark.slow
 def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
     told = found["keyword-dimensions"]
     low = told.filter(pl.col("cluster") == "LC-LW", pl.col("dimension") == "Assertiveness").row(0, named=True)
@@ -152,6 +160,7 @@ def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
     assert 0.8 < covered[-1] < 1
 
 
+@pytest.mark.slow
 def test_reasons_are_kept_by_cluster_and_names_are_masked(found: dict[str, pl.DataFrame]) -> None:
     phrases = found["phrases-by-cluster"]
     assert set(phrases["cluster"]) == {"HC-MW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
@@ -160,6 +169,7 @@ def test_reasons_are_kept_by_cluster_and_names_are_masked(found: dict[str, pl.Da
         assert name not in text
 
 
+@pytest.mark.slow
 def test_variants_are_compared(found: dict[str, pl.DataFrame]) -> None:
     variants = found["variants"]
     assert set(variants["condition"]) == {"no-reasoning", "no-instructions"}
@@ -170,6 +180,7 @@ def test_variants_are_compared(found: dict[str, pl.DataFrame]) -> None:
     assert found["text-diversity"]["texts"].n_unique() == 1
 
 
+@pytest.mark.slow
 def test_extremes_have_variances(found: dict[str, pl.DataFrame]) -> None:
     ends = found["extremes"]
     assert {"traditional", "conservative", "wealthy", "high-status", "overall", "status", "competition"} == set(
@@ -187,6 +198,7 @@ def test_extremes_have_variances(found: dict[str, pl.DataFrame]) -> None:
     assert ends["highest_variance"].is_not_null().all()
 
 
+@pytest.mark.slow
 def test_the_findings_say_what_was_planted(planted: Report) -> None:
     check_all(planted.result)
     told = [finding.text for finding in planted.result.findings]
@@ -195,12 +207,13 @@ def test_the_findings_say_what_was_planted(planted: Report) -> None:
     higher = next(text for text in said if "competence is higher than warmth" in text)
     assert "clusters of high competence and middle warmth" in higher
     assert "low competence and high warmth" not in higher
-    assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
+    assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
     seen = next(text for text in told if text.startswith("The difference between competence and warmth that people"))
     assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence"))
     assert any("refused 2.1 % of its judgments" in text for text in told)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report(planted: Report, tmp_path: Path) -> None:
     path = recorded(tmp_path / "answers.parquet", "short", keywords=False, runs=3)
     options: dict[str, Any] = {"groups": "reference", "form": "short", "runs": 3, "first": "nothing", "resamples": 20}
@@ -268,6 +281,7 @@ def test_a_model_that_refuses_everything_gives_a_report_that_says_so(tmp_path: P
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_missing_records_are_failures_and_no_refusals(tmp_path: Path) -> None:
     path = recorded(tmp_path / "answers.parquet", "short", runs=2, keywords=False)
     kept = pl.read_parquet(path).filter(
@@ -379,6 +393,7 @@ def quick(path: Path, runs: int, **planted: Any) -> Report:
     return run("stereomap", models=[f"recorded:{path}"], runs=runs, **QUICK)
 
 
+@pytest.mark.slow
 def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     report = quick(tmp_path / "answers.parquet", 5, inverted=True)
     check_all(report.result)
@@ -388,7 +403,7 @@ def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     assert "“warmth above competence”" in opposite
     assert not any(text.startswith("The difference between competence and warmth that people") for text in told)
     # Clusters are the same, whichever way round they are.
-    assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
+    assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
 
 
 def test_noise_claims_nothing(tmp_path: Path) -> None:
@@ -460,6 +475,7 @@ def test_two_groups_and_no_reference_are_enough(tmp_path: Path) -> None:
     assert any("nothing is compared with people in 2002" in text for text in report.result.warnings)
 
 
+@pytest.mark.slow
 def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> None:
     drawn = next(figure for figure in planted.result.figures if figure.name == "map")
     assert (drawn.options["beside"], drawn.options["height"]) == (2, 5.2)

@@ -142,6 +142,7 @@ def test_what_is_left_out_is_not_spoken_of(release: Path, reduce: str, gone: str
     assert not any(gone in text for text in claims(result))
 
 
+@pytest.mark.slow
 def test_raters_learn_from_the_training_part_and_judge_the_test_part_only(report: Any) -> None:
     told, out = report
     corpus = Corpus.read(out / "corpus")
@@ -155,6 +156,7 @@ def test_raters_learn_from_the_training_part_and_judge_the_test_part_only(report
     assert dummy["spearman"] is None
 
 
+@pytest.mark.slow
 def test_the_dummy_of_the_paper_always_answers_minus_one(report: Any) -> None:
     told, out = report
     test = Corpus.read(out / "corpus").items.filter(split="test")
@@ -163,6 +165,7 @@ def test_the_dummy_of_the_paper_always_answers_minus_one(report: Any) -> None:
     assert found == pytest.approx(share)
 
 
+@pytest.mark.slow
 def test_what_the_release_cannot_give_is_said_to_be_so(report: Any) -> None:
     published = table(report[0], "published")
     assert published.filter(what="stance with trust")["verdict"].to_list() == ["not recomputable"]
@@ -170,6 +173,7 @@ def test_what_the_release_cannot_give_is_said_to_be_so(report: Any) -> None:
     assert set(table(report[0], "targets")["target"]) == set(TARGETS)
 
 
+@pytest.mark.slow
 def test_neutral_answers_and_wrong_sides_are_counted(report: Any) -> None:
     told, _ = report
     neutral = table(told, "neutral").filter(rater="always −1")
@@ -178,6 +182,7 @@ def test_neutral_answers_and_wrong_sides_are_counted(report: Any) -> None:
     assert set(signs["sign"]) >= {"exclamation marks", "a hashtag"}
 
 
+@pytest.mark.slow
 def test_what_anyone_could_reach_stands_beside_what_raters_do(report: Any) -> None:
     told, out = report
     highest = table(told, "ceiling")
@@ -198,6 +203,7 @@ def test_what_anyone_could_reach_stands_beside_what_raters_do(report: Any) -> No
     assert all(f"{row[name]:.2f}" in sentence for name in ("best_value", "one", "highest"))
 
 
+@pytest.mark.slow
 def test_raters_that_answer_everything_alike_are_not_said_to_be_misled(report: Any) -> None:
     assert set(table(report[0], "signs")["rater"]) == {"tfidf-ridge", "tfidf-logistic"}
 

@@ -18,7 +18,7 @@ from vantage.collect.web import api, openapi, rating_pages, training_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
-from vantage.collect.web.preview import Preview
+from vantage.collect.web.preview import PreviewApp
 from vantage.collect.web.site import Site
 from vantage.collect.web.visit import Handler, PageError, Visit, endpoint, error_page
 
@@ -71,7 +71,7 @@ def create_app(
     take a body as it is.
     """
     site = Site(service, prefix, preview=preview)
-    tried = Preview(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
+    tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -25,7 +25,7 @@ from vantage.collect.web.signing import DAY, PARTICIPANT_COOKIE, PREVIEW_PAGE
 from vantage.collect.web.site import PREVIEW_SUFFIX, Site
 
 
-class Preview:
+class PreviewApp:
     """The ASGI application of a study's preview; opened at the first request."""
 
     def __init__(self, site: Site, create: Callable[[StudyService, str], Starlette]) -> None:

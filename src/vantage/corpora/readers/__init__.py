@@ -72,11 +72,17 @@ def _accepted(name: str, reader: Any) -> Reader:
     return reader
 
 
+TABLES = ("csv", "tsv", "excel", "xlsx", "xls", "spss", "sav", "stata", "json", "jsonl", "parquet", "google-forms")
+"""What people call a table of their own."""
 PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accepted)
 """Readers of other packages: `Reader` objects."""
 
 
 def load(reader: str, path: object, **options: object) -> Corpus:
     """Reads data in a known format: `vantage.load("wcsent", folder)`, or a frame: `vantage.load("table", frame)`."""
+    if reader.lower().lstrip(".") in TABLES and reader not in PLUGINS.names():
+        raise InputError(
+            f"there is no reader '{reader}'", remedy="use table, which reads your own tables in any format"
+        )
     function = READERS.get(reader) or PLUGINS.find(reader)
     return function(path, **options)

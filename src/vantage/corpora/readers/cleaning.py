@@ -8,6 +8,7 @@ whatever could change one raises a `Doubt` with the option that settles it.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -142,7 +143,7 @@ class Cleaning:
             rest = [word for word in rest if word not in nothing]
             self.noted(sum(seen[word] for word in nothing), column, codes=[w.strip() for w in nothing])
         commas = [word for word in read if _COMMA.fullmatch(plain(word))]
-        if commas and len(commas) == len(rest) and self.decimal is None:
+        if commas and self.decimal is None and all(w in commas or _NUMBERED.fullmatch(plain_id(w)) for w in rest):
             raise Doubt(
                 f"'{commas[0].strip()}' looks like a number with a decimal comma",
                 **at(commas[0]),
@@ -150,25 +151,30 @@ class Cleaning:
                 settle={"decimal": ","},
             )
         if numbers and rest and not labelled and not _numbered([*numbers, *rest]):
-            odd = sorted(rest)[0]
+            odd = list(dict.fromkeys(word.strip() for word in sorted(rest)))
+            shown = ", ".join(f"'{word}'" for word in odd[:3]) + (" …" if len(odd) > 3 else "")
+            what, cell = ("is not a number", "cell") if len(odd) == 1 else ("are not numbers", "cells")
+            # A comma in the option would part codes that are numbers of their own.
+            nothing = [word for word in odd if "," not in word]
             raise InputError(
-                f"'{odd.strip()}' is not a number, although other cells are{_in_all(sum(seen[w] for w in rest))}",
-                **at(odd),
-                remedy=f"correct the cell, or pass --missing '{odd.strip()}' if it means that there is no answer",
+                f"{shown} {what}, although other cells are{_in_all(sum(seen[w] for w in rest))}",
+                **at(sorted(rest)[0]),
+                remedy=f"correct the {cell}"
+                + (f", or pass {self.also(nothing[:3])} where there is no answer" if nothing else ""),
             )
         given = [word for word, value in read.items() if value is None and plain(word) and word not in nothing]
         if given:
             self.noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])
         if repaired := sum(seen[word] for word in numbers if not _NUMBER.fullmatch(word) and word not in commas):
-            self.notes.append(f"{counted(repaired, 'number')} of column '{column}' had spaces or other signs around.")
+            self.notes.append(f"{counted(repaired, 'number')} of {_place(column)} had spaces or other signs around.")
         if commas and self.decimal == ",":
-            self.notes.append(f"Commas in column '{column}' were read as decimal marks.")
+            self.notes.append(f"Commas in {_place(column)} were read as decimal marks.")
         if rest:
             twins = _merged([(word, seen[word]) for word in rest])
             for word, kept in twins.items():
                 if word.strip() != kept:
                     twin = f"'{word.strip()}' ({counted(seen[word], 'cell')}) was read as '{kept}'"
-                    self.notes.append(f"In column '{column}' {twin}: they differ in case only.")
+                    self.notes.append(f"In {_place(column)} {twin}: they differ in case only.")
             read |= twins
             made = [_written(value) if isinstance(value, float) else value for value in read.values()]
         new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)
@@ -195,11 +201,11 @@ class Cleaning:
         """Notes how many cells of a column were read as missing."""
         if count:
             listed = ", ".join(dict.fromkeys(codes))
-            self.notes.append(f"{counted(count, 'cell')} of column '{column}' ({listed}) read as missing.")
+            self.notes.append(f"{counted(count, 'cell')} of {_place(column)} ({listed}) read as missing.")
 
     def also(self, codes: Sequence[str]) -> str:
         """The option that adds codes for "no answer" to those that were given."""
-        return f"--missing={','.join([*self.missing, *codes])}"
+        return shlex.quote(f"--missing={','.join([*self.missing, *codes])}")
 
     def check_far(self, rows: FileRows, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
         """Doubts numbers that questionnaires use for "no answer" and that lie far outside all the others."""
@@ -256,19 +262,23 @@ class Cleaning:
         changed: dict[str, str] = {}
         odd = ids.filter(ids.str.contains(r"^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$"))
         if len(odd) and self.strip is not False:
-            known = set(ids)
             stripped = {old: plain_id(old) for old in odd}
-            twin = next((o for o, n in stripped.items() if n in known or list(stripped.values()).count(n) > 1), None)
+            fold = str if self.case == "keep" else str.casefold
+            tidy = [one for one in ids if one not in stripped]
+            others = {fold(stripped.get(one, one)): one for one in (*reversed(list(stripped)), *tidy)}
+            twin = next((old for old, new in stripped.items() if others[fold(new)] != old), None)
             if twin is not None and self.strip is None:
+                other = others[fold(stripped[twin])]
+                by = "spaces only" if plain_id(other) == stripped[twin] else "spaces and case only"
                 raise Doubt(
-                    f"{name} '{twin}' differs from '{stripped[twin]}' by spaces only",
+                    f"{name} '{twin}' differs from '{other}' by {by}",
                     **rows.at(where(twin), column),
                     remedy="pass --strip if they are the same, or --keep-spaces",
                     settle={"strip": True},
                 )
             if self.strip:
                 changed = {old: new for old, new in stripped.items() if new}
-                self.notes.append(f"Spaces around {counted(len(changed), f'{name} id')} removed.")
+                self.notes.append(f"Spaces around {_ids(len(changed), name)} removed.")
         folded = ids.replace(changed).unique(maintain_order=True) if changed else ids
         if self.case != "keep" and len(folded) > 1:
             lower = folded.str.to_lowercase()
@@ -286,7 +296,7 @@ class Cleaning:
                         settle={"case": "fold"},
                     )
                 changed |= twins | {old: twins[new] for old, new in changed.items() if new in twins}
-                self.notes.append(f"{counted(len(twins), f'{name} id')} joined that differed in case only.")
+                self.notes.append(f"{_ids(len(twins), name)} joined that differed in case only.")
         return changed
 
 
@@ -418,6 +428,17 @@ def counted(count: int, noun: str) -> str:
     ('1 cell', '1,200 cells')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _ids(count: int, name: str) -> str:
+    """So many ids, or values of a trait."""
+    named = name in ("item", "rater", "question", "condition")
+    return counted(count, f"{name} id") if named else f"{counted(count, 'value')} of '{name}'"
+
+
+def _place(column: str) -> str:
+    """A column in a note; the values of a wide table have no column of their own."""
+    return "the values" if column.startswith("__") else f"column '{column}'"
 
 
 def _in_all(count: int) -> str:

@@ -149,7 +149,9 @@ def _labelled(rows: FileRows, answers: pl.DataFrame, column: str, instrument: In
                 raise InputError(
                     f"'{word}' is neither a number nor an answer of question '{question}', which is {scale.describe()}",
                     **rows.at(first, column),
-                    remedy=f"correct the cell, or pass --missing '{word}' if it means that there is no answer",
+                    remedy="correct the cell"
+                    # A comma in the option would part codes that are answers of their own.
+                    + (f", or pass --missing '{word}' if it means that there is no answer" if "," not in word else ""),
                 )
         codes.append(code)
         statuses.append(status)

@@ -21,7 +21,7 @@ SPREAD: Final = ("rater", "item", "question")
 BOOKKEEPING: Final = (
     "Timestamp", "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished",
     "RecordedDate", "ResponseId", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",
-    "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage",
+    "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage", "Email Address", "Username",
 )  # fmt: skip
 """Columns that Qualtrics and Google Forms write beside the answers."""
 
@@ -48,7 +48,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         raise InputError(
             f"no column is mapped to the {missing[0]}; the table has {columns}",
             file=rows.path,
-            remedy=f"pass --map {missing[0]}=COLUMN",
+            remedy=f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read",
         )
     return mapping
 
@@ -101,9 +101,9 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
     columns = list(rows.schema)
     for trait in index:
         check_column(rows.path, columns, trait)
-    if wrong := next((name for name in values if not any(fnmatchcase(column, name) for column in columns)), None):
+    if wrong := next((name for name in values if not any(fits(column, name) for column in columns)), None):
         raise InputError(f"there is no column '{wrong}'", file=rows.path, remedy=nearest(wrong, columns))
-    free = [c for c in columns if c not in index and any(fnmatchcase(c, name) for name in values or ["*"])]
+    free = [c for c in columns if c not in index and any(fits(c, name) for name in values or ["*"])]
     held = [c for c in free if values or c not in BOOKKEEPING]
     if not held:
         raise InputError(
@@ -115,6 +115,11 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
         (first,) = rows.collect(rows.lazy.filter(pl.col(nested).is_not_null()).select(pl.col(ROW).min()))
         raise InputError("the cell holds a list, not one answer", **rows.at(first.item() or 0, nested))
     return held
+
+
+def fits(column: str, pattern: str) -> bool:
+    """Whether a column has a name, or fits a pattern such as `Q*`."""
+    return column == pattern or fnmatchcase(column, pattern)
 
 
 def _respondents(rows: FileRows, lazy: pl.LazyFrame) -> pl.LazyFrame:

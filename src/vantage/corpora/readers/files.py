@@ -21,7 +21,7 @@ from typing import IO, Any, Final, Literal
 import polars as pl
 
 from vantage.corpora.readers.foreign import read_foreign
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -248,7 +248,7 @@ def _without_header_rows(table: FileTable) -> FileTable:
             frame, kept = frame.filter(real), kept.filter(real)
     if frame.is_empty():
         raise InputError("the file has headers but no responses", file=table.path, remedy="check the export")
-    return replace(table, frame=frame, kept=kept, titles=titles, notes=tuple(notes))
+    return replace(table, frame=frame, kept=kept, titles=titles, notes=(*table.notes, *notes))
 
 
 def frame_table(data: Any) -> FileTable:
@@ -286,7 +286,7 @@ def read_csv(
         text = _decoded(path, bytes_of(path) if data is None else data, encoding)
         source = text.replace("\r\n", "\n").replace("\r", "\n").encode()
         head = source[:_HEAD]
-    form = _form(path, head, separator, quotes)
+    form = _form(path, head, separator, quotes, titled=checked)
     frame: pl.DataFrame | None = None
     try:
         head.split(b"\n", 1)[0].decode()
@@ -297,14 +297,15 @@ def read_csv(
         text = text_of(path, encoding) if isinstance(source, Path) else source.decode()
         header, *rows = _slow_rows(path, io.StringIO(text.removeprefix("\ufeff"), newline=""), form, checked=checked)
         frame = pl.DataFrame(rows, schema=dict.fromkeys(map(str, header), pl.String), orient="row")
-    frame = frame.rename(_names_of(path, frame.columns))
+    names = _names_of(path, frame.columns)
+    # Spreadsheets write separators for columns that have neither a name nor cells.
+    unnamed = [name for name in frame.columns if not name.split("_duplicated_")[0].strip()]
+    frame = frame.drop(name for name in unnamed if frame[name].null_count() == len(frame)).rename(names, strict=False)
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if blank.all():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
-    if not blank.any():
-        return FileTable(path, frame, form.first_row)
-    kept = (~blank).arg_true()
-    return FileTable(path, frame[kept], form.first_row, kept)
+    kept = (~blank).arg_true() if blank.any() else None
+    return FileTable(path, frame if kept is None else frame[kept], form.first_row, kept, form.notes)
 
 
 def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> FileRows:
@@ -319,7 +320,7 @@ def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal[
         source = scratch.path / "plain.csv"
         _rewrite(path, encoding, source)
         head = _head_of(source)
-    form = _form(path, head, separator, quotes)
+    form = _form(path, head, separator, quotes, titled=True)
     stored = scratch.path / "rows.parquet"
     try:
         head.split(b"\n", 1)[0].decode()
@@ -335,7 +336,8 @@ def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal[
     lazy = pl.scan_parquet(stored).filter(~pl.col("__blank")).drop("__blank")
     if lazy.head(1).collect().is_empty():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
-    return FileRows(path, lazy, lazy.drop(ROW).collect_schema(), streamed=True, scratch=scratch)
+    schema = lazy.drop(ROW).collect_schema()
+    return FileRows(path, lazy, schema, streamed=True, notes=form.notes, scratch=scratch)
 
 
 def _store(path: Path, lazy: pl.LazyFrame, form: _Form, to: Path) -> int:
@@ -356,10 +358,16 @@ class _Form:
     quote: str | None
     skipped: int
     """Lines above the header."""
+    titles: int = 0
+    """Those of them that are a title."""
 
     @property
     def first_row(self) -> int:
         return 2 + self.skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return title_notes(self.titles, self.skipped + 1)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -368,7 +376,7 @@ class _Form:
         return how | ({"skip_lines": self.skipped} if self.skipped else {})
 
 
-def _form(path: Path, head: bytes, separator: str | None, quotes: Literal["literal"] | None) -> _Form:
+def _form(path: Path, head: bytes, separator: str | None, quotes: Literal["literal"] | None, *, titled: bool) -> _Form:
     # A first line that only Excel understands names the separator.
     named = re.match(rb"(?:\xef\xbb\xbf)?\"?sep=(.)\"?\r?\n", head)
     separator = named[1].decode("latin-1") if named is not None else separator
@@ -376,7 +384,24 @@ def _form(path: Path, head: bytes, separator: str | None, quotes: Literal["liter
     if not below.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError("the file is empty", file=path, remedy="check that it was saved")
     usual = "\t" if path.suffix.lower() in (".tsv", ".tab", ".txt") else ","
-    return _Form(_separator(below, usual, separator), None if quotes == "literal" else '"', int(named is not None))
+    mark, quote = _separator(below, usual, separator), None if quotes == "literal" else '"'
+    first = below.split(b"\n", 1)[0]
+    likely = [mark] if separator or mark.encode() in first else [",", ";", "\t", "|"]
+    lines = [(_title_lines(below, one), one) for one in likely] if titled else []
+    titles, mark = max(lines, default=(0, mark), key=lambda one: one[0])
+    return _Form(mark, quote, titles + int(named is not None), titles)
+
+
+def _title_lines(head: bytes, separator: str) -> int:
+    """How many lines stand above the header: blank or a title, where all lines below have the same several cells."""
+    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:30]
+    rows = list(csv.reader(lines, delimiter=separator))
+    first = next((n for n, row in enumerate(rows) if sum(bool(cell.strip()) for cell in row) > 1), 0)
+    table = rows[first : first + 20]
+    padded = len(rows[0]) == len(table[0])
+    if not first or len(rows) < len(lines) or len(table) < 3 or len(table[0]) < (2 if padded else 3):
+        return 0
+    return first if all(len(row) == len(table[0]) for row in table if row) else 0
 
 
 def _is_plain(head: bytes, encoding: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from vantage.corpora.readers.table_file import Doubt, FileTable
+from vantage.corpora.readers.table_file import Doubt, FileTable, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -70,7 +70,11 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
             settle={"sheet": first},
         )
     rows = sheets[sheet] if sheet is not None else next(iter(filled.values()))
-    start = next((i for i, row in enumerate(rows) if any(c != "" for c in row)), 0)
+    filled_cells = [sum(cell != "" for cell in row) for row in rows]
+    start = top = next((i for i, count in enumerate(filled_cells) if count), 0)
+    several = next((i for i, count in enumerate(filled_cells) if count > 1), start)
+    if len(rows) > several + 2 and all(count != 1 for count in filled_cells[several:]):
+        start = several  # what is above is a title
     header = [str(_cell(cell) or "").strip() for cell in rows[start]] if rows else []
     body = rows[start + 1 :]
     used = [i for i, name in enumerate(header) if name or any(row[i] != "" for row in body)]
@@ -81,7 +85,8 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
     if not kept:
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     columns = [_column(name, [_cell(body[n][i]) for n in kept]) for i, name in zip(used, names, strict=True)]
-    return FileTable(path, pl.DataFrame(columns), start + 2, pl.Series(kept, dtype=pl.Int64))
+    notes = title_notes(start if start > top else 0, start + 1)
+    return FileTable(path, pl.DataFrame(columns), start + 2, pl.Series(kept, dtype=pl.Int64), notes)
 
 
 def _cell(cell: Any) -> Any:

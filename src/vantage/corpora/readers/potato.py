@@ -39,7 +39,7 @@ from vantage.corpora.readers.answers import (
 from vantage.corpora.readers.potato_files import (
     FIXED,
     Annotation,
-    Output,
+    PotatoOutput,
     Scheme,
     filled,
     marked,
@@ -66,7 +66,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
         instrument: The instrument whose scales the answers are on.
     """
     asked = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    output, folder = Output(), path if path.is_dir() else path.parent
+    output, folder = PotatoOutput(), path if path.is_dir() else path.parent
     for source in sources(path):
         read_source(output, source)
     if not output.records:
@@ -101,7 +101,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
 
 
 def _answers(
-    output: Output, schemes: Mapping[str, Scheme], known: Instrument | None
+    output: PotatoOutput, schemes: Mapping[str, Scheme], known: Instrument | None
 ) -> tuple[list[GivenAnswer], dict[str, Scale]]:
     """All answers, and the scales that the project's file implies."""
     several = _several(output, schemes)
@@ -135,7 +135,7 @@ def _answers(
     return answers, dict(_scales(schemes, options, answers))
 
 
-def _several(output: Output, schemes: Mapping[str, Scheme]) -> dict[str, set[str]]:
+def _several(output: PotatoOutput, schemes: Mapping[str, Scheme]) -> dict[str, set[str]]:
     """Schemes in which several options may be chosen, with the options that were."""
     chosen: dict[str, set[str]] = {}
     several = {name for name, scheme in schemes.items() if scheme.kind == "multiselect"}
@@ -238,7 +238,7 @@ def _scales(
                 yield name, Scale.continuous(low, high)
 
 
-def _items(output: Output, texts: Mapping[str, Mapping[str, Any]], judgments: pl.DataFrame) -> pl.DataFrame:
+def _items(output: PotatoOutput, texts: Mapping[str, Mapping[str, Any]], judgments: pl.DataFrame) -> pl.DataFrame:
     """The instances that were judged, with their data or the text that was displayed."""
     judged = judgments["item"].unique(maintain_order=True).to_list()
     tasks: dict[str, Mapping[str, Any]] = {item: {} for item in judged}
@@ -249,7 +249,7 @@ def _items(output: Output, texts: Mapping[str, Mapping[str, Any]], judgments: pl
     return items_of(tasks)
 
 
-def _raters(output: Output, judgments: pl.DataFrame) -> pl.DataFrame:
+def _raters(output: PotatoOutput, judgments: pl.DataFrame) -> pl.DataFrame:
     raters = judgments.select(pl.col("rater").unique(maintain_order=True))
     names = dict.fromkeys(name for traits in output.traits.values() for name in traits)
     for name in names:

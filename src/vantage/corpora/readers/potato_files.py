@@ -43,7 +43,7 @@ class Annotation:
 
 
 @dataclass(slots=True)
-class Output:
+class PotatoOutput:
     """Everything that was read from the folder."""
 
     records: list[Annotation] = field(default_factory=list)
@@ -78,7 +78,7 @@ def sources(path: Path) -> list[Path]:
     return [find(path, "annotated_instances.tsv", "annotated_instances.csv", "user_state.json")]
 
 
-def read_source(output: Output, file: Path) -> None:
+def read_source(output: PotatoOutput, file: Path) -> None:
     """Reads one file of any of the three forms."""
     if file.name == "user_state.json":
         _read_state(output, file)
@@ -88,7 +88,7 @@ def read_source(output: Output, file: Path) -> None:
         _read_columns(output, read_csv(file, "\t" if file.suffix == ".tsv" else ","))
 
 
-def _read_state(output: Output, file: Path) -> None:
+def _read_state(output: PotatoOutput, file: Path) -> None:
     """Potato 2: everything about one annotator."""
     state = read_json(file)
     if not isinstance(state, dict) or not isinstance(state.get("instance_id_to_label_to_value"), dict):
@@ -112,7 +112,7 @@ def _read_state(output: Output, file: Path) -> None:
                 output.traits.setdefault(rater, {}).update(_survey(_labels(file, stored)))
 
 
-def _read_lines(output: Output, file: Path) -> None:
+def _read_lines(output: PotatoOutput, file: Path) -> None:
     """Potato 1: the instances of one annotator, whose name is that of the folder."""
     for row, line in enumerate(read_jsonl(file), 1):
         if "id" not in line or not isinstance(line.get("label_annotations"), dict):
@@ -131,7 +131,7 @@ def _read_lines(output: Output, file: Path) -> None:
         _keep(output, Annotation(item, rater, labels, file, row, line.get("displayed_text"), seconds))
 
 
-def _read_columns(output: Output, table: FileTable) -> None:
+def _read_columns(output: PotatoOutput, table: FileTable) -> None:
     """Potato 1: one row per annotator and instance, one column `SCHEME:::LABEL` per label."""
     table.require("user", "instance_id")
     columns = [name for name in table.frame.columns if ":::" in name]
@@ -153,7 +153,7 @@ def _read_columns(output: Output, table: FileTable) -> None:
         _keep(output, record)
 
 
-def _keep(output: Output, record: Annotation) -> None:
+def _keep(output: PotatoOutput, record: Annotation) -> None:
     """Keeps a record; Potato 1 stores survey pages like instances, under the name of their HTML file."""
     if not record.item.endswith(".html"):
         output.records.append(record)

@@ -110,7 +110,9 @@ def read(
         known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
-    about = _about(whole, roles, traits, cleaning, wide=bool(spread))
+    if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
+        cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
+    about = _about(whole, roles, traits, cleaning, rows.cells)
     return _corpus(rows, judged, items, raters, known, about, duplicates)
 
 
@@ -163,7 +165,8 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
     if wrong := next((key for key in keys if empty[key][0] is not None), None):
         column = roles.get(wrong) or roles["text"]
-        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy="fill it in")
+        remedy = "fill it in, or delete the row if it is none, such as a total"
+        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy=remedy)
     return judged
 
 
@@ -335,9 +338,11 @@ def _only(roles: Mapping[str, str], role: str) -> list[str]:
     return [role] if role in roles else []
 
 
-def _about(rows: FileRows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
-    used = {*roles.values(), *traits}
-    unused = [] if wide else [column for column in rows.schema if column not in used]
+def _about(
+    rows: FileRows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, held: Sequence[str]
+) -> About:
+    used = {*roles.values(), *traits, *held}
+    unused = [column for column in rows.schema if column not in used]
     named = ", ".join(f"'{column}'" if not column.strip() else column for column in unused)
     notes = [f"Columns that were not read: {named}."] if unused else []
     name = rows.path.name.split(".")[0] or rows.path.name

@@ -133,6 +133,14 @@ class FileRows:
         return {"file": self.path, "row": number, "column": column}
 
 
+def title_notes(lines: int, header: int) -> tuple[str, ...]:
+    """What is noted of so many lines above the header; nothing where there are none."""
+    if not lines:
+        return ()
+    above = "The first line is" if lines == 1 else f"The first {lines} lines are"
+    return (f"{above} a title; the names of the columns are in line {header}.",)
+
+
 def numeric(column: pl.Series) -> pl.Series:
     """A column of text as numbers where every cell is one."""
     if column.dtype != pl.String or column.null_count() == len(column):

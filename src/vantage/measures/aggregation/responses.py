@@ -39,8 +39,8 @@ class Responses:
         """The responses behind ratings.
 
         >>> unit, rater, value = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([4.0, 2.0, 2.0])
-        >>> found = Responses.of(Ratings.of(unit, rater, value))
-        >>> found.classes.tolist(), found.answer.tolist(), found.pair.tolist()
+        >>> result = Responses.of(Ratings.of(unit, rater, value))
+        >>> result.classes.tolist(), result.answer.tolist(), result.pair.tolist()
         ([2.0, 4.0], [1, 0, 0], [0, 1, 1])
         """
         classes, code = np.unique(ratings.value, return_inverse=True)

@@ -18,7 +18,7 @@ from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
@@ -254,7 +254,7 @@ class Gaps:
     @classmethod
     def of(cls, group: Group, k: float, ci: str, seed: int) -> Gaps:
         """The components of a group, and draws around them."""
-        design = Design.of(group.frame)
+        design = VarianceDesign.of(group.frame)
         if design.problem() is not None or not np.isfinite(design.variances()).all():
             return cls(None, None, k, ci)
         if np.ptp(design.value) == 0:

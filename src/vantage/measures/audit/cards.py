@@ -33,7 +33,7 @@ PERCENT: Final = "percentage points"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AuditOutcome:
     """What is counted of an answer: its code, or the share of an option on nominal scales and those of two options."""
 
     codes: tuple[float, ...]
@@ -41,7 +41,7 @@ class Outcome:
     ends: tuple[float, float]
 
     @classmethod
-    def of(cls, scale: Scale | None, values: pl.Series) -> Outcome:
+    def of(cls, scale: Scale | None, values: pl.Series) -> AuditOutcome:
         """The outcome on a scale; on the values that occur where a plain table does not say its scale."""
         if scale is None:
             codes = tuple(values.drop_nulls().unique().sort().to_list())
@@ -101,7 +101,7 @@ class Card:
     """One rater on one scale: answers, all judgments, and people's answers on the same scale for comparison."""
 
     rater: str
-    outcome: Outcome
+    outcome: AuditOutcome
     frame: pl.DataFrame
     everything: pl.DataFrame
     people: pl.DataFrame
@@ -186,7 +186,7 @@ def cards(data: Judgments, rater: str | Sequence[str] = ()) -> Iterator[Card]:
                 continue
             others = frame.filter(pl.col("__person") & (pl.col("rater") != name), pl.col("question").is_in(asked))
             others = others.clear() if name == CROWD else others.filter(pl.col("value").is_not_null())
-            outcome = Outcome.of(scales.get(asked[0]), frame.filter(pl.col("question").is_in(asked))["value"])
+            outcome = AuditOutcome.of(scales.get(asked[0]), frame.filter(pl.col("question").is_in(asked))["value"])
             yield Card(name, outcome, answered, part, others)
 
 

@@ -150,7 +150,9 @@ def audit(data: Judgments, *, rater: str | Sequence[str] = (), confidence: float
     rows: list[dict[str, Any]] = []
     for card in cards(data, rater):
         base = {**card.key, **card.counts}
-        rows += [{**base, **_told(row, card)} for row in [*_shifted(card, confidence), *_levels(card, confidence)]]
+        rows += [
+            {**base, **_with_phrases(row, card)} for row in [*_shifted(card, confidence), *_levels(card, confidence)]
+        ]
     by_card: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_card.setdefault(row["rater"], []).append(row)
@@ -171,7 +173,7 @@ def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return measured + [missing[effect] for effect in dict.fromkeys(row["effect"] for row in rows) if effect in missing]
 
 
-def _told(row: dict[str, Any], card: Card) -> dict[str, Any]:
+def _with_phrases(row: dict[str, Any], card: Card) -> dict[str, Any]:
     """A row with what follows from its interval, and its phrases."""
     unit, width = card.outcome.unit, card.outcome.width
     if row["effect"] in ("middle option", "middle responding", "extreme responding"):

@@ -21,7 +21,7 @@ from vantage.measures.codes import encode
 from vantage.measures.intervals import Bootstrap, Bounds, jackknife_interval
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Ints, Judgments
-from vantage.measures.reliability.variance_design import Design, Factor, shares
+from vantage.measures.reliability.variance_design import Factor, VarianceDesign, shares
 from vantage.measures.resampling import Resampled
 
 GROUPS: Final = 30
@@ -105,7 +105,7 @@ def g_study(
     return table(rows, ("rater", "scale"))
 
 
-def designed(card: Card) -> Design:
+def designed(card: Card) -> VarianceDesign:
     """The answers of a card with their level of every component."""
     frame, facets = card.frame, card.varied
     factors = [Factor.of("item", card.unit, True)]
@@ -124,14 +124,14 @@ def designed(card: Card) -> Design:
         crossed.append(Factor.of(f"{first} × {second}", _pairs(codes[first], codes[second]), False))
     factors += [factor for factor in crossed if factor.levels < len(frame)]
     value = card.outcome.scored(card.value)
-    return Design(value - value.mean(), factors)
+    return VarianceDesign(value - value.mean(), factors)
 
 
 def _pairs(first: Ints, second: Ints) -> Ints:
     return first * (int(second.max(initial=0)) + 1) + second
 
 
-def _problem(card: Card, design: Design) -> str | None:
+def _problem(card: Card, design: VarianceDesign) -> str | None:
     if not card.outcome.ordered:
         return "the scale is nominal, so a variance means nothing"
     if not card.varied and card.raters is None and design.factors[0].levels == len(design.value):
@@ -142,19 +142,21 @@ def _problem(card: Card, design: Design) -> str | None:
     return design.problem()
 
 
-def _estimated(design: Design, estimator: str) -> Floats:
+def _estimated(design: VarianceDesign, estimator: str) -> Floats:
     variances = design.variances()
     return design.likeliest() if estimator == "reml" and np.isfinite(variances).all() else variances
 
 
-def _replicates(design: Design, estimator: str) -> Floats:
+def _replicates(design: VarianceDesign, estimator: str) -> Floats:
     """The variances without each group of items in turn."""
     group = design.factors[0].code % min(GROUPS, design.factors[0].levels)
     replicates = []
     for out in np.unique(group).tolist():
         kept = group != out
         factors = [Factor.of(one.name, one.code[kept], one.in_item) for one in design.factors]
-        replicates.append(_estimated(Design(design.value[kept] - design.value[kept].mean(), factors), estimator))
+        replicates.append(
+            _estimated(VarianceDesign(design.value[kept] - design.value[kept].mean(), factors), estimator)
+        )
     return np.array(replicates)
 
 
@@ -177,7 +179,9 @@ def _unbiased(variances: Floats) -> Floats:
     return np.asarray(variances / np.maximum(np.clip(variances, 0, None).sum(axis=1, keepdims=True), 1e-300))
 
 
-def _components(design: Design, variances: Floats, left: Floats | None, confidence: float) -> Iterator[dict[str, Any]]:
+def _components(
+    design: VarianceDesign, variances: Floats, left: Floats | None, confidence: float
+) -> Iterator[dict[str, Any]]:
     share, plain = shares(variances[None])[0], _unbiased(variances[None])[0]
     others = None if left is None else _unbiased(left)
     for n, name in enumerate(design.names):
@@ -199,8 +203,8 @@ def _reliability(
     absolute = np.array([name != "item" for name in names])
     item = names.index("item")
 
-    def coefficients(found: Floats, size: int, error: Any) -> Floats:
-        kept = np.clip(found, 0, None)
+    def coefficients(variances: Floats, size: int, error: Any) -> Floats:
+        kept = np.clip(variances, 0, None)
         noise = kept[:, error].sum(axis=1) / size
         return np.asarray(kept[:, item] / np.maximum(kept[:, item] + noise, 1e-300))
 

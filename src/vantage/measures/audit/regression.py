@@ -112,12 +112,12 @@ def _within(columns: Floats, unit: Ints) -> Floats:
 
 
 def _left_out(
-    code: Ints, products: Floats, sides: Floats, own: Floats, whole: Floats, side: Floats, found: Floats
+    code: Ints, products: Floats, sides: Floats, own: Floats, whole: Floats, side: Floats, effects: Floats
 ) -> tuple[Floats, Ints]:
     """The jackknife variance of each coefficient over clusters, and how many clusters have a say in it."""
     kept = code >= 0
     _, place = np.unique(code[kept], return_inverse=True)
-    size, width = int(place.max(initial=-1)) + 1, len(found)
+    size, width = int(place.max(initial=-1)) + 1, len(effects)
     flat = np.concatenate([products.reshape(len(code), -1), sides, own**2], axis=1)[kept]
     sums = np.column_stack([np.bincount(place, column, size) for column in flat.T]) if size else np.zeros((0, 1))
     if not size:
@@ -125,5 +125,5 @@ def _left_out(
     a, b, says = sums[:, : width**2].reshape(size, width, width), sums[:, width**2 : -width], sums[:, -width:]
     others = np.linalg.pinv(whole - a, rcond=APART, hermitian=True) @ (side - b)[:, :, None]
     counts = (says > 1e-12 * says.max(axis=0, initial=1e-300)).sum(axis=0)
-    variance = np.square(others[:, :, 0] - found).sum(axis=0) * (counts - 1) / np.maximum(counts, 1)
+    variance = np.square(others[:, :, 0] - effects).sum(axis=0) * (counts - 1) / np.maximum(counts, 1)
     return variance, counts

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
@@ -199,6 +198,8 @@ class SplitScores:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
             both = np.asarray(np.isfinite(sides).all(axis=0))
             if self.correlation == "spearman":
+                from scipy.stats import rankdata
+
                 sides = [rankdata(np.where(both, side, np.nan), axis=1, nan_policy="omit") for side in sides]
             first, second = (np.where(both, side, 0.0) for side in sides)
             values = pearson_rows(first, second, 1e-24, both.astype(np.float64))

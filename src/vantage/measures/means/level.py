@@ -177,8 +177,8 @@ PREVALENCE_VIEW: Final = View(
 def prevalence(
     data: Judgments,
     *,
-    value: float | str | None = None,
     by: By = (),
+    value: float | str | None = None,
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
@@ -218,25 +218,25 @@ def _named(part: Part, options: Mapping[str, Any]) -> tuple[Any, Any]:
     return two_values(part.answered, options["between"], options["values"])
 
 
-def _row(part: Part, options: Mapping[str, Any], found: Contribution, how: Resampling) -> dict[str, Any]:
+def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how: Resampling) -> dict[str, Any]:
     """The estimate of a group with its interval."""
-    estimate, n = found.estimate, len(found.items)
-    plain_share = "value" in options and options["between"] is None and found.weights is None
-    shares = found.sums[:, 0] / found.sums[:, 1]
+    estimate, n = contribution.estimate, len(contribution.items)
+    plain_share = "value" in options and options["between"] is None and contribution.weights is None
+    shares = contribution.sums[:, 0] / contribution.sums[:, 1]
     if how.ci == "none" or n < 2 or not np.isfinite(estimate):
         return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
     if plain_share and how.ci != "raters" and (estimate in SHARE or (how.ci == "items" and _whole(shares))):
         # No resample can show what did not happen.
         return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
     if how.ci == "items":
-        reach = student(np.inf, how.confidence) * float(found.influence.std()) / n**0.5
-        low, high = np.clip([estimate - reach, estimate + reach], *found.limits)
+        reach = student(np.inf, how.confidence) * float(contribution.influence.std()) / n**0.5
+        low, high = np.clip([estimate - reach, estimate + reach], *contribution.limits)
         return {"estimate": estimate, **how.stated((float(low), float(high)))}
     bounds = how.intervals(
         n,
-        found.weighted,
-        lambda: without_each_rater(part, _contributions, options, found, how.seed),
-        found.limits,
+        contribution.weighted,
+        lambda: without_each_rater(part, _contributions, options, contribution, how.seed),
+        contribution.limits,
     )[0]
     return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}
 

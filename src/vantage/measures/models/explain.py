@@ -21,7 +21,7 @@ from vantage.measures.models.terms import Prepared, Term, prepare
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_query
-from vantage.measures.reliability.variance_design import Design, Factor
+from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import Scale, show_code
 
 Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
@@ -67,9 +67,9 @@ VIEW: Final = View(
 def explain(
     data: Judgments,
     *,
+    by: By = (),
     traits: By = (),
     question: str | None = None,
-    by: By = (),
     family: Family = "auto",
     interactions: By = (),
     base: Mapping[str, str] | None = None,
@@ -185,7 +185,7 @@ class Explanation:
         whole = np.all([code >= 0 for code in codes], axis=0)
         factors = [Factor.of(name, code[whole], False) for name, code in self.ready.codes.items()]
         variances = np.nan_to_num(
-            Design(value[whole] - value[whole].mean(), factors).variances(), nan=float(value.var())
+            VarianceDesign(value[whole] - value[whole].mean(), factors).variances(), nan=float(value.var())
         )
         return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
 

@@ -9,10 +9,10 @@ from scipy.special import stdtr
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.ratings import Floats
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 
 
-def can_be_told(design: Design) -> bool:
+def can_be_told(design: VarianceDesign) -> bool:
     """Whether items and raters have more than one answer each, so that their variances have an estimate."""
     return all(1 < factor.levels < len(design.value) for factor in design.factors[:2])
 
@@ -32,8 +32,8 @@ def two_groups(answered: pl.DataFrame, first: pl.Expr) -> tuple[Floats, float, f
     >>> bool(abs(means[0] - means[1] - 2) < 0.5), bool(p < 0.001)
     (True, True)
     """
-    design = Design.of(answered)
-    inside = np.sign(Design.of(answered.with_columns(value=first.cast(pl.Float64))).value) / 2
+    design = VarianceDesign.of(answered)
+    inside = np.sign(VarianceDesign.of(answered.with_columns(value=first.cast(pl.Float64))).value) / 2
     codes = [factor.code for factor in design.factors[:2]]
     model = Gaussian(design.value, np.column_stack([np.ones(len(inside)), inside]), Crossed(codes))
     variances = np.nan_to_num(design.variances(), nan=float(design.value.var()))

@@ -26,7 +26,7 @@ Members = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PanelChoice:
     """The chosen panel, and the losses on items that had no part in the choosing."""
 
     chosen: Members
@@ -38,7 +38,7 @@ class Choice:
     """Sizes × units: the same for the best panel of each size."""
 
 
-def choose(answers: PanelAnswers, prices: Sequence[float], seed: int) -> Choice:
+def choose(answers: PanelAnswers, prices: Sequence[float], seed: int) -> PanelChoice:
     """The cheapest sufficient panel and its cross-validated loss."""
     products = answers.products
     m, units = len(answers.raters), len(products)
@@ -52,7 +52,7 @@ def choose(answers: PanelAnswers, prices: Sequence[float], seed: int) -> Choice:
             by_size[size, out] = losses(products[out], panel)
         by_rule[out] = losses(products[out], _sufficient(products[~out], prices))
     path = _grown(products.mean(axis=0))
-    return Choice(_sufficient(products, prices), path[-1], by_rule, by_size)
+    return PanelChoice(_sufficient(products, prices), path[-1], by_rule, by_size)
 
 
 def losses(products: Floats, panel: Members) -> Floats:

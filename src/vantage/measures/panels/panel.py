@@ -12,7 +12,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Bootstrap, jackknife_interval, student
 from vantage.measures.panels.answers import PanelAnswers
-from vantage.measures.panels.choice import Choice, choose, losses
+from vantage.measures.panels.choice import PanelChoice, choose, losses
 from vantage.measures.panels.preference import self_preference
 from vantage.measures.panels.votes import ErrorMoments, effective_votes, equal_votes
 from vantage.measures.parts import parts
@@ -140,7 +140,7 @@ def panel(
     return table(rows, by)
 
 
-def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
+def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
     moments = ErrorMoments.of(answers)
     correlations = moments.correlations(np.ones((1, moments.items)))[0]
     m = len(correlations)
@@ -157,7 +157,7 @@ def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how
     return {**row, **_stated(moments, how, [tuple(range(m))])[0]}
 
 
-def _votes(answers: PanelAnswers, choice: Choice, how: Bootstrap) -> list[dict[str, Any]]:
+def _votes(answers: PanelAnswers, choice: PanelChoice, how: Bootstrap) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
     correlations = moments.correlations(np.ones((1, moments.items)))[0]
     sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
@@ -250,8 +250,8 @@ def _worth(answers: PanelAnswers, loss: Floats) -> float | None:
     return float(answers.spread.mean()) / mean if mean > 0 else None
 
 
-def _exact(answers: PanelAnswers, found: Floats) -> str:
-    unclear = [rater for rater, own in zip(answers.raters, np.diag(found), strict=True) if not np.isfinite(own)]
+def _exact(answers: PanelAnswers, losses: Floats) -> str:
+    unclear = [rater for rater, own in zip(answers.raters, np.diag(losses), strict=True) if not np.isfinite(own)]
     return EXACT.format(" and ".join(unclear))
 
 

@@ -62,7 +62,7 @@ class Powered:
             part = groups[tuple(row[column] for column in by)]
             contribution = next((c for c in self.contributions(part, options) if c.key.items() <= row.items()), None)
             model = {**row, **dict.fromkeys(RESULT_OF_MODEL), **alone(row, contribution)}
-            both = Joined(self, part, sides, options).row(row, contribution)
+            both = JoinedJudgments(self, part, sides, options).row(row, contribution)
             for name, made in zip(ROWS, (row, model, both), strict=True):
                 own = {column: made.pop(column) for column in by}
                 rows.append({**own, "judged_by": name, **dict.fromkeys(OF_BOTH), **made})
@@ -95,7 +95,7 @@ RESULT_OF_MODEL: Final = ("estimate", "low", "high", "over", "items", "raters", 
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedJudgments:
     """People's judgments of a group and the model's, put together."""
 
     powered: Powered
@@ -145,10 +145,10 @@ class Joined:
         plain: Mapping[str, Any],
         estimate: float,
         contribution: Contribution,
-        found: tuple[Floats, Floats, Floats, float],
+        estimated: tuple[Floats, Floats, Floats, float],
     ) -> dict[str, Any]:
         """People's interval, shorter by as much as the standard error is smaller, and the labels gained."""
-        influence, own, new, lam = found
+        influence, own, new, lam = estimated
         n, over = len(own), plain["over"]
         if contribution.direct and over != "both":
             alone, left = float(influence.var() / n), float((influence - lam * own).var() / n)

@@ -97,8 +97,8 @@ def rationale_agreement(
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
-    >>> found = rationale_agreement(table, metric="rouge-1", ci="none")
-    >>> found.select("pairs", "compared", pl.col("estimate").round(2)).rows()
+    >>> result = rationale_agreement(table, metric="rouge-1", ci="none")
+    >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
     likeness = Likeness(
@@ -126,9 +126,9 @@ def rationale_similarity(
     data: Judgments,
     *,
     by: By = (),
+    metric: str | Sequence[str] = OVERLAP,
     models: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
-    metric: str | Sequence[str] = OVERLAP,
     smoothing: Smoothing = "floor",
     tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
@@ -149,8 +149,8 @@ def rationale_similarity(
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["p", "m"] * 2, "value": [1, 2, 1, 2],
     ...                       "rationale": ["he blames the office", "the office", "she hopes for rain", "rain"]})
-    >>> found = rationale_similarity(table, models=["m"], people=["p"], metric="rouge-1", ci="none")
-    >>> found.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
+    >>> result = rationale_similarity(table, models=["m"], people=["p"], metric="rouge-1", ci="none")
+    >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
     likeness = Likeness(
@@ -205,8 +205,14 @@ def _scored(
     """One row per metric and kind of pairs."""
     by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metric}
     actual: dict[str, tuple[pl.Series, Floats]] = {}
-    for kind, compared in kinds:
-        scores, reasons = likeness.scores(texts_of(compared)) if compared else ({}, {})
+    # All kinds at once, since they compare the same texts.
+    several = list(kinds)
+    every = [pair for _, compared in several for pair in compared]
+    all_scores, reasons = likeness.scores(texts_of(every)) if every else ({}, {})
+    end = 0
+    for kind, compared in several:
+        first, end = end, end + len(compared)
+        scores = {name: values[first:end] for name, values in all_scores.items() if compared}
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
         for metric in likeness.metric:
             row: dict[str, Any] = {**key, "metric": metric, "pairs": kind, "compared": len(compared)}

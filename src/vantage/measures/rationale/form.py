@@ -57,7 +57,7 @@ def hedging(text: str) -> float | None:
     >>> hedging("They seem to feel guilty")
     0.2
     """
-    tokens = words(text)
+    tokens = _words(text)
     return sum(word in HEDGES for word in tokens) / len(tokens) if tokens else None
 
 
@@ -127,7 +127,7 @@ def copied(text: str, source: str) -> float | None:
 
 
 PROPERTIES: Final[dict[str, Callable[[str, str], float | None]]] = {
-    "words": lambda text, _: float(len(words(text))),
+    "words": lambda text, _: float(len(_words(text))),
     "hedging": lambda text, _: hedging(text),
     "says nothing": lambda text, _: float(says_nothing(text)),
     "novel bigrams": novelty,
@@ -165,8 +165,8 @@ def rationale_form(
 
     >>> table = pl.DataFrame({"item": ["a", "b"], "rater": "x", "value": [1, 2], "text": ["I hate it", "so be it"],
     ...                       "rationale": ["They say: I hate it", "It seems fine"]})
-    >>> found = rationale_form(table, properties=["words", "longest copy"], ci="none")
-    >>> found.select("property", "estimate").rows()
+    >>> result = rationale_form(table, properties=["words", "longest copy"], ci="none")
+    >>> result.select("property", "estimate").rows()
     [('words', 4.0), ('longest copy', 0.466...)]
     """
     for name in properties:
@@ -180,12 +180,17 @@ def rationale_form(
     for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
         reasons = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
         about = reasons[source].to_list() if with_source else [""] * len(reasons)
-        for name in properties:
+        # Text by text, since properties share what is found in one.
+        each = [
+            [PROPERTIES[name](text, str(s or "")) for name in properties]
+            for text, s in zip(reasons["rationale"], about, strict=True)
+        ]
+        for place, name in enumerate(properties):
             row: dict[str, Any] = {**part.key, "property": name}
             if name in OF_SOURCE and not with_source:
                 rows.append({**row, "reason": f"the items have no column '{source}'"})
                 continue
-            values = [PROPERTIES[name](text, str(s or "")) for text, s in zip(reasons["rationale"], about, strict=True)]
+            values = [row_values[place] for row_values in each]
             known = np.array([value is not None for value in values], dtype=bool)
             used = reasons.filter(pl.Series(known, dtype=pl.Boolean))
             if len(used):

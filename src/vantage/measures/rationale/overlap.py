@@ -18,6 +18,7 @@ import numpy as np
 
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats, Ints
+from vantage.measures.texts.diversity import ngram_numbers
 
 Smoothing: TypeAlias = Literal["floor", "add-k", "exp", "none"]
 """What counts as matched where no n-gram of a length is (Chen and Cherry 2014): a fixed small number (`floor`, their
@@ -29,6 +30,8 @@ Pair: TypeAlias = tuple[str, str | Sequence[str]]
 
 ROUGE: Final = ("rouge-1", "rouge-2", "rouge-l")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
+_CLOSING: Final = re.compile(r"""[\])}>"'»”’]+""")
+_ROUGE_WORD: Final = re.compile(r"[a-z0-9]+")
 _EXTRA: Final = "pip install 'vantage[text]'"
 
 
@@ -185,11 +188,7 @@ class _Texts:
         from scipy.sparse import csr_matrix
 
         text = np.repeat(np.arange(len(self.words)), self.sizes)
-        gram = self._numbers
-        for length in range(2, n + 1):
-            # The n-gram of the words so far, and the next word.
-            gram = gram[:-1] * (self._numbers.max(initial=0) + 1) + self._numbers[length - 1 :]
-            gram = np.unique(gram, return_inverse=True)[1]
+        gram = ngram_numbers(self._numbers, n)
         start = len(gram)
         inside = text[:start] == text[len(text) - start :]
         shape = (len(self.words), int(gram.max(initial=0)) + 1)
@@ -198,8 +197,7 @@ class _Texts:
     def shared(self, n: int) -> Floats:
         """How many n-grams a candidate shares with each of its references."""
         grams = self.grams(n)
-        common = grams[self.candidate[self.pair]].minimum(grams[self.references])
-        return np.asarray(common.sum(axis=1)).ravel()
+        return _row_sums(grams[self.candidate[self.pair]].minimum(grams[self.references]))
 
     def clipped(self, n: int) -> Floats:
         """How many n-grams a candidate shares with any of its references, as often as the one with most has them."""
@@ -208,12 +206,20 @@ class _Texts:
         ends = np.append(self.first[1:], len(self.references))
         for later in range(1, int((ends - self.first).max(initial=1))):
             most = most.maximum(grams[self.references[np.minimum(self.first + later, ends - 1)]])
-        return np.asarray(grams[self.candidate].minimum(most).sum(axis=1)).ravel()
+        return _row_sums(grams[self.candidate].minimum(most))
 
     def subsequences(self) -> Floats:
         """The length of the longest common subsequence of a candidate and each of its references."""
         pairs = zip(self.candidate[self.pair].tolist(), self.references.tolist(), strict=True)
-        return np.array([longest_common(self.words[two], self.words[one]) for one, two in pairs], dtype=np.float64)
+        bits = {text: _bits(self.words[text]) for text in np.unique(self.references).tolist()}
+        sizes = self.sizes.tolist()
+        return np.array([_common(bits[two], sizes[two], self.words[one]) for one, two in pairs], dtype=np.float64)
+
+
+def _row_sums(counts: Any) -> Floats:
+    """The sum of each row of a sparse matrix that may have more columns than a vector could."""
+    sums = np.concatenate([[0.0], np.cumsum(counts.data)])[counts.indptr]
+    return np.asarray(np.diff(sums), dtype=np.float64)
 
 
 def _places(known: dict[str, int], texts: Sequence[str]) -> Ints:
@@ -227,14 +233,23 @@ def longest_common(one: Sequence[str], two: Sequence[str]) -> int:
     >>> longest_common("the cat sat down".split(), "a cat lay down".split())
     2
     """
+    return _common(_bits(one), len(one), two)
+
+
+def _bits(text: Sequence[str]) -> dict[str, int]:
+    """The places of each word, one bit each."""
     places: dict[str, int] = {}
-    for place, word in enumerate(one):
+    for place, word in enumerate(text):
         places[word] = places.get(word, 0) | 1 << place
-    unmatched = everything = (1 << len(one)) - 1
-    for word in two:
-        if here := unmatched & places.get(word, 0):
+    return places
+
+
+def _common(places: Mapping[str, int], size: int, other: Sequence[str]) -> int:
+    unmatched = everything = (1 << size) - 1
+    for word in other:
+        if word in places and (here := unmatched & places[word]):
             unmatched = (unmatched + here | unmatched - here) & everything
-    return len(one) - unmatched.bit_count()
+    return size - unmatched.bit_count()
 
 
 def tokenized(text: str) -> list[str]:
@@ -256,11 +271,30 @@ def _cutter(tokens: Tokens) -> Callable[[str], str]:
     return _sacrebleu_tokens(tokens)
 
 
-@lru_cache(maxsize=100_000)
 def _treebank(text: str) -> str:
     # A full stop is split off only at the end of what the tokenizer is given, so it is given sentences.
-    tokenizer = _tokenizer()
-    return " ".join(word for part in _SENTENCE.split(text.strip()) for word in tokenizer.tokenize(part))
+    return " ".join(map(_treebank_sentence, _SENTENCE.split(text.strip())))
+
+
+def _treebank_sentence(text: str) -> str:
+    """The tokens of a sentence, cut word by word, since words come again and the rules see no further than one of them.
+
+    Two rules do: a full stop ends a sentence behind which brackets or quotes close it, and quotes open behind blanks,
+    not behind other white space.
+    """
+    chunks = text.split()
+    quoted = '"' in text or "''" in text
+    if not chunks or _CLOSING.fullmatch(chunks[-1]) or (quoted and chunks != text.split(" ")):
+        return " ".join(_tokenizer().tokenize(text))
+    last = len(chunks) - 1
+    parts = [_treebank_word("x " if at else "", word, " x" if at < last else "") for at, word in enumerate(chunks)]
+    return " ".join(parts)
+
+
+@lru_cache(maxsize=300_000)
+def _treebank_word(before: str, word: str, after: str) -> str:
+    tokens = _tokenizer().tokenize(before + word + after)
+    return " ".join(tokens[bool(before) : len(tokens) - bool(after)])
 
 
 @lru_cache(maxsize=1)
@@ -282,14 +316,16 @@ def _known(references: str | Sequence[str]) -> list[str]:
     return known
 
 
-@lru_cache(maxsize=100_000)
-def _rouge_words(text: str, stem: bool) -> tuple[str, ...]:
-    return tuple(_rouge_tokenizer(stem).tokenize(text))
+def _rouge_words(text: str, stem: bool) -> Sequence[str]:
+    if stem:
+        words: list[str] = _rouge_stemmer().tokenize(text)
+        return words
+    return _ROUGE_WORD.findall(text.lower())
 
 
-@lru_cache(maxsize=2)
-def _rouge_tokenizer(stem: bool) -> Any:
-    return _required("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=stem)
+@lru_cache(maxsize=1)
+def _rouge_stemmer() -> Any:
+    return _required("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
 
 
 def _required(module: str) -> Any:

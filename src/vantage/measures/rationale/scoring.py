@@ -29,8 +29,8 @@ class Likeness:
     A likeness that cannot be computed, because its package or encoder is missing, is left out with a reason; the
     others run.
 
-    >>> found, reasons = Likeness(("rouge-1", "embedding")).scores([("a cat", ["the cat"])])
-    >>> found["rouge-1"].tolist(), list(reasons)
+    >>> result, reasons = Likeness(("rouge-1", "embedding")).scores([("a cat", ["the cat"])])
+    >>> result["rouge-1"].tolist(), list(reasons)
     ([0.5], ['embedding'])
     """
 

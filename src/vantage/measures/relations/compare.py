@@ -21,7 +21,7 @@ from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.reliability.rater_scores import is_complete, rater_scores
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.resampling import Resampling
 
 Test: TypeAlias = Literal["t", "welch", "mixed", "wilcoxon", "mann_whitney", "permutation"]
@@ -76,8 +76,8 @@ VIEW: Final = View(
 def compare(
     data: Judgments,
     *,
-    between: str,
     by: By = (),
+    between: str,
     values: Sequence[object] | None = None,
     unit: By | None = None,
     paired: bool | None = None,
@@ -234,7 +234,7 @@ class Comparison:
         """Whether raters are the units and judged different items, so that a mean of each is not all they say."""
         if self.paired or self.unit != ["rater"] or is_complete(answered):
             return False
-        return can_be_told(Design.of(answered.drop_nulls(self.between)))
+        return can_be_told(VarianceDesign.of(answered.drop_nulls(self.between)))
 
     def judged(
         self,

@@ -13,7 +13,7 @@ from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Judgments
-from vantage.measures.reliability.variance_design import Design, shares
+from vantage.measures.reliability.variance_design import VarianceDesign, shares
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 
 VIEW: Final = View(
@@ -68,7 +68,7 @@ def components(
         known = [pl.col(column).is_not_null() for column in traits]
         used = part.answered.filter(known) if known else part.answered
         based_on = counts(used, part.frame, no_trait=len(part.answered) - len(used))
-        design = Design.of(used, traits, interaction)
+        design = VarianceDesign.of(used, traits, interaction)
         over = asked.modelled(several_items(used))
         reason = design.problem()
         variances = design.variances() if reason is None else np.empty(0)

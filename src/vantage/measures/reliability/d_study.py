@@ -20,7 +20,7 @@ from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 
 ITEMS: Final = (1,)
@@ -60,8 +60,8 @@ def d_study(
     otherwise `samples` must be 1. Intervals as for `components`.
 
     >>> answers = [[1, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]]
-    >>> found = d_study(answers, raters=[1, 3], ci="none")
-    >>> found.select("raters_each", pl.col("estimate", "dependability").round(3)).rows()
+    >>> result = d_study(answers, raters=[1, 3], ci="none")
+    >>> result.select("raters_each", pl.col("estimate", "dependability").round(3)).rows()
     [(1, 0.944, 0.85), (3, 0.981, 0.944)]
     """
     for name, sizes in (("items", items), ("raters", raters), ("samples", samples)):
@@ -78,7 +78,7 @@ def d_study(
     for part in parts(data, by):
         check_level(part.scale(), part.frame, "a variance")
         about = {**part.key, "score": score, **counts(part.answered, part.frame)}
-        design = Design.of(part.answered)
+        design = VarianceDesign.of(part.answered)
         how = asked.modelled(several_items(part.answered))
         variances = design.best() if design.problem() is None else np.full(1, np.nan)
         repeated = len(variances) == 4

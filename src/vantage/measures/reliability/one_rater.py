@@ -10,7 +10,7 @@ import numpy as np
 from vantage.measures.canonical import Named, canonical
 from vantage.measures.intervals import Bootstrap
 from vantage.measures.ratings import Floats, Group
-from vantage.measures.reliability.variance_design import Design, shares
+from vantage.measures.reliability.variance_design import VarianceDesign, shares
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 from vantage.measures.resampling import per_item
 
@@ -38,7 +38,7 @@ class OneRater:
         """
         sums = _item_sums(canonical(group))
         one = float(_reliability(sums.sum(axis=0)[None])[0])
-        design = Design.of(group.frame)
+        design = VarianceDesign.of(group.frame)
         variances = design.best() if design.problem() is None else np.full(3, np.nan)
         share, consistent = None, None
         if apart := bool(np.isfinite(variances).all()) and np.isfinite(one):

@@ -256,8 +256,10 @@ class _Check:
 
 _CHECKS: Final = (
     _Check("estimate", -1, 0.2, "agrees little with the others (r = {0:.2f}, typically {1:.2f})"),
-    _Check("bias", 1, 0.5, "answers {0:+.2f} beside the others on the same items (typically {1:+.2f})"),
-    _Check("bias", -1, 0.5, "answers {0:+.2f} beside the others on the same items (typically {1:+.2f})"),
+    *(
+        _Check("bias", side, 0.5, "lies {0:+.2f} points from the others on the same items (typically {1:+.2f})")
+        for side in (1, -1)
+    ),
     _Check("spread", -1, 0.4, "uses a narrow part of the scale ({0:.2f} of the others' spread)", ratio=True),
     _Check("spread", 1, 0.4, "uses the ends of the scale ({0:.2f} times the others' spread)", ratio=True),
     _Check("top_share", 1, 0.2, "gives one answer in {0:.0%} of judgments (typically {1:.0%})"),
@@ -281,7 +283,7 @@ def _flags(profiles: pl.DataFrame, min_items: int, deviation: float) -> list[lis
         far, typical = check.standing_out(values, deviation if check.column == "bias" else 1.0)
         for i, value in zip(known[far].tolist(), values[far].tolist(), strict=True):
             if (i, check.column) not in certain:
-                flags[i].append(check.words.format(value, typical))
+                flags[i].append(check.words.format(value, typical).replace("-", "−"))
     return flags
 
 

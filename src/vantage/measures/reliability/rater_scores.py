@@ -17,7 +17,7 @@ import polars as pl
 
 from vantage.measures.codes import dense, encode
 from vantage.measures.ratings import UNIT, Floats, Ints
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 
 SMALLEST: Final = 1e-6
 """The least ratio of error to item variance; nothing is gained below, and the equations stay well-posed."""
@@ -71,7 +71,7 @@ def _without_items(answered: pl.DataFrame) -> Floats:
 
 def _error_to_item(answered: pl.DataFrame) -> float:
     """The error variance in units of the variance between items; infinite where items do not differ."""
-    design = Design.of(answered)
+    design = VarianceDesign.of(answered)
     if design.problem() is not None:
         return float("inf")
     variances = design.variances()

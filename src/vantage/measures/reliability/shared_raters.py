@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_design import VarianceDesign
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,7 +35,7 @@ class Covariance:
         """Of the scores of these units on one question; null where its variances cannot be estimated."""
         from scipy.sparse import coo_array
 
-        design = Design.of(answers)
+        design = VarianceDesign.of(answers)
         if design.problem() is not None or not np.isfinite(variances := design.variances()).all():
             return None
         item, rater = np.clip(variances[:2], 0, None).tolist()

@@ -39,14 +39,14 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class VarianceDesign:
     """The answers, in the order of units, raters and samples, with their level of every factor."""
 
     value: Floats
     factors: list[Factor]
 
     @classmethod
-    def of(cls, used: pl.DataFrame, traits: list[str] | None = None, interaction: bool = False) -> Design:
+    def of(cls, used: pl.DataFrame, traits: list[str] | None = None, interaction: bool = False) -> VarianceDesign:
         """The factors that a table of answers has."""
         used = used.sort([*UNIT, "rater", "sample"])
         unit = _code(used, UNIT)

@@ -21,7 +21,7 @@ import numpy as np
 from vantage.measures.codes import dense
 from vantage.measures.intervals import Bounds
 from vantage.measures.ratings import Floats, Ints
-from vantage.measures.reliability.variance_design import Design, Factor
+from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 
 DRAWS: Final = 2000
 EXACT: Final = 600
@@ -31,15 +31,15 @@ MANY: Final = 20
 """From how many effects on their kurtosis is estimated."""
 
 
-def variance_draws(design: Design, over: str = "both", *, draws: int = DRAWS, seed: int = 0) -> Floats:
+def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = DRAWS, seed: int = 0) -> Floats:
     """One row per draw and one column per component of the design, the residual last.
 
     Over `items` the raters' effects stay as they are, over `raters` those of the items.
 
     >>> from vantage.measures.ratings import judgments_frame
     >>> table = judgments_frame(np.random.default_rng(0).normal(size=(8, 30)) + np.arange(30))
-    >>> found = variance_draws(Design.of(table))
-    >>> found.shape, bool(np.quantile(found[:, 0], 0.025) < 77.5 < np.quantile(found[:, 0], 0.975))
+    >>> result = variance_draws(VarianceDesign.of(table))
+    >>> result.shape, bool(np.quantile(result[:, 0], 0.025) < 77.5 < np.quantile(result[:, 0], 0.975))
     ((2000, 3), True)
     """
     rng = np.random.default_rng(seed)

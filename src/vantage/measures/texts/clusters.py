@@ -93,8 +93,8 @@ def kmeans(
         seed: Of the starts.
 
     >>> points = np.array([[4.5, 2.0], [4.4, 2.1], [2.0, 4.4], [2.1, 4.5], [1.2, 1.1], [1.1, 1.2]])
-    >>> found = kmeans(["rich", "ceos", "elderly", "children", "a", "b"], points, k=3)
-    >>> found.of("rich"), found.of("elderly"), found.of("a")
+    >>> result = kmeans(["rich", "ceos", "elderly", "children", "a", "b"], points, k=3)
+    >>> result.of("rich"), result.of("elderly"), result.of("a")
     ('HC-LW', 'LC-HW', 'LC-LW')
     """
     _check(len(items), points, k)

@@ -38,8 +38,8 @@ def composites(
     >>> instrument = Instrument.load("stereotype-content:extended")
     >>> answers = {"item": ["nurses"] * 4, "rater": ["m"] * 4, "value": [5, 4, 4, 3],
     ...            "question": ["friendly", "sociable", "trustworthy", "honest"]}
-    >>> found = composites(answers, instrument)
-    >>> found.filter(pl.col("value").is_not_null()).select("question", "value").rows()
+    >>> result = composites(answers, instrument)
+    >>> result.filter(pl.col("value").is_not_null()).select("question", "value").rows()
     [('sociability', 4.5), ('morality', 3.5), ('warmth', 4.0)]
     """
     if not instrument.aggregates:

@@ -18,6 +18,8 @@ from vantage.errors import InputError
 from vantage.measures.intervals import percentile
 from vantage.measures.ratings import By, Ints, by_columns
 
+_LARGEST: Final = 2**62
+"""The largest number of an n-gram."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -64,8 +66,8 @@ def text_diversity(
     of them. `of` is how many texts the group has in all.
 
     >>> texts = ["red fox runs", "blue sky", "old sea"] + ["same words here"] * 2
-    >>> told = pl.DataFrame({"condition": ["a"] * 3 + ["b"] * 2, "text": texts})
-    >>> text_diversity(told).select("condition", "of", "texts", pl.col("self_bleu").round(2)).rows()
+    >>> result = pl.DataFrame({"condition": ["a"] * 3 + ["b"] * 2, "text": texts})
+    >>> text_diversity(result).select("condition", "of", "texts", pl.col("self_bleu").round(2)).rows()
     [('a', 3, 2, 0.0...), ('b', 2, 2, 0.5...)]
     """
     columns = by_columns(by)
@@ -110,10 +112,26 @@ def _ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
 
 def _times(texts: Sequence[Sequence[str]], n: int) -> Ints:
     """How often each n-gram occurs, sorted, so that draws do not depend on the order of the texts."""
-    counts: Counter[tuple[str, ...]] = Counter()
-    for tokens in texts:
-        counts.update(_ngrams(tokens, n))
-    return np.sort(np.array(list(counts.values()), dtype=np.int64))
+    places: dict[str, int] = {}
+    numbers = np.array([places.setdefault(word, len(places)) for tokens in texts for word in tokens], dtype=np.int64)
+    text = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
+    grams = ngram_numbers(numbers, n)
+    inside = text[: len(grams)] == text[len(text) - len(grams) :]
+    return np.sort(np.unique(grams[inside], return_counts=True)[1])
+
+
+def ngram_numbers(words: Ints, n: int) -> Ints:
+    """A number for every n words in a row, equal where they are, from the numbers of the words.
+
+    >>> ngram_numbers(np.array([0, 1, 0, 1]), 2).tolist()
+    [1, 2, 1]
+    """
+    grams, base = words, int(words.max(initial=0)) + 1
+    for length in range(1, n):
+        if int(grams.max(initial=0)) >= _LARGEST // base:
+            grams = np.unique(grams, return_inverse=True)[1]
+        grams = grams[:-1] * base + words[length:]
+    return grams
 
 
 def _entropy(times: Ints, size: int | None, seed: int) -> float | None:

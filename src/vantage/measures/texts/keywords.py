@@ -44,7 +44,7 @@ def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmat
     rows: list[dict[str, Any]] = []
     for occurrence, (word, kind) in enumerate(zip(keywords["keyword"], about, strict=True)):
         if (word, kind) not in matches:
-            matches[word, kind] = _told(word, dictionary, PARTS.get(kind, PARTS["traits"]), lemmatize)
+            matches[word, kind] = _match_rows(word, dictionary, PARTS.get(kind, PARTS["traits"]), lemmatize)
         rows += [{"occurrence": occurrence, **hits} for hits in matches[word, kind]]
     schema = {
         "occurrence": pl.Int64,
@@ -198,7 +198,7 @@ class _Draws:
         return rows
 
 
-def _told(
+def _match_rows(
     word: str, dictionary: Dictionary, parts: Sequence[PartOfSpeech], lemmatize: Lemmatize
 ) -> list[dict[str, Any]]:
     match = dictionary.find(word, parts=parts, lemmatize=lemmatize)

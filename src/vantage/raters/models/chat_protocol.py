@@ -113,8 +113,8 @@ def filter_category(choice: Mapping[str, Any]) -> str:
 def apart(answer: Any) -> list[dict[str, Any]]:
     """An answer with several replies as answers with one each; the prompt is counted once, reply tokens are shared out.
 
-    >>> told = {"choices": ["a", "b"], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
-    >>> [one["usage"]["completion_tokens"] for one in apart(told)]
+    >>> result = {"choices": ["a", "b"], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}
+    >>> [one["usage"]["completion_tokens"] for one in apart(result)]
     [3, 2]
     """
     replies, counts = answer["choices"], answer.get("usage") or {}

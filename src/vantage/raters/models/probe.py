@@ -17,7 +17,6 @@ from typing import Any, Final, Literal
 
 from vantage.raters.models.base import ChatModel, Completion, Message, ModelError, Request, Sampling
 from vantage.raters.models.content import apart
-from vantage.raters.models.openai import OpenAIModel
 
 ROOM: Final = 4096
 """Tokens that a thinking model is given for a reply, where nothing else is said."""
@@ -178,6 +177,8 @@ class _Probe:
 
     def _described(self) -> tuple[int | None, dict[str, float]]:
         """What the endpoint's list of models says of this one."""
+        from vantage.raters.models.openai import OpenAIModel  # whose client takes long to load
+
         if not isinstance(self.model, OpenAIModel):
             return None, {}
         self.calls += 1

@@ -72,9 +72,9 @@ def _shortened(text: str) -> str:
 def _normal(text: str) -> str:
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = unicodedata.normalize("NFKC", text.translate(_LETTERS)).translate(_DASHES)
-    text = _LATEX.sub(lambda found: re.sub(r"\\minus\s?|\{-\}", "-", found[1] or found[2]), text)
+    text = _LATEX.sub(lambda match: re.sub(r"\\minus\s?|\{-\}", "-", match[1] or match[2]), text)
     text = _MARKUP.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return _UNSEEN.sub(lambda found: " " if found.group().isspace() else "", text)
+    return _UNSEEN.sub(lambda match: " " if match.group().isspace() else "", text)
 
 
 def _first_turn(text: str) -> str:

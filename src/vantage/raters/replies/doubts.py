@@ -19,9 +19,11 @@ _RATES = (
 _SUPPOSED = re.compile(
     rf"\bif\b{_FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
     r"|\b(?:for\s(?:example|instance)|example|e\.?g\.?)\b[^.!?\n]{0,80}$|\bsuch\sas\b[^.,!?\n]{0,80}$"
-    r"|\b(?:previous|earlier|prior|initial|other|your|old)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
+    r"|\b(?:previous|earlier|prior|initial|other|your|old|reference|expected|gold)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
     rf"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|who){_RATES}"
     r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become|make)\b[^.!?\n]{0,24}$"
+    r"|\bcan\sbe\s(?:\w{1,12}\s)?(?:interpreted|read|seen|taken|understood|regarded|viewed)\sas\b[^.!?\n]{0,24}$"
+    r"|\bcould\sbe\s(?:\w{1,12}\s)?improved\b[^.!?\n]{0,60}$"
     r"|\b(?:tempted|inclined|hesitant|reluctant|going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
     r"|\b(?:prefer|preferred|expecting|expected)\s(?:\w{1,6}\s){0,3}$",
     re.IGNORECASE,
@@ -48,6 +50,20 @@ _DENIED = re.compile(
     r"|\bdoes\snot\sallow\s(?:\w{1,10}\s){0,2}(?:rating|judge?ment|answer)",
     re.IGNORECASE,
 )
+
+
+_UNACCOUNTED = re.compile(
+    r"\bi\s(?:do\snot|don't|dont)\sknow\swhy\si\s(?:chose|picked|got|gave|rated|answered|said)\b", re.IGNORECASE
+)
+
+
+def unaccounted(text: str) -> bool:
+    """Whether a text disowns the answer that it speaks of.
+
+    >>> unaccounted("I don't know why I got a 9 here."), unaccounted("I don't know why he left.")
+    (True, False)
+    """
+    return bool(_UNACCOUNTED.search(text))
 
 
 def supposed(text: str, start: int, end: int, ask: str = "") -> bool:

@@ -35,11 +35,16 @@ _UNREAL = re.compile(
     r"\b(?:hop(?:e|es|ed|ing)|wish(?:es|ed|ing)?|wants?|wanted|fears?|feared|worried|worry|afraid)(?:[^\w.!?;\n]{1,3}\w{1,20}){0,6}[^\w.!?;\n]{1,4}$",
     re.IGNORECASE,
 )
-_WEIGHED = re.compile(r"\bon\s(?:the\s)?(?:one|other)\shand\b[^.!?\n]{0,80}$", re.IGNORECASE)
+_WEIGHED = re.compile(
+    r"\bon\s(?:the\s)?(?:one|other)\shand\b[^.!?\n]{0,80}$|\b(?:because|since)\sit\s(?:is|was)\s$|\b(?-i:[XYZ])\sis\s$",
+    re.IGNORECASE,
+)
 _ALSO_NOT = re.compile(r"[^.!?\n]{0,4}\sbut\s[^.!?\n]{0,16}\balso\s(?:not\b|\w{1,6}n't\b)", re.IGNORECASE)
 # A wording that is asked about or explained: I don't know what "not at all" means.
 _EXPLAINED = re.compile(
-    r"\bwhat\s[\"'*(]{1,3}$|\b(?:corresponds?\sto|stands?\sfor|represents|denotes|means)\s[\"'*(]{0,3}$", re.IGNORECASE
+    r"\bwhat\s[\"'*(]{1,3}$"
+    r"|\b(?:corresponds?\sto|stands?\sfor|represents|denotes|means)\s?[\"'*(]{0,3}(?:\w[\w ]{1,40}:\s?)?$",
+    re.IGNORECASE,
 )
 _MEANS = re.compile(r"[\"'*)]{0,3}\s(?:means?|meant|before\sit)\b", re.IGNORECASE)
 _WINDOW = 90
@@ -76,7 +81,7 @@ class Mention:
     end: int
     negated: bool
     weighed: bool = False
-    """Whether it is only one side of what is weighed: "on the other hand, it is better"."""
+    """Whether it is only one side of what is weighed, or a reason: "on the other hand, it is better"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +237,7 @@ def explained(text: str, start: int, end: int) -> bool:
     >>> explained('I do not know what "fair" means.', 20, 24)
     True
     """
-    return bool(_EXPLAINED.search(text, max(0, start - 24), start) or _MEANS.match(text, end))
+    return bool(_EXPLAINED.search(text, max(0, start - 70), start) or _MEANS.match(text, end))
 
 
 def meant(text: str, scale: Scale) -> set[float]:
@@ -250,6 +255,24 @@ def meant(text: str, scale: Scale) -> set[float]:
         if place and not is_negated(text, place.start()):
             codes.add(option.code)
     return codes
+
+
+def alludes(text: str, answer: float, scale: Scale) -> bool:
+    """Whether a text calls another option by the beginnings of its words: "a complete sarcasm".
+
+    >>> scale = Scale.points(1, 6, anchors={1: "not at all sarcastic", 6: "completely sarcastic"})
+    >>> alludes("It is a complete sarcasm.", 1, scale), alludes("It is not a complete sarcasm.", 1, scale)
+    (True, False)
+    """
+    own = " ".join(words(option.label) for option in scale.options if option.code == answer)
+    for option in scale.options:
+        stems = [re.escape(word[:6]) for word in words(option.label).split()]
+        if words(option.label) in own or len(stems) != 2 or min(map(len, stems)) < 6:
+            continue
+        place = re.search(rf"\b{stems[0]}\w{{0,8}}\s{stems[1]}\w{{0,8}}", text, re.IGNORECASE)
+        if place and not is_negated(text, place.start()):
+            return True
+    return False
 
 
 def is_negated(text: str, at: int) -> bool:

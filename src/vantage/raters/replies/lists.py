@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from vantage.instruments import Several, put
+from vantage.instruments import MultipleChoice, put
 from vantage.raters.replies.clean import plain_text, without_thought
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
@@ -71,9 +71,9 @@ def parse_replies(
     if len(asked) == 1:
         return {asked[0].id: parse_reply(text, asked[0], source, cut=cut)}
     whole = put(asked)
-    if isinstance(whole[0], Several) and len(whole) == 1:
+    if isinstance(whole[0], MultipleChoice) and len(whole) == 1:
         return parse_several(text, whole[0], cut=cut)
-    points = [question for question in whole if not isinstance(question, Several) and not question.scale.text]
+    points = [question for question in whole if not isinstance(question, MultipleChoice) and not question.scale.text]
     replies = _points(text, points, source, cut) if points else {}
     for question in whole:
         if question not in points:
@@ -96,11 +96,11 @@ def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply
         if isinstance(value, dict):
             fields = answer_fields(value, frozenset())
             value, reason = (fields[-1].value if fields else None), reason_of(value)
-        if isinstance(question, Several):
+        if isinstance(question, MultipleChoice):
             return several_of(value, question, "json", reason)
         return {question.id: text_of(value, question, "json")}
     missing = ParsedReply(None, "refused", plain, "prose:refusal") if refuses(plain) else unparsed("missing")
-    return {part.id: missing for part in (question.parts() if isinstance(question, Several) else [question])}
+    return {part.id: missing for part in (question.parts() if isinstance(question, MultipleChoice) else [question])}
 
 
 def _points(text: str | None, asked: Sequence[Question], source: str | None, cut: bool) -> dict[str, ParsedReply]:

@@ -37,7 +37,7 @@ class Cut:
 def find_json(text: str) -> list[Found]:
     r"""The objects and arrays of a text, in order, however carelessly written.
 
-    >>> [found.data for found in find_json("Sure! {'rating': 4, reason: \"it's fine\",} Bye.")]
+    >>> [result.data for result in find_json("Sure! {'rating': 4, reason: \"it's fine\",} Bye.")]
     [{'rating': 4.0, 'reason': "it's fine"}]
     >>> find_json('{"rating": 4, "reason": "They')[0].cut
     True

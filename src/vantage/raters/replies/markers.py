@@ -35,6 +35,7 @@ _JUDGED = re.compile(
     r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe|(?:suggest|recommend)(?:\s(?:choosing|selecting|picking|option))?)\b",
     re.IGNORECASE,
 )
+_JUDGED_THING = re.compile(r"\b(?:the|this|that|each|an?)\s([a-z]{4,20})")
 _STEP = re.compile(r"\s(?:as|at|a|an|is|was|be|with|it|of|to)(?=\s)|:\s?|\s(?=[\"'*(\d+-])", re.IGNORECASE)
 _BOUND = re.compile(
     r"\b(?:at\sleast|at\smost|less\sthan|more\sthan|over|under|up\sto|nearly|almost|below|above|after|for|in)\s$",
@@ -47,6 +48,9 @@ _CLAUSE = re.compile(r"[^!?\n;]{0,160}+")
 _BECAUSE = re.compile(r"\s(?:because|since|when|if|should)\s", re.IGNORECASE)
 _LETTERED = re.compile(r"\b(?:option|choice|answer|letter)\s[\"'*(]{0,3}$", re.IGNORECASE)
 _FULL_STOP = re.compile(r"\.(?!\d)")
+_POINT = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[ \t*]{0,6}(\d{1,2})[.)]\s")
+_HEADED = re.compile(r"\s{0,3}1[.)]\s{1,3}\*\*[^*\n]{1,80}:\*{0,2}")
+"""A first point under a heading in bold: "1. **Error:**"."""
 _TAG = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
 _RATIONALE = re.compile(r"<(rationale|reason|reasoning|explanation|justification)>", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,80})\}")
@@ -73,16 +77,19 @@ def tagged(text: str) -> tuple[list[str], str | None, bool]:
     return answers, (reasons[-1] or None) if reasons else None, cut
 
 
-def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[int, Reading]]:
+def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> Iterator[tuple[int, Reading]]:
     """Every answer that is announced, with the place where the announcement begins.
 
-    At the beginning of a line, a name of the question announces it too: "Trust: -1".
+    At the beginning of a line, a name of the question announces it too: "Trust: -1". Where the question is about a
+    response, "the response is excellent" speaks of that response and announces nothing.
     """
-    named = is_named(scale)
+    named, judged = is_named(scale), set(_JUDGED_THING.findall(ask.casefold()))
     for pattern in (_ANNOUNCED, _CONCLUDED, _named(tuple(names))):
         for marker in pattern.finditer(text):
             reading = read_slot(text, marker.end(), scale)
             if reading is None or is_negated(text, marker.start()) or _asks(text, marker.start()):
+                continue
+            if "\n" in marker.group() and reading.form == "number" and enumerates(text[marker.end() :]):
                 continue
             if pattern is _CONCLUDED and not _CLAUSE_START.search(text, max(0, marker.start() - 8), marker.start()):
                 continue
@@ -91,6 +98,9 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
                 yield marker.start(), Reading("other-scale", reading.end)
                 continue
             said = words(text[marker.end() : reading.end])
+            subject, *verb = words(marker.group()).split() or [""]
+            if reading.form == "label" and verb and subject in judged:
+                continue
             if pattern is _CONCLUDED and (not _ends(text, reading.end) or said in wordings(scale).slot_only):
                 continue
             if not supposed(text, marker.end(), reading.end):
@@ -101,6 +111,18 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
         reading = _judged(text, marker.end(), scale)
         if reading is not None and not supposed(text, marker.end(), reading.end):
             yield marker.start(), reading
+
+
+def enumerates(text: str) -> bool:
+    """Whether the number with which a text begins is that of a first point.
+
+    >>> enumerates("8. They left. 9. They came back."), enumerates("8. They left at 9.")
+    (True, False)
+    >>> enumerates("1. **Tone:** They are sad.")
+    True
+    """
+    points = [int(point[1]) for point in _POINT.finditer(text)]
+    return bool(_HEADED.match(text)) or (len(points) > 1 and points[1] == points[0] + 1)
 
 
 def _sure(text: str, at: int, reading: Reading) -> Reading:

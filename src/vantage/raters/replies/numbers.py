@@ -92,6 +92,8 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return _read_word(text, at, scale)
     value = amount(match)
     end = match.end()
+    if is_named(scale) and "option" in match["filler"].casefold():  # the options had no numbers
+        return Reading("other-scale", end)
     if _other_sign(text, match, scale):
         return Reading("conflict", end)
     if percent := _PERCENT.match(text, end):

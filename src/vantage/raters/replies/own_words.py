@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from vantage.instruments import Question, Several, part_id
+from vantage.instruments import MultipleChoice, Question, part_id
 from vantage.raters.replies.clean import plain_text, without_thought
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
@@ -23,11 +23,11 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s+")
 _NONE: Final = frozenset({"none", "none of these", "none of them", "none applies", "none apply", "no option applies"})
 
 
-def parse_several(text: str | None, question: Several, *, cut: bool = False) -> dict[str, ParsedReply]:
+def parse_several(text: str | None, question: MultipleChoice, *, cut: bool = False) -> dict[str, ParsedReply]:
     """The reply to a question of which several options may apply, by the ids of the questions about these.
 
     >>> from vantage.scales import Scale
-    >>> moods = Several("mood", "Mood", "Which?", Scale.labels("joy", "fear", "awe"), none="None of these")
+    >>> moods = MultipleChoice("mood", "Mood", "Which?", Scale.labels("joy", "fear", "awe"), none="None of these")
     >>> [reply.value for reply in parse_several("Joy; awe", moods).values()]
     [1.0, 0.0, 1.0]
     >>> parse_several("joy and perhaps fear", moods)["mood.joy"].rule
@@ -52,7 +52,7 @@ def parse_several(text: str | None, question: Several, *, cut: bool = False) -> 
     return replies
 
 
-def several_of(given: Any, question: Several, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
+def several_of(given: Any, question: MultipleChoice, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
     """The options that a list names, or a text whose parts are separated by semicolons, commas or lines."""
     scale = question.scale
     known = {words(option.label): option.code for option in scale.options}
@@ -144,5 +144,5 @@ def _declined(text: str, question: Question) -> str | None:
     return reading.opt_out if reading and closed(text, reading.end) else None
 
 
-def _same(question: Several, reply: ParsedReply) -> dict[str, ParsedReply]:
+def _same(question: MultipleChoice, reply: ParsedReply) -> dict[str, ParsedReply]:
     return {part.id: reply for part in question.parts()}

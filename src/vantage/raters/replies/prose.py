@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING
 
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
-from vantage.raters.replies.doubts import withdrawn
-from vantage.raters.replies.labels import meant
-from vantage.raters.replies.markers import announced
+from vantage.raters.replies.doubts import unaccounted, withdrawn
+from vantage.raters.replies.labels import meant, wordings, words
+from vantage.raters.replies.markers import announced, enumerates
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?\"')])\s{1,4}")
 _SENTENCE_END = re.compile(r"[.!?\n]")
-_POINT = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[ \t*]{0,6}(\d{1,2})[.)]\s")
 _LISTED = re.compile(r"(?<![\w.])([+-]?\d{1,2})\s?[-=:]\s(?=[A-Za-z\"'])")
 _HEADING = re.compile(r"(?:sure|certainly|of course|okay|ok|here)\b[^.!:\n]{0,60}[.!:,]\s{1,3}", re.IGNORECASE)
 _LED_IN = re.compile(r"(?:\b(?:so|thus|therefore|hence|my|the|final|overall)[\s,:*]{0,3}){1,4}$", re.IGNORECASE)
@@ -55,6 +54,8 @@ _REMARK = re.compile(
 """What follows a yes or a no that answers something else."""
 
 
+_NEXT_LINE = re.compile(r"[\"'.*]{0,3}\n(?=\d{1,3}\s(?:because|since)\b)")
+"""A label and, on the line below it, a number with its reason."""
 _LEFT_OPEN = re.compile(
     r"\banswer\s?:\s?[\"'*_]{0,3}(?:X|\.{3}|_{2,9}|\[[^\[\]\n]{0,40}\])?[\"'*_.]{0,3}\s*$", re.IGNORECASE
 )
@@ -65,6 +66,7 @@ _ANSWER_LINE = re.compile(
 )
 """One of several lines that announce an answer; where the last one has none, those before do not count."""
 _UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re.IGNORECASE)
+_EQUATED = re.compile(r"^\W{0,3}(\w[\w ]{0,30}?)\s?=", re.MULTILINE)
 _DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
 _FINAL_WORDS = frozenset({"answer", "rating", "score", "label", "choice", "response", "verdict", "result"})
@@ -99,10 +101,17 @@ class Prose:
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
             return unparsed("options") if self.among_options else whole.reply("whole")
+        if unaccounted(self.shown):
+            return unparsed("hedged")
         own, listed = own_lines(self.shown, self.scale)
         lead = self._lead(listed)
-        marked = list(announced(self.shown, self.scale, sorted(self.names)))
+        marked = list(announced(self.shown, self.scale, sorted(self.names), self.question.ask))
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
+        counted = [one for one in marked if one[1].usable and one[1].form in NUMERIC]
+        if counted and marker is not None and marker.form == "label" and not is_named(self.scale):
+            named, (start, marker) = marker, max(counted, key=lambda place: place[0])
+            if not self._fits(marker, named):
+                return unparsed("conflict")
         if _LEFT_OPEN.search(self.shown):
             return unparsed("no-answer")
         lines = list(_ANSWER_LINE.finditer(self.shown))
@@ -133,7 +142,7 @@ class Prose:
             return Reading("hedged", lead.end)
         if self._is_aside(lead):
             return None
-        return None if lead.form == "number" and _enumerates(self.shown) else lead
+        return None if lead.form == "number" and enumerates(self.shown) else lead
 
     def _is_aside(self, lead: Reading) -> bool:
         """Whether a text begins with words that only look like an answer: a first point, a quotation, a remark."""
@@ -152,9 +161,13 @@ class Prose:
             counted = all(reading.form == "number" for reading in [lead, *others])
             return unparsed("several" if counted else "conflict")
         rest = self.shown[lead.end :]
+        below = _NEXT_LINE.match(rest) if lead.form == "label" else None
+        number = read_lead(rest[below.end() :], self.scale) if below else None
+        if number is not None and number.usable and number.form in NUMERIC:
+            return number.reply("line", _reason(self.text)) if self._fits(lead, number) else unparsed("conflict")
         _, *behind = _SENTENCE_BREAK.split(rest[:400].lstrip()) if rest[:1] in ".!" else [""]
-        for number, sentence in enumerate(behind):
-            again = read_all(sentence, self.scale) if not number or lead.form == "label" else None
+        for place, sentence in enumerate(behind):
+            again = read_all(sentence, self.scale) if not place or lead.form == "label" else None
             if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
                 return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):
@@ -234,6 +247,8 @@ class Prose:
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
     def _said(self) -> ParsedReply:
+        if len({wordings(self.scale).codes.get(words(line[1])) for line in _EQUATED.finditer(self.text)} - {None}) > 1:
+            return unparsed("options")
         reading = read_silence(self.shown, self.question.ask, self.scale)
         # "The text does not say, so I cannot rate it" is no refusal.
         if (reading is None or not reading.usable) and refuses(self.shown) and not self._concludes():
@@ -267,16 +282,6 @@ def _said_twice(text: str, marked: list[tuple[int, Reading]]) -> bool:
             return True
         said[word] = reading
     return False
-
-
-def _enumerates(text: str) -> bool:
-    """Whether the number with which a text begins is that of a first point.
-
-    >>> _enumerates("8. They left. 9. They came back."), _enumerates("8. They left at 9.")
-    (True, False)
-    """
-    points = [int(point[1]) for point in _POINT.finditer(text)]
-    return len(points) > 1 and points[1] == points[0] + 1
 
 
 def _listed_codes(text: str) -> list[Span]:

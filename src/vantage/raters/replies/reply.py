@@ -80,4 +80,6 @@ def is_named(scale: Scale) -> bool:
     >>> is_named(Scale.labels("no", "yes")), is_named(Scale.points(1, 5))
     (True, False)
     """
+    if scale.called in ("words", "numbers"):
+        return scale.called == "words"
     return not scale.ordered or (len(scale.options) <= 4 and all(option.label for option in scale.options))

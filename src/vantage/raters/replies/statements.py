@@ -7,7 +7,7 @@ from itertools import islice
 
 from vantage.raters.replies.copied import COPIED
 from vantage.raters.replies.doubts import supposed
-from vantage.raters.replies.labels import is_negated, meant, mentions
+from vantage.raters.replies.labels import alludes, is_negated, meant, mentions
 from vantage.raters.replies.markers import ends_announcing
 from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
 from vantage.raters.replies.opt_outs import UNSAID, phrase
@@ -100,7 +100,7 @@ def read_statement(text: str, ask: str, scale: Scale) -> Reading | None:
         return None
     if labels:
         label = labels.pop()
-        opposed = denies_answer(text, ask, label, scale)
+        opposed = denies_answer(text, ask, label, scale) or alludes(text, label, scale)
         return Reading("conflict", len(text)) if opposed else Reading("label", len(text), label)
     predicate = read_predicate(text, ask, scale)
     declined = any(opt_out.status.replace("_", " ") in text.casefold() for opt_out in scale.opt_outs)

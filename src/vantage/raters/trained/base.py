@@ -73,8 +73,8 @@ class PredictedAnswers:
     def of_numbers(cls, mean: Floats, spread: float, scale: Scale) -> PredictedAnswers:
         """From a predicted mean and the spread of errors around it, taken as normal; means are kept on the scale.
 
-        >>> found = PredictedAnswers.of_numbers(np.array([9.0]), 0.5, Scale.points(1, 5))
-        >>> float(found.mean[0]), [round(float(share), 2) for share in found.shares[0]]
+        >>> result = PredictedAnswers.of_numbers(np.array([9.0]), 0.5, Scale.points(1, 5))
+        >>> float(result.mean[0]), [round(float(share), 2) for share in result.shares[0]]
         (5.0, [0.0, 0.0, 0.0, 0.16, 0.84])
         """
         low, high = scale.ends
@@ -138,8 +138,8 @@ def decide(predicted: PredictedAnswers, scale: Scale, *, by_mean: bool) -> Float
     """The answer on the scale: the option nearest to the mean (halves up), or the most probable one.
 
     >>> shares = np.array([[0.4, 0.0, 0.3, 0.3]])
-    >>> found = PredictedAnswers.of_shares(shares, Scale.points(0, 3))
-    >>> decide(found, Scale.points(0, 3), by_mean=True), decide(found, Scale.points(0, 3), by_mean=False)
+    >>> result = PredictedAnswers.of_shares(shares, Scale.points(0, 3))
+    >>> decide(result, Scale.points(0, 3), by_mean=True), decide(result, Scale.points(0, 3), by_mean=False)
     (array([2.]), array([0.]))
     """
     if not scale.options:

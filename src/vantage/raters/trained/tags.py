@@ -29,7 +29,7 @@ class Splitter:
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._cost = _costs(vocabulary)
-        self._words = lru_cache(maxsize=10_000)(self._found)
+        self._words = lru_cache(maxsize=10_000)(self._split_words)
 
     def __call__(self, text: str) -> str:
         """The text with its tags split, and blanks made one each."""
@@ -41,7 +41,7 @@ class Splitter:
             return tag.group(0)
         return f"{sign} {' '.join(self._words(part) for part in _CAMEL.sub(' ', body).split())}"
 
-    def _found(self, run: str) -> str:
+    def _split_words(self, run: str) -> str:
         """The words of a run of letters: of all ways to read it as known words, the most probable one."""
         small = run.lower()
         if small in self._cost or not (small.isascii() and small.isalpha()):

@@ -40,14 +40,14 @@ COPIED: Final = "Based on the provided text, the statement clearly conveys this 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageQuestion:
     """A question of the study that a legend on a page puts, and whether it is put the opposite way."""
 
     question: Question
     reversed: bool
 
 
-class Answers:
+class RehearsalAnswers:
     """The answers of all people of a rehearsal."""
 
     def __init__(self, study: AnnotationStudy, seed: int, pilot: Corpus | None = None) -> None:
@@ -56,7 +56,7 @@ class Answers:
             question.id: question for block in study.blocks for question in block.instrument.questions
         }.values()
         self._patterns = [
-            (re.compile(_pattern(text)), Asked(question, opposite))
+            (re.compile(_pattern(text)), PageQuestion(question, opposite))
             for question in questions
             for form, opposite in ((question, False), (question.reversed, True))
             if form is not None
@@ -72,9 +72,9 @@ class Answers:
         quizzes = [phase.quiz for phase in phases_of(study.plan) if phase.quiz]
         self._quiz = {q.ask: q.options[q.answer - 1] for quiz in quizzes for q in quiz.questions}
         self._gold = _gold_texts(study)
-        self._asked: dict[str, Asked | None] = {}
+        self._asked: dict[str, PageQuestion | None] = {}
 
-    def asked(self, legend: str) -> Asked | None:
+    def asked(self, legend: str) -> PageQuestion | None:
         """The question that a legend puts, or null for questions about the person."""
         if legend not in self._asked:
             self._asked[legend] = next((what for made, what in self._patterns if made.fullmatch(legend)), None)
@@ -118,7 +118,7 @@ class Answers:
         start = int(rng.integers(0, max(len(own) - 4, 1)))
         return " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
 
-    def _latent_answer(self, page: Page, asked: Asked, guest: Guest, rng: np.random.Generator) -> float:
+    def _latent_answer(self, page: Page, asked: PageQuestion, guest: Guest, rng: np.random.Generator) -> float:
         model = self.models[asked.question.id]
         options = len(model.codes) if model.unordered else 1
         of_item = self._effect(f"item:{page.item}:{asked.question.id}", options)

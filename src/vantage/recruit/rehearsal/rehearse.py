@@ -32,7 +32,7 @@ from vantage.recruit.fake import FakeProlific
 from vantage.recruit.hooks import HOOKS
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
-from vantage.recruit.rehearsal.answering import Answers
+from vantage.recruit.rehearsal.answering import RehearsalAnswers
 from vantage.recruit.rehearsal.clock import SimulatedTime, simulated_time
 from vantage.recruit.rehearsal.crowd import Guest, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
@@ -93,7 +93,7 @@ class Stage:
     service: StudyService
     recruiter: ProlificRecruiter
     fake: FakeProlific
-    answers: Answers
+    answers: RehearsalAnswers
     clock: SimulatedTime
     base: str
     minutes: float
@@ -188,7 +188,7 @@ def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | No
                 with serving(create_app(service, hooks=HOOKS)) as base:
                     client = ProlificClient(fake.token, platform)
                     recruiter = ProlificRecruiter(service, client, lambda: minutes)
-                    answers = Answers(service.study, seed, pilot)
+                    answers = RehearsalAnswers(service.study, seed, pilot)
                     try:
                         yield Stage(service, recruiter, fake, answers, clock, base, minutes)
                     finally:

@@ -24,10 +24,10 @@ from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
 from vantage.planning.adapting import RULES, worth_on
 from vantage.planning.model import RatingModel
-from vantage.planning.precision import Layout
+from vantage.planning.precision import StudyLayout
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
-from vantage.recruit.rehearsal.answering import ITEM, OPTS_OUT, RATER, Answers
+from vantage.recruit.rehearsal.answering import ITEM, OPTS_OUT, RATER, RehearsalAnswers
 from vantage.recruit.rehearsal.crowd import KINDS, Guest
 from vantage.recruit.rehearsal.walker import READING, Walker
 
@@ -154,7 +154,7 @@ class MixedModel(RatingModel):
 def results(
     service: StudyService,
     recruiter: ProlificRecruiter,
-    answers: Answers,
+    answers: RehearsalAnswers,
     walkers: list[Walker],
     unneeded: list[Guest],
     minutes: float,
@@ -259,7 +259,7 @@ def results(
 _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "stuck", "failed", "no place")
 
 
-def _assumptions(answers: Answers, minutes: float) -> tuple[str, ...]:
+def _assumptions(answers: RehearsalAnswers, minutes: float) -> tuple[str, ...]:
     return (
         f"latent shares of {100 * ITEM:.0f} % for items and {100 * RATER:.0f} % for people where there is no pilot",
         f"{100 * OPTS_OUT:.0f} % opt-outs",
@@ -341,11 +341,11 @@ def _stated(study: AnnotationStudy, name: str) -> float | None:
     return float(1 - bdtr(most, seen, 1 - float(np.mean(passes)))) if seen else None
 
 
-def expected_alpha(model: RatingModel, layout: Layout, seed: int) -> tuple[float, float]:
+def expected_alpha(model: RatingModel, layout: StudyLayout, seed: int) -> tuple[float, float]:
     """Alpha and the width of its interval, as the measure gives them on average for a design.
 
     >>> model = RatingModel.of_shares([0.0, 1.0], [0.5, 0.5], "nominal", item=0.5, rater=0.0)
-    >>> [round(value, 1) for value in expected_alpha(model, Layout(80, 5, 20), 0)]
+    >>> [round(value, 1) for value in expected_alpha(model, StudyLayout(80, 5, 20), 0)]
     [0.4, 0.2]
     """
     rng = np.random.default_rng([seed, 4])
@@ -380,7 +380,7 @@ def _adapting(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reliability(
-    study: AnnotationStudy, judgments: pl.DataFrame, answers: Answers, walkers: list[Walker], seed: int
+    study: AnnotationStudy, judgments: pl.DataFrame, answers: RehearsalAnswers, walkers: list[Walker], seed: int
 ) -> pl.DataFrame:
     """Alpha of each question: as planned and with its interval's width, and as it came out."""
     chance = tuple(walker.guest.behaviour.random for walker in walkers if walker.outcome in ("finished", "vanished"))
@@ -396,7 +396,7 @@ def _reliability(
         items, raters = part["item"].n_unique(), part["rater"].n_unique()
         per_item = max(2, round(len(part) / items))
         mixed = MixedModel(model.codes, model.level, model.cuts, model.item, model.rater, chance)
-        layout = Layout(items, per_item, raters)
+        layout = StudyLayout(items, per_item, raters)
         design = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
         if design not in expected:
             expected[design] = expected_alpha(mixed, layout, seed)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 import numpy as np
 
-from vantage.recruit.rehearsal.answering import Answers
+from vantage.recruit.rehearsal.answering import RehearsalAnswers
 from vantage.recruit.rehearsal.crowd import Guest
 from vantage.recruit.rehearsal.forms import Page, code_of, read_page
 
@@ -33,7 +33,7 @@ class Walker:
     """A person at work."""
 
     guest: Guest
-    answers: Answers
+    answers: RehearsalAnswers
     base: str
     start: str
     """The address that the platform sends them to."""

@@ -32,7 +32,6 @@ CHARTS: Final = {
     "curve": "curves:curve",
     "lattice": "lattices:lattice",
     "forest": "forest:forest",
-    "three": "three:three",
     "wright": "wright:wright",
 }
 """Kinds of charts and where they are drawn."""

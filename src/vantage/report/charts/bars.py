@@ -108,6 +108,7 @@ def shares(
     need(frame, category, part, value)
     if nothing(frame, value) or not frame[value].sum():
         return no_data()
+    frame = frame.drop_nulls(value)
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)
     figure, (axes,) = canvas(width, 0.9 + 0.27 * len(names))

@@ -86,7 +86,9 @@ def points(
     for axes in all_axes[-columns:]:
         axes.set_xlabel(short(label or value))
     if limits:
-        all_axes[0].set_xlim(*limits)
+        # A little more, so that a marker at an end is not cut.
+        room = 0.015 * (limits[1] - limits[0])
+        all_axes[0].set_xlim(limits[0] - room, limits[1] + room)
     if len(several) > 1:
         figure.legend(loc="outside lower center", ncols=min(len(several), 4))
     return figure

@@ -120,9 +120,9 @@ class _Batches:
     def _find_orphans(self) -> None:
         """Looks at the provider for batches whose submission was cut off."""
         for batch in self.ledger.orphans():
-            self._found(batch)
+            self._arrived(batch)
 
-    def _found(self, batch: Batch) -> bool:
+    def _arrived(self, batch: Batch) -> bool:
         """Whether a batch arrived though nobody heard of it; one that did not is forgotten."""
         name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, self.ledger.names())
         if name is None:
@@ -188,7 +188,7 @@ class _Batches:
                 )
             except Uncertain as fault:
                 lost = str(fault)
-                if not self._found(batch):
+                if not self._arrived(batch):
                     continue
             except ModelError:
                 self.ledger.dropped(batch)

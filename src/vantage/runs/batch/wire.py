@@ -106,7 +106,9 @@ class Wire:
         try:
             return send()
         except openai.NotFoundError as error:
-            raise ModelError(f"{self._model.url} has no batch API here ({_told(error)}); leave --batch out.") from None
+            raise ModelError(
+                f"{self._model.url} has no batch API here ({_message(error)}); leave --batch out."
+            ) from None
         except openai.OpenAIError as error:
             fault = of_client(error)
             sentence = self._model.sentence(fault)
@@ -121,5 +123,5 @@ def _object(answer: Any) -> dict[str, Any]:
     return answer
 
 
-def _told(error: openai.APIStatusError) -> str:
+def _message(error: openai.APIStatusError) -> str:
     return " ".join(str(error.message).split())[:200].rstrip(".")

@@ -15,7 +15,7 @@ from vantage.measures.ratings import Floats
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import BertScore
 from vantage.measures.resampling import Resampling
-from vantage.report.engine import Analysis
+from vantage.report.engine import Analysis, there
 from vantage.studies.appraisals.coding import first_integer, matrix
 from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions
 from vantage.studies.execution import Context
@@ -93,20 +93,21 @@ class Appraised(Analysis):
         return [item for item in self.corpus.items["item"] if item in rated]
 
     @cached_property
-    def twice(self) -> Corpus | None:
-        """Everybody's judgments of the posts that two people rated; null where there are none."""
-        items = self.by_people.filter(pl.col("rater").n_unique().over("item") == 2)["item"].unique().to_list()
-        return self.appraised.filter(item=items) if items else None
+    def twice(self) -> Corpus:
+        """Everybody's judgments of the posts that two people rated."""
+        both = there(self.by_people.filter(pl.col("rater").n_unique().over("item") == 2))
+        return self.appraised.filter(item=both["item"].unique().to_list())
 
     @cached_property
-    def experts(self) -> Corpus | None:
+    def experts(self) -> Corpus:
         """What people said of the posts that two of them rated."""
-        return None if self.twice is None else self.twice.filter(kind="person")
+        return self.twice.filter(kind="person")
 
     @cached_property
-    def candidates(self) -> Corpus | None:
-        """The same posts with the models that could stand in for an expert; null without models."""
-        return self.twice if self.model_names else None
+    def candidates(self) -> Corpus:
+        """The same posts with the models that could stand in for an expert."""
+        there(self.by_models)
+        return self.twice
 
     @cached_property
     def gold(self) -> Floats:
@@ -124,7 +125,6 @@ class Appraised(Analysis):
 
         A third person has no part in this.
         """
-        assert self.experts is not None  # noqa: S101 - asked only where there are two
         judgments = self.experts.judgments
         posts = [post for post in self.posts if post in set(judgments["item"])]
         first, second = (judgments.filter(rater=name) for name in judgments["rater"].unique().sort().to_list()[:2])

@@ -78,10 +78,8 @@ def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: in
         )
     # The order of the ids says nothing about who wrote them either.
     items = pl.DataFrame(rows).sort("item")
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     about = About(name="rationale-evaluation", title="Reasons to be judged", language=corpus.about.language)
-    return Corpus(items, nobody, nothing, Instrument.load(INSTRUMENT), about)
+    return Corpus.of_items(items, Instrument.load(INSTRUMENT), about)
 
 
 def leave(corpus: Corpus, instrument: Instrument, each: int, folder: Path | None, seed: int = 0) -> str:

@@ -101,14 +101,15 @@ def _by_question(one: Floats, two: Floats) -> Weighted:
     x, y = (np.where(known, side - np.where(known, side, 0.0).sum(axis=0) / count, 0.0) for side in (one, two))
     sums = np.concatenate([known, x, y, x * x, y * y, x * y], axis=1)
 
-    def mean(weight: Floats) -> Floats:
-        n, sx, sy, xx, yy, xy = np.split(weight @ sums, 6, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = (xx - sx * sx / n) * (yy - sy * sy / n)
-            each = np.where(spread > 1e-9, (xy - sx * sy / n) / np.sqrt(spread), np.nan)
-        return known_means(each)
+    return lambda weight: known_means(_pearson(weight @ sums))
 
-    return mean
+
+def _pearson(sums: Floats) -> Floats:
+    """Correlations from sums side by side: how many, of each side, of their squares, and of their product."""
+    n, sx, sy, xx, yy, xy = np.split(sums, 6, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = (xx - sx * sx / n) * (yy - sy * sy / n)
+        return np.where(spread > 1e-9, (xy - sx * sy / n) / np.sqrt(spread), np.nan)
 
 
 def kappa(one: Floats, two: Floats, kind: Literal["randolph", "fleiss"]) -> Weighted:
@@ -190,7 +191,9 @@ def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[B
     from scipy.stats import t
 
     count = int(posts.max()) + 1
-    drawn = [weighted_correlation(one, two, weight[:, posts], "pearson") for weight in how.draws(count)]
+    x, y = one - one.mean(), two - two.mean()
+    sums = np.column_stack([np.bincount(posts, cell) for cell in (np.ones(len(x)), x, y, x * x, y * y, x * y)])
+    drawn = [_pearson(weight @ sums).ravel() for weight in how.draws(count)]
     replicates = np.concatenate(drawn) if drawn else np.array([])
     known = replicates[~np.isnan(replicates)]
     if len(known) < 2:

@@ -57,16 +57,10 @@ def read_release(path: Path) -> Corpus:
         return corpus
     corpus = load("appraisals", path)
     instrument = asked(path)
-    corpus = Corpus(
-        items=corpus.items,
-        raters=corpus.raters,
-        judgments=corpus.judgments,
-        instruments=instrument,
-        about=corpus.about,
-    )
+    corpus = Corpus(corpus.items, corpus.raters, corpus.judgments, instrument, corpus.about)
     if "reply" in corpus.judgments.columns:
         corpus = reparse(corpus).corpus
-    if any(path.rglob("*_models.csv")):
+    if any(path.glob("*_models.csv")) or any(path.glob("*/*_models.csv")):
         corpus = corpus.merge(load("rationale-evaluation", path))
     return corpus
 
@@ -77,7 +71,8 @@ def asked(path: Path) -> Instrument:
     Only so can answers be read that repeat the words at the ends of a scale.
     """
     bundled = Instrument.load(INSTRUMENT)
-    files = sorted(path.rglob("prompt_scale.txt"))
+    # A search through all levels passes over folders that are links.
+    files = sorted({*path.rglob("prompt_scale.txt"), *path.glob("*/prompt_scale.txt")})
     if not files:
         return bundled
     prompts = files[0].read_text("utf-8-sig").strip().split("\n")
@@ -85,17 +80,10 @@ def asked(path: Path) -> Instrument:
         problem = f"there are {len(prompts)} prompts for {len(bundled.questions)} questions"
         raise InputError(problem, file=files[0], remedy="one line per question")
     document: dict[str, Any] = {**bundled.document}
+    # Braces would be read as places to be filled.
+    stems = [_STEM.sub("", prompt).replace("{", "(").replace("}", ")").strip() for prompt in prompts]
     document["questions"] = [
-        {**question, "ask": _plain(_STEM.sub("", prompt)), "anchors": _anchors(prompt)}
-        for question, prompt in zip(document["questions"], prompts, strict=True)
+        {**question, "ask": stem, "anchors": {int(code): label for code, label in _ANCHOR.findall(prompt)}}
+        for question, stem, prompt in zip(document["questions"], stems, prompts, strict=True)
     ]
     return Instrument.from_document(document, str(files[0]))
-
-
-def _plain(text: str) -> str:
-    """Braces would be read as places to be filled."""
-    return text.replace("{", "(").replace("}", ")").strip()
-
-
-def _anchors(prompt: str) -> dict[int, str]:
-    return {int(code): label for code, label in _ANCHOR.findall(prompt)}

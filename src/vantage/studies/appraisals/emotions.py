@@ -15,7 +15,7 @@ from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import ratio
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.report.sentences import p_value
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
@@ -28,7 +28,7 @@ _SCORES: Final = ("balanced_accuracy", "f1", "f1_always")
 
 
 @lru_cache(maxsize=1)
-def emotion_profiles(analysis: Appraised) -> pl.DataFrame | None:
+def emotion_profiles(analysis: Appraised) -> pl.DataFrame:
     """How the mean appraisal of posts with an emotion differs from that of all posts."""
     rows = []
     for emotion, present in _seen(analysis).items():
@@ -37,14 +37,12 @@ def emotion_profiles(analysis: Appraised) -> pl.DataFrame | None:
             mean, everyone = _mean(column[present == 1]), _mean(column)
             apart = None if mean is None or everyone is None else mean - everyone
             rows.append({"emotion": emotion, "appraisal": title, "mean": mean, "difference": apart, "all": everyone})
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    return there(pl.DataFrame(rows, infer_schema_length=None))
 
 
-def emotion_means(analysis: Appraised) -> pl.DataFrame | None:
+def emotion_means(analysis: Appraised) -> pl.DataFrame:
     """Mean appraisals with one row per question, emotions side by side."""
     profiles = emotion_profiles(analysis)
-    if profiles is None:
-        return None
     everyone = profiles.unique("appraisal", maintain_order=True).select("appraisal", pl.col("all").cast(pl.Float64))
     wide = profiles.pivot(on="emotion", index="appraisal", values="mean")
     return everyone.join(wide.cast({pl.Null: pl.Float64}), on="appraisal", maintain_order="left")
@@ -83,19 +81,15 @@ def emotion_prediction(analysis: Appraised) -> Data | None:
     return Data(predicted, facts)
 
 
-def emotion_weights(analysis: Appraised) -> pl.DataFrame | None:
+def emotion_weights(analysis: Appraised) -> pl.DataFrame:
     """The weights whose interval does not hold 0, the largest first."""
     weights = _all_weights(analysis)
-    if weights.is_empty():
-        return None
     return weights.filter((pl.col("low") > 0) | (pl.col("high") < 0)).sort(pl.col("estimate").abs(), descending=True)
 
 
-def emotion_weight_map(analysis: Appraised) -> Data | None:
+def emotion_weight_map(analysis: Appraised) -> Data:
     """All weights, and how many of them have an interval without 0, before and after correction."""
     weights = _all_weights(analysis)
-    if weights.is_empty():
-        return None
     clear = weights.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
     corrected = weights.filter(pl.col("p_adjusted") < 0.05).height
     return Data(weights, {"weights": len(weights), "weights_clear": clear, "weights_corrected": corrected})
@@ -244,8 +238,6 @@ def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
 def _all_weights(analysis: Appraised) -> pl.DataFrame:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
     seen = {emotion: target for emotion, target in _seen(analysis).items() if _enough(target)}
-    if not seen:
-        return pl.DataFrame()
     ratings = np.nan_to_num(analysis.gold)
     spread = ratings.std(axis=0)
     scaled = (ratings - ratings.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -263,4 +255,4 @@ def _all_weights(analysis: Appraised) -> pl.DataFrame:
             rows.append({**row, "p": p_value(weight, low, high, 0.0)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
         row["p_adjusted"] = p
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return there(pl.DataFrame(rows, infer_schema_length=None))

@@ -15,6 +15,7 @@ from vantage.measures.ratings import Floats
 from vantage.measures.rationale.form import PROPERTIES
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, mean_with_interval
+from vantage.report.engine import there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
@@ -48,11 +49,9 @@ def evaluation_differences(analysis: Appraised) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None).sort("source", maintain_order=True) if rows else None
 
 
-def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
+def evaluation_agreement(analysis: Appraised) -> pl.DataFrame:
     """Agreement of the evaluators of a rationale, on the four sources that both files have."""
-    main = _judged(analysis).filter(pl.col("source").is_in(MAIN))
-    if main.is_empty():
-        return None
+    main = there(_judged(analysis).filter(pl.col("source").is_in(MAIN)))
     options: dict[str, Any] = {"by": "criterion", "resamples": analysis.options.resamples, "seed": analysis.seed}
     coefficients = {
         "alpha, ordinal": alpha(main, level="ordinal", **options),
@@ -65,17 +64,16 @@ def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
     return pl.concat(frames, how="diagonal_relaxed").drop("level", strict=False).with_columns(ordinal)
 
 
-def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
+def evaluation_automatic(analysis: Appraised) -> pl.DataFrame:
     """How each automatic measure of a model's rationale goes with the human scores: one row per measure and criterion.
 
     Correlations are of ranks, after taking off each model's mean ranks (`estimate`) and over all models (`all_…`).
     Intervals and p values resample posts, since rationales about one post share what it tells; Holm's correction is
     over all of them.
     """
-    judged = _judged(analysis)
-    texts = _reasons_of_models(analysis)
-    if judged.is_empty() or not texts:
-        return None
+    from scipy.stats import rankdata
+
+    judged, texts = there(_judged(analysis)), there(_reasons_of_models(analysis) or None)
     scores = _automatic(analysis, texts)
     human = judged.group_by("item", "criterion").agg(pl.col("value").mean())
     by_item = {(item, criterion): value for item, criterion, value in human.iter_rows()}
@@ -85,7 +83,7 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
         for criterion in CRITERIA:
             theirs = np.array([by_item.get((row["item"], criterion), np.nan) for row in texts], dtype=np.float64)
             usable = ~(np.isnan(mine) | np.isnan(theirs))
-            one, two = _ranks(mine[usable]), _ranks(theirs[usable])
+            one, two = (np.asarray(rankdata(side[usable]), dtype=np.float64) for side in (mine, theirs))
             inside = [_centred(side, source[usable]) for side in (one, two)]
             within = _correlated(inside[0], inside[1], posts[usable], analysis)
             over = {f"all_{key}": value for key, value in _correlated(one, two, posts[usable], analysis).items()}
@@ -143,12 +141,6 @@ def _automatic(analysis: Appraised, texts: list[dict[str, Any]]) -> dict[str, Fl
         values = [compute(row["rationale"], row["post"]) for row in texts]
         scores[name] = np.array([np.nan if value is None else value for value in values])
     return scores
-
-
-def _ranks(values: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(values), dtype=np.float64)
 
 
 def _centred(values: Floats, source: Any) -> Floats:

@@ -38,10 +38,8 @@ BLANKS: Final = ("delta", "per_question", "per_post", "all_cells", "randolph", "
 ANSWERS: Final = ("delta", "per_question", "spearman")
 
 
-def agreement(analysis: Appraised) -> Data | None:
+def agreement(analysis: Appraised) -> Data:
     """The two annotators under every formula and both codings of blanks."""
-    if analysis.experts is None:
-        return None
     rows: list[dict[str, Any]] = []
     for name, blank in CODINGS.items():
         one, two = analysis.pairs[blank]
@@ -65,21 +63,17 @@ def _ends(comparison: Mapping[str, float | None], column: str, scale: float = 1.
     return {name: None if value is None else scale * value for name, value in ends.items()}
 
 
-def raters_map(analysis: Appraised) -> list[Part | str] | None:
+def raters_map(analysis: Appraised) -> list[Part | str]:
     """Experts and models on one scale, over all questions about the posts that two experts rated."""
-    if analysis.twice is None or not analysis.model_names:
-        return None
-    posts = analysis.twice.judgments["item"].unique().implode()
+    posts = analysis.candidates.judgments["item"].unique().implode()
     answers = analysis.judged.filter(pl.col("item").is_in(posts), pl.col("value").is_not_null())
     # Each question about a post has a location of its own: appraisals are not one dimension.
     cells = answers.with_columns(item=pl.concat_str("item", "question", separator=" "), question=pl.lit("appraisals"))
     return [wright_map(cells, "all questions about the posts that two experts rated", "raters-map")]
 
 
-def agreement_alpha(analysis: Appraised) -> pl.DataFrame | None:
+def agreement_alpha(analysis: Appraised) -> pl.DataFrame:
     """Krippendorff's alpha with blanks as 0, left out, and left out with three questions that hardly apply."""
-    if analysis.experts is None:
-        return None
     judgments = analysis.experts.judgments
     blank = pl.col("status").cast(pl.String) == "not_mentioned"
     zeroed = judgments.with_columns(
@@ -96,10 +90,8 @@ def agreement_alpha(analysis: Appraised) -> pl.DataFrame | None:
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def agreement_groups(analysis: Appraised) -> pl.DataFrame | None:
+def agreement_groups(analysis: Appraised) -> pl.DataFrame:
     """The two annotators by group of six questions."""
-    if analysis.experts is None:
-        return None
     one, two = analysis.pairs[0.0]
     rows = [
         {"questions": name, **_both(analysis, places), "p": mean_p(one[:, places], two[:, places], "questions")[0]}
@@ -108,10 +100,8 @@ def agreement_groups(analysis: Appraised) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def agreement_questions(analysis: Appraised) -> pl.DataFrame | None:
+def agreement_questions(analysis: Appraised) -> pl.DataFrame:
     """The two annotators question by question, the largest difference first."""
-    if analysis.experts is None:
-        return None
     one, two = analysis.pairs[None]
     answered = (~np.isnan(one + two)).sum(axis=0)
     rows = [

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.report.cases import agreed, divided, unlike_people
-from vantage.report.engine import Analysis, Data
+from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
 
@@ -23,17 +22,15 @@ SHORT: Final = ("delta", "per_question", "per_post", "randolph")
 _SIDE_BY_SIDE: Final = {"delta": "", "per_question": ", r"}
 PREFIX: Final = 141
 """How many posts, from the first, the draft's Table 3 seems to rest on."""
-DRAFT: Final = ("chatgpt", "alpaca-7B", "dolly-v2-7B", "flan-t5-xxl")
+DRAFT: Final = ("chatgpt", "alpaca-7B", "alpaca-13B", "dolly-v2-7B", "dolly-v2-12B", "flan-t5-xxl")
 RUNS: Final = 5
 """How many runs of each model the draft's Table 3 is the mean of."""
 
 
-def models(analysis: Appraised) -> pl.DataFrame | None:
+def models(analysis: Appraised) -> pl.DataFrame:
     """Every model by each way of reading its replies, and what it takes no reading to reach."""
-    if not analysis.model_names:
-        return None
     rows: list[dict[str, Any]] = []
-    for model in analysis.model_names:
+    for model in there(analysis.model_names or None):
         for rule, blanks, runs, gold in (
             ("parser", "as 0", analysis.parsed(model, 0.0), analysis.gold),
             ("parser", "left out", analysis.parsed(model, None), analysis.gold_answers),
@@ -79,10 +76,10 @@ def models_unread(analysis: Appraised) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.when(enough).then("delta").alias("comparable"))
 
 
-def models_ratings(analysis: Appraised) -> pl.DataFrame | None:
+def models_ratings(analysis: Appraised) -> pl.DataFrame:
     """Every answer of every rater."""
-    ratings_of = analysis.judged.filter(pl.col("value").is_not_null()).sort("rater").select("rater", "value")
-    return ratings_of if analysis.model_names else None
+    there(analysis.by_models)
+    return analysis.judged.filter(pl.col("value").is_not_null()).sort("rater").select("rater", "value")
 
 
 def models_replies(analysis: Appraised) -> pl.DataFrame:
@@ -93,23 +90,21 @@ def models_replies(analysis: Appraised) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1)
-def models_questions(analysis: Appraised) -> pl.DataFrame | None:
+def models_questions(analysis: Appraised) -> pl.DataFrame:
     """Every model and question, answers only."""
     places = {title: [place] for place, title in enumerate(analysis.titles.values())}
     return _on_parts(analysis, "appraisal", places, None, ALL[:2])
 
 
-def models_by_question(analysis: Appraised) -> pl.DataFrame | None:
+def models_by_question(analysis: Appraised) -> pl.DataFrame:
     """The same with one row per question, so that models stand side by side."""
     by_question = models_questions(analysis)
-    if by_question is None:
-        return None
     names = {f"{old}_{model}": f"{model}{new}" for model in analysis.model_names for old, new in _SIDE_BY_SIDE.items()}
     wide = by_question.pivot(on="rater", index="appraisal", values=list(_SIDE_BY_SIDE))
     return wide.rename(names).select("appraisal", *names.values())
 
 
-def models_groups(analysis: Appraised) -> pl.DataFrame | None:
+def models_groups(analysis: Appraised) -> pl.DataFrame:
     """Every model and group of questions, blanks as 0."""
     return _on_parts(analysis, "questions", analysis.groups, 0.0, SHORT)
 
@@ -122,21 +117,6 @@ def models_runs(analysis: Appraised) -> pl.DataFrame | None:
         for sample, run in zip(analysis.samples(model), analysis.parsed(model, 0.0), strict=True)
     ]
     return pl.DataFrame(rows, infer_schema_length=None) if rows else None
-
-
-def posts_divided(analysis: Appraised) -> pl.DataFrame | None:
-    """The posts and questions on which experts differ most."""
-    return divided(Analysis(analysis.appraised))
-
-
-def posts_agreed(analysis: Appraised) -> pl.DataFrame | None:
-    """The posts and questions on which experts agree."""
-    return agreed(Analysis(analysis.appraised))
-
-
-def posts_seen_otherwise(analysis: Appraised) -> pl.DataFrame | None:
-    """The posts and questions on which models are further from experts than experts from each other."""
-    return unlike_people(Analysis(analysis.appraised))
 
 
 def models_draft(analysis: Appraised) -> Data | None:
@@ -180,7 +160,7 @@ def _against(analysis: Appraised, runs: list[Floats], gold: Floats, names: Any) 
 
 def _on_parts(
     analysis: Appraised, name: str, places: Mapping[str, list[int]], blank: float | None, statistics: Sequence[str]
-) -> pl.DataFrame | None:
+) -> pl.DataFrame:
     """Every model against people's ratings of some questions at a time."""
     gold = analysis.gold_answers if blank is None else analysis.gold
     rows = [
@@ -189,4 +169,4 @@ def _on_parts(
         for runs in [analysis.parsed(model, blank)]
         for part, at in places.items()
     ]
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    return there(pl.DataFrame(rows, infer_schema_length=None))

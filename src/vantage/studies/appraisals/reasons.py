@@ -17,6 +17,7 @@ from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import item_codes
 from vantage.measures.texts.diversity import text_diversity
 from vantage.measures.texts.phrases import class_phrases
+from vantage.report.engine import Absent, there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
@@ -43,10 +44,10 @@ _WHAT: Final = {
 
 
 @lru_cache(maxsize=1)
-def reasons_agreement(analysis: Appraised) -> pl.DataFrame | None:
+def reasons_agreement(analysis: Appraised) -> pl.DataFrame:
     """The annotators' pairs with baselines by the other hand, by either hand, and by either hand with the leak."""
-    if analysis.experts is None or "rationale" not in analysis.experts.judgments.columns:
-        return None
+    if "rationale" not in analysis.experts.judgments.columns:
+        raise Absent
     frames = []
     for name, writer, leak in BASELINES:
         how: dict[str, Any] = {"draws": analysis.options.draws, "writer": writer, "with_itself": leak}
@@ -59,29 +60,27 @@ def reasons_agreement(analysis: Appraised) -> pl.DataFrame | None:
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def experts_beyond_chance(analysis: Appraised) -> pl.DataFrame | None:
+def experts_beyond_chance(analysis: Appraised) -> pl.DataFrame:
     """How many more words two experts' reasons share than chance gives, by kind of chance."""
     return _rouge(reasons_agreement(analysis))
 
 
 @lru_cache(maxsize=1)
-def reasons_models(analysis: Appraised) -> pl.DataFrame | None:
+def reasons_models(analysis: Appraised) -> pl.DataFrame:
     """Models' rationales beside people's."""
-    if not analysis.model_names or "rationale" not in analysis.judged.columns:
-        return None
+    if "rationale" not in there(analysis.by_models).columns:
+        raise Absent
     return rationale_similarity(analysis.judged, **_options(analysis))
 
 
-def models_beyond_chance(analysis: Appraised) -> pl.DataFrame | None:
+def models_beyond_chance(analysis: Appraised) -> pl.DataFrame:
     """How many words models' reasons share with people's, and how many more than chance gives."""
     return _rouge(reasons_models(analysis))
 
 
-def reasons_diversity(analysis: Appraised) -> pl.DataFrame | None:
+def reasons_diversity(analysis: Appraised) -> pl.DataFrame:
     """How varied the rationales of each rater are, from as many texts each."""
-    texts = analysis.judged.select("rater", pl.col("rationale").alias("text")).drop_nulls()
-    if texts.is_empty():
-        return None
+    texts = there(analysis.judged.select("rater", pl.col("rationale").alias("text")).drop_nulls())
     size = min([DIVERSITY, *texts.group_by("rater").len()["len"]])
     return text_diversity(texts, by="rater", size=size, repeats=3, seed=analysis.seed)
 
@@ -136,10 +135,9 @@ def _options(analysis: Appraised) -> dict[str, Any]:
     return {**{n: getattr(like, n) for n in names}, "resamples": analysis.options.resamples, "seed": analysis.seed}
 
 
-def _rouge(scores: pl.DataFrame | None) -> pl.DataFrame | None:
+def _rouge(scores: pl.DataFrame) -> pl.DataFrame:
     """The rows of ROUGE-L, and in words under `what` what the candidates are reasons for."""
-    if scores is None or scores["estimate"].null_count() == len(scores):
-        return None
+    there(scores.drop_nulls("estimate"))
     rows = scores.filter(metric="rouge-l").with_columns(pl.col("pairs").replace(_WHAT).alias("what"))
     p = [
         p_over_posts(row[:3], row[3]) for row in rows.select("beyond", "beyond_low", "beyond_high", "items").iter_rows()

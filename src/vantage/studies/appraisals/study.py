@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
 from vantage.studies.appraisals.blinded import leave, taken_back
@@ -19,8 +18,7 @@ STYLES: Final = {"one": ("zero-shot",), "two": ("two-step",), "both": ("zero-sho
 def collect(context: Context[AppraisalsOptions]) -> Corpus:
     """The release with its recorded answers, and the answers of models that are asked now."""
     options = context.options
-    if context.data is None:
-        raise InputError("the appraisals study needs data", remedy="pass --data with the folder of the release")
+    assert context.data is not None  # noqa: S101 - the study needs data
     likeness_of(options)  # an encoder that is not known should end the run before models are asked, not after
     corpus = read_release(context.data)
     instrument = next(one for one in corpus.instruments if one.id == INSTRUMENT)
@@ -47,5 +45,4 @@ STUDY: Final = recipe_study(
     evaluation,
     reasons,
     prepare=Appraised.of,
-    published=True,
 )

@@ -8,20 +8,21 @@ from functools import cached_property
 from typing import Any, Final
 
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
 from vantage.instruments import Question
+from vantage.measures.intervals import student_interval
 from vantage.measures.ratings import Floats
+from vantage.measures.resampling import named
 from vantage.report.recipe import Analysis
+from vantage.studies.base import listed
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import SURFACE, Detected, by_surface, detected, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
 from vantage.studies.context.pipeline.detection import Judging
 from vantage.studies.context.pipeline.simulation import METHOD, Cost, Simulation
 from vantage.studies.context.pipeline.thresholds import LEAST, in_order
-from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, listed, question_of
+from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, question_of
 from vantage.studies.execution import Context
 
 COSTS: Final = "costs"
@@ -102,13 +103,8 @@ class Statements(Analysis):
         chosen = self.selector
         if chosen is None:
             return []
-        if self.judged:
-            try:
-                flags = self.judging.flags(chosen, self.votes)
-            except InputError:
-                flags = None
-            if flags is not None and not flags.reason:
-                return flags.table.filter(pl.col("flagged"))["item"].to_list()
+        if self.judged and not (flags := self.judging.flags(chosen, self.votes)).reason:
+            return flags.flagged
         scored = chosen.table.drop_nulls("score")
         places = [int(n) for tie in in_order(scored["score"]) for n in tie]
         return scored["item"].gather(places[: round(self.judging.budget * len(chosen.table))]).to_list()
@@ -202,9 +198,6 @@ def paired(name: str, differences: Floats) -> dict[str, float | None]:
     >>> paired("gain", np.array([0.0, 0.2] * 5))["gain_low"] > 0
     True
     """
-    n = len(differences)
-    row: dict[str, float | None] = {name: float(differences.mean()) if n else None}
-    if n < LEAST:
-        return {**row, f"{name}_low": None, f"{name}_high": None}
-    mean, reach = differences.mean(), stdtrit(n - 1, 0.975) * differences.std(ddof=1) / n**0.5
-    return {**row, f"{name}_low": float(mean - reach), f"{name}_high": float(mean + reach)}
+    low, high = student_interval(differences) if len(differences) >= LEAST else (None, None)
+    mean = float(differences.mean()) if len(differences) else None
+    return named(name, {"estimate": mean, "low": low, "high": high})

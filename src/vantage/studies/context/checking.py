@@ -12,7 +12,7 @@ import polars as pl
 from vantage.corpora import About, Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.resampling import Resampling, difference_with_interval
+from vantage.measures.resampling import Resampling, difference_with_interval, named
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline.attempts import label_in_words
 from vantage.studies.context.pipeline.controls import attached_steps
@@ -57,10 +57,8 @@ def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
         shown = {"item": f"c-{digest}", "statement": item["text"], "label": label}
         rows.append({**shown, "conversation": cell(read_turns(row["text"])), "of": row["item"], KEPT: row[KEPT]})
     items = pl.DataFrame(rows, schema_overrides={"conversation": CONVERSATION}).sort("item")
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     about = About(name="context-check", title="Contexts to be checked")
-    return Corpus(items, nobody, nothing, Instrument.load(QUALITY), about)
+    return Corpus.of_items(items, Instrument.load(QUALITY), about)
 
 
 def leave(corpus: Corpus, each: int, folder: Path | None, seed: int = 0) -> str:
@@ -94,7 +92,6 @@ def checked(analysis: ContextAnalysis) -> pl.DataFrame | None:
         kept = part[KEPT].cast(pl.Float64).to_numpy()
         sides = {"kept": part.filter(pl.col(KEPT)), "rejected": part.filter(~pl.col(KEPT))}
         means = {name: side["value"].mean() for name, side in sides.items()}
-        ends = difference_with_interval(part["item"], part["value"].to_numpy(), kept, how)
-        named = {f"difference{end}": ends[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))}
-        rows.append({"question": question, **means, **named, "contexts": part["item"].n_unique(), "answers": len(part)})
+        apart = named("difference", difference_with_interval(part["item"], part["value"].to_numpy(), kept, how))
+        rows.append({"question": question, **means, **apart, "contexts": part["item"].n_unique(), "answers": len(part)})
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
+from vantage.studies.base import listed
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.checking import leave
 from vantage.studies.context.options import ContextOptions
@@ -29,20 +28,29 @@ from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.context.pipeline.attempts import shared_models
 from vantage.studies.context.pipeline.controls import (
     CONTEXT,
+    CONTROLS,
     STATIC,
     Contexts,
     Control,
     attached,
-    check_control,
     condition_of,
     with_context,
 )
 from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.context.pipeline.sequential import simulate, simulation_plan
-from vantage.studies.context.pipeline.simulation import Simulator, find_method, with_several
+from vantage.studies.context.pipeline.simulation import METHODS, Simulator, with_several
 from vantage.studies.context.pipeline.writing import TEMPERATURE
-from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, listed, question_of, read_task, sampled
+from vantage.studies.context.tasks import (
+    LABEL,
+    Task,
+    check_scale,
+    chosen_tasks,
+    labels_of,
+    question_of,
+    read_task,
+    sampled,
+)
 from vantage.studies.execution import Context, store_of
 
 POOR: Final = (
@@ -67,7 +75,7 @@ def collect(context: Context[ContextOptions]) -> Corpus:
     assert context.data is not None  # noqa: S101 - the study needs data
     tasks = chosen_tasks(context.options.tasks)
     _check(context)
-    people = _people(context.options.people)
+    people = Corpus.read(context.options.people) if context.options.people else None
     corpora: list[Corpus] = []
     context.noted[COSTS] = {}
     for task in tasks:
@@ -90,12 +98,9 @@ def _check(context: Context[ContextOptions]) -> None:
     options = context.options
     options.spread()
     options.judging(context.seed)
-    modelled = [name for name in listed(options.methods) if name not in SURFACE]
-    for name in modelled:
-        find_method(name)
-    for control in listed(options.controls):
-        check_control(control)
-    if modelled and not Roles.of(context).simulators:
+    listed(options.methods, [*SURFACE, *METHODS], "method of detection")
+    listed(options.controls, CONTROLS, "control")
+    if set(listed(options.methods)) - set(SURFACE) and not Roles.of(context).simulators:
         context.warn("No model was named, so that only methods of detection that need none were used.")
 
 
@@ -136,40 +141,26 @@ class Roles:
     def of(cls, context: Context[ContextOptions]) -> Roles:
         """The roles as the options of a study name them; the models of `--model` have those that they leave open."""
         options = context.options
-        one: dict[str, ChatRater] = {}
-        wanted: dict[str, tuple[str, dict[str, Any]]] = {
-            "writer": (options.writer or options.generator, {"temperature": TEMPERATURE}),
-            "verifier": (options.verifier, {}),
-        }
-        for role, (named, drawn) in wanted.items():
-            if named:
-                one[role], *others = context.raters(role=named, **drawn)
-                if others:
-                    raise InputError(f"{1 + len(others)} models are named for the role {role}", remedy="name one")
+
+        def only(role: str, named: str, **drawn: Any) -> ChatRater | None:
+            raters = context.raters(role=named, **drawn) if named else []
+            if len(raters) > 1:
+                raise InputError(f"{len(raters)} models are named for the role {role}", remedy="name one")
+            return raters[0] if raters else None
+
+        writer = only("writer", options.writer, temperature=TEMPERATURE)
         judges = context.raters(role=options.judge) if options.evaluate else []
-        return cls(context.raters(role=options.simulator), judges, **one)
+        return cls(context.raters(role=options.simulator), judges, writer, only("verifier", options.verifier))
 
 
 def simulator(context: Context[ContextOptions], model: ChatRater) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
-    drawn: dict[str, Any] = {
-        "max_tokens": model.max_tokens,
-        **({"temperature": model.temperature} if model.temperature else {}),
-    }
-    return Simulator(
-        model.model_name,
-        personas=options.personas,
-        count=options.persona_count,
-        answers=cast(Any, options.answers),
-        samples=options.samples,
-        stop=options.stop,
-        most=options.most,
-        draws=options.draws,
-        seed=context.seed,
-        settings=model.settings,
-        **drawn,
-    )
+    names = ("personas", "answers", "samples", "stop", "most", "draws")
+    same: dict[str, Any] = {name: getattr(options, name) for name in names}
+    drawn = {"temperature": model.temperature} if model.temperature else {}
+    own: dict[str, Any] = {"max_tokens": model.max_tokens, "settings": model.settings, **drawn}
+    return Simulator(model.model_name, count=options.persona_count, seed=context.seed, **same, **own)
 
 
 def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task) -> Corpus:
@@ -254,31 +245,14 @@ def _evaluated(
     return ask_models(context, corpus, instrument, [STATIC, *conditions], examples)
 
 
-def _people(folder: str) -> Corpus | None:
-    """The corpus that was collected from people, if one was named."""
-    if not folder:
-        return None
-    if not is_corpus(Path(folder)):
-        raise InputError(
-            "this is no corpus folder", file=folder, remedy="name the folder that vantage collect exported"
-        )
-    return Corpus.read(folder)
-
-
 def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str) -> Corpus:
     """The corpus with what people said at a collect server, in the place of third-party votes on the same items."""
     if people is None:
         return corpus
     question = question_of(task)
-    known = [one for one in people.questions if one.id == question.id]
-    if not known:
+    if question.id not in [one.id for one in people.questions]:
         return corpus
-    if known[0].scale != question.scale:
-        raise InputError(
-            f"people answered question '{question.id}' on another scale than the instrument of the task",
-            file=folder,
-            remedy=f"its answers must be {question.scale.describe()}",
-        )
+    check_scale(people, question, folder)
     persons = people.raters.filter(pl.col("kind").cast(pl.String) == "person")
     said = people.judgments.filter(pl.col("question") == question.id).join(persons, on="rater", how="semi")
     said = said.join(corpus.items, on="item", how="semi")

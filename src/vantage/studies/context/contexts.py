@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.report.parts import Dialogue
-from vantage.report.recipe import Data
+from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline.controls import COST, DROPPED, KEPT, KINDS, OUTCOME, column_of, context_fields
 from vantage.studies.context.pipeline.dialogue import as_turns
@@ -23,16 +23,14 @@ _ANSWER: Final = re.compile(r"([a-z-]+) (\d+(?:\.\d+)?)(?:,|$)")
 def _steps(analysis: ContextAnalysis) -> pl.DataFrame:
     """All steps, with the task and what contexts were written for."""
     whole = [frame.with_columns(pl.lit(control).alias("control")) for control, frame in analysis.steps.items()]
-    if not whole:
-        return pl.DataFrame()
-    return pl.concat(whole).join(analysis.corpus.items.select("item", TASK), on="item", maintain_order="left")
+    return pl.concat(there(whole or None)).join(
+        analysis.corpus.items.select("item", TASK), on="item", maintain_order="left"
+    )
 
 
-def written(analysis: ContextAnalysis) -> Data | None:
+def written(analysis: ContextAnalysis) -> Data:
     """How many contexts were kept, by task and by what they were written for, and what they took."""
     steps = _steps(analysis)
-    if steps.is_empty():
-        return None
     outcome = pl.col("step") == OUTCOME
     kept = outcome & (pl.col("status") == KEPT)
     # What was written for no label cannot be labelled otherwise.
@@ -58,11 +56,9 @@ def written(analysis: ContextAnalysis) -> Data | None:
     return Data(frame, {"writers": named("conversation"), "checkers": named("verification")})
 
 
-def rejected(analysis: ContextAnalysis) -> pl.DataFrame | None:
+def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
     """Rejected attempts by step and reason, and the last reasons for which statements were dropped."""
     steps = _steps(analysis)
-    if steps.is_empty():
-        return None
     counts = [
         steps.filter(status=status).group_by(*BY, "step", "reason").len(name)
         for status, name in (("rejected", "attempts"), (DROPPED, "statements"))
@@ -77,7 +73,7 @@ def verified(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """What the verifier answered: means of attempts that passed and of those that did not."""
     steps = _steps(analysis)
     rows: list[dict[str, Any]] = []
-    for row in () if steps.is_empty() else steps.filter(step="verification").iter_rows(named=True):
+    for row in steps.filter(step="verification").iter_rows(named=True):
         named = {name: row[name] for name in (*BY, "status")}
         rows += [{**named, "question": q, "value": float(value)} for q, value in _ANSWER.findall(row["text"] or "")]
     if not rows:
@@ -89,8 +85,6 @@ def verified(analysis: ContextAnalysis) -> pl.DataFrame | None:
 def examples(analysis: ContextAnalysis) -> list[Dialogue]:
     """The first kept contexts of each task as conversations: two for the label, one of each control."""
     steps = _steps(analysis)
-    if steps.is_empty():
-        return []
     items = {row["item"]: row for row in analysis.corpus.items.iter_rows(named=True)}
     shown = []
     for (task, control), kept in steps.filter(step=OUTCOME, status=KEPT).group_by(BY, maintain_order=True):

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.measures.resampling import named
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
@@ -121,24 +121,18 @@ def people_selective(part: Statements) -> pl.DataFrame | None:
     both = both.filter(pl.col("item").is_in(items.implode()))
     if both.filter(condition=CONTEXT).is_empty() or not part.judged:
         return None
-    chosen: dict[str, list[str]] = {"none": []}
-    for one in part.methods:
-        try:
-            flags = part.judging.flags(one, part.votes)
-        except InputError:
-            continue
-        if not flags.reason:
-            chosen[one.method] = flags.table.filter("flagged")["item"].to_list()
+    flags = {one.method: part.judging.flags(one, part.votes) for one in part.methods}
+    chosen = {"none": [], **{method: one.flagged for method, one in flags.items() if not one.reason}}
     how: dict[str, Any] = {"metric": "f1_macro", "zero_division": None, "opt_outs": "wrong", "missing": "wrong"}
     rows = []
     for method, flagged in {**chosen, "all": items.to_list()}.items():
         given = pl.when(pl.col("item").is_in(flagged)).then(pl.lit(CONTEXT)).otherwise(pl.lit(STATIC))
         said = both.filter(pl.col("condition") == given)
         options = {"resamples": part.options.resamples, "seed": part.seed, **how}
-        f1 = accuracy(said, reference=part.labels, **options).row(0, named=True)
+        f1 = accuracy(said, reference=part.labels, **options).to_dicts()[0]
         unclear = int((said["status"].cast(pl.String) == "ambiguous").sum()) / len(said)
-        ends = {f"f1{end}": f1[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))}
-        rows.append({"method": method, "flagged": len(flagged), **ends, "ambiguous": unclear, "items": len(items)})
+        row = {"method": method, "flagged": len(flagged), **named("f1", f1)}
+        rows.append({**row, "ambiguous": unclear, "items": len(items)})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -154,19 +148,18 @@ def by_personas(part: Statements) -> pl.DataFrame | None:
         rng = np.random.default_rng(part.seed)
         for count in [count for count in COUNTS if count < len(readers)] + [len(readers)] * (len(readers) > 1):
             draws = DRAWS if count < len(readers) else 1
-            for draw in range(draws):
+            for _ in range(draws):
                 some = [readers[n] for n in rng.permutation(len(readers))[:count]]
                 table = part.rescored(one, some).table.select("item", "score")
                 table = table.join(one.table.select("item", pl.col("score").alias("all")), on="item").drop_nulls()
-                row = {"method": one.method, "personas": count, "draw": draw, "rho_all": _rank(table, "all")}
+                row = {"method": one.method, "personas": count, "rho_all": _rank(table, "all")}
                 if votes is not None:
                     row["rho"] = _rank(table.join(votes, on="item"), "votes")
                 rows.append(row)
     if not rows:
         return None
-    columns = [name for name in ("rho_all", "rho") if name in rows[0]]
-    frame = pl.DataFrame(rows, infer_schema_length=None).group_by("method", "personas", maintain_order=True)
-    return frame.agg(pl.col(columns).mean())
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.group_by("method", "personas", maintain_order=True).mean()
 
 
 def _rank(table: pl.DataFrame, column: str) -> float | None:

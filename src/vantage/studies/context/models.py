@@ -1,4 +1,4 @@
-"""Models without and with context: F1 against the original labels, and what the controls of context explain.
+"""What context changes: the study in one table, models' F1 against the labels, and what the controls explain.
 
 A run is scored by itself, and a model's score is the mean over its runs. All conditions are scored on the same items,
 and the same resampled items give the interval of their difference. An answer "ambiguous" is no label and counts as
@@ -21,9 +21,18 @@ from vantage.measures.resampling import Resampling
 from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
 from vantage.raters.style import Style
-from vantage.report.recipe import Data
+from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
-from vantage.studies.context.pipeline.controls import CONTEXT, KINDS, STATIC, Control, condition_of, target
+from vantage.studies.context.pipeline.controls import (
+    CONTEXT,
+    KEPT,
+    KINDS,
+    OUTCOME,
+    STATIC,
+    Control,
+    condition_of,
+    target,
+)
 from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
 
@@ -146,7 +155,7 @@ def parts_of(items: Sequence[str], flagged: Collection[str]) -> dict[str, list[s
 
 
 @lru_cache(maxsize=1)
-def f1(analysis: ContextAnalysis) -> Data | None:
+def f1(analysis: ContextAnalysis) -> Data:
     """F1 of each model without context, with it and with it for flagged items only, on all items and on parts."""
     rows = [
         {**one.named, **row}
@@ -155,7 +164,7 @@ def f1(analysis: ContextAnalysis) -> Data | None:
         for row in before_and_after(one, part.flagged)
     ]
     flagged = sum(len(part.flagged) for part in analysis.parts.values())
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"flagged": flagged or None}) if rows else None
+    return Data(pl.DataFrame(there(rows or None), infer_schema_length=None), {"flagged": flagged or None})
 
 
 def before_and_after(one: Rated, flagged: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -179,10 +188,8 @@ def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
 
 def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """The same on all items by the number of examples in the prompt, where models were asked with several numbers."""
-    if (scores := f1(analysis)) is None:
-        return None
     shots = pl.col("style").map_elements(_shots, return_dtype=pl.Int64, skip_nulls=False)
-    some = scores.frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
+    some = f1(analysis).frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
     return some if some["shots"].n_unique() > 1 else None
 
 
@@ -249,3 +256,41 @@ _EFFECTS: Final[dict[str, Any]] = {
     },
     **dict.fromkeys(("gain", "control", "follows_static", "follows"), pl.Float64),
 }
+
+
+def summary(analysis: ContextAnalysis) -> Data:
+    """One row per task: how many statements are ambiguous, what was done about it, and what context changed."""
+    rows = [_summarised(analysis, part) for part in analysis.parts.values()]
+    inside = "an answer like the others" if analysis.options.ambiguous_in else "left out"
+    kinds = analysis.readers.raters["kind"].cast(pl.String) if analysis.readers else pl.Series(dtype=pl.String)
+    facts = {"annotators": int((kinds == "person").sum()) or None, "seats": int((kinds == "slot").sum()) or None}
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"inside": inside, **facts})
+
+
+def _summarised(analysis: ContextAnalysis, part: Statements) -> dict[str, Any]:
+    target, voted = part.judging.target, len(part.votes)
+    both = part.votes.join(part.after.select("item", pl.col("doubt").alias("after")), on="item")
+    change = paired("change", (both["after"] - both["doubt"]).to_numpy())
+    steps = analysis.steps.get("label")
+    kept = None
+    if steps is not None:
+        kept = steps.filter(step=OUTCOME, status=KEPT).join(part.corpus.items, on="item", how="semi").height
+    models = effects(analysis).filter(task=part.task.name, written_for="label")
+    ambiguous = int(target.marked(part.votes).sum())
+    return {
+        TASK: part.task.name,
+        "statements": len(part.corpus.items),
+        "unjudged": None if voted else len(part.corpus.items),
+        "voted": voted or None,
+        "ambiguous": ambiguous if voted else None,
+        "share": ambiguous / voted if voted else None,
+        "flagged": len(part.flagged) if part.methods else None,
+        "contexts": kept,
+        "alone": None if len(both) else part.task.name,
+        "items": len(both) or None,
+        "doubt_static": both["doubt"].mean() if len(both) else None,
+        "doubt_context": both["after"].mean() if len(both) else None,
+        **change,
+        "f1_static": models["static"].mean(),
+        "f1_context": models["context"].mean(),
+    }

@@ -47,7 +47,6 @@ class ContextOptions:
     simulator: str = option("", f"the models that simulate readers; {ROLE}")
     judge: str = option("", f"the models that judge the statements, without and with context; {ROLE}")
     writer: str = option("", "the model that writes contexts, named likewise; none are written without one")
-    generator: str = option("", "the same as writer")
     verifier: str = option("", "the model that checks contexts, named likewise; the writer itself without one")
     controls: str = option(
         "label,opposite,blind", "what contexts are written for: label, opposite, blind, turns; or none"

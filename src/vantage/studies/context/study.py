@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vantage.studies.context import checking, contexts, detection, models, order, people
+from vantage.studies.context import checking, contexts, detection, models, order
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.collecting import collect
 from vantage.studies.context.options import ContextOptions
@@ -15,7 +15,6 @@ STUDY: Final = recipe_study(
     __package__,
     ContextOptions,
     collect,
-    people,
     detection,
     contexts,
     checking,

@@ -203,14 +203,10 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def followed(demo: Demo) -> pl.DataFrame:
-    """How well each model's answers follow the mean of people's."""
+    """How well each model's answers follow the mean of people's; sentences are about those that are `real`."""
     rows = [{**demo.followed(model), "model": model} for model in demo.models]
-    return pl.DataFrame(rows).select("model", "estimate", "low", "high", "bias", "units")
-
-
-def real_models(demo: Demo) -> pl.DataFrame:
-    """The same of the models that are real."""
-    return followed(demo).filter(~pl.col("model").is_in(SYNTHETIC))
+    real = pl.when(~pl.col("model").is_in(SYNTHETIC)).then("estimate").alias("real")
+    return pl.DataFrame(rows).select("model", "estimate", "low", "high", "bias", "units", real)
 
 
 def split_sentences(demo: Demo) -> pl.DataFrame:

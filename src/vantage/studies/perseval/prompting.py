@@ -79,7 +79,7 @@ class _Asker:
             if way == "base":
                 predicted = self.base
             elif cell.users == "named":
-                votes = {trait: self._told(way, trait) for trait in self.task.traits}
+                votes = {trait: self._given_trait(way, trait) for trait in self.task.traits}
                 for trait, frame in votes.items():
                     self.kept.put(cell.rater, f"trait:{trait}", frame, "prompted")
                 predicted = self._filled(vote(votes))
@@ -87,7 +87,7 @@ class _Asker:
                 predicted = self._filled(self._histories(""))
             self.kept.put(cell.rater, cell.variant, predicted, "prompted")
 
-    def _told(self, way: str, trait: str) -> pl.DataFrame:
+    def _given_trait(self, way: str, trait: str) -> pl.DataFrame:
         """Predictions for the users whose trait is known, when it is all that is told, or beside their history."""
         if way == "history":
             return self._histories(trait)
@@ -143,14 +143,7 @@ class _Asker:
         full = "+".join(filter(None, ["scoring" if scored else "", style])) or "zero-shot"
         name = f"{self.task.name}/{self.model}+{full}/{who}"
         # Calibrated one by one, two values of a trait could not differ in level; they are calibrated together below.
-        rater = ChatRater(
-            self.model,
-            full,
-            name=name,
-            calibrate=False,
-            **self.context.common,
-            **more,
-        )
+        rater = ChatRater(self.model, full, name=name, calibrate=False, **self.context.common, **more)
         instrument = next(i for i in people.instruments if self.task.question in {q.id for q in i.questions})
         rated = self.context.rate(asked, rater, instrument, questions=[self.task.question])
         mine = rated.judgments.filter(pl.col("rater") == name)

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.perspective import average_user, shared_task
 from vantage.perspective.splits import people_pairs
 from vantage.perspective.tally import CLOSENESS, UNDEFINED
-from vantage.report.recipe import Data
+from vantage.report.engine import Absent, Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
 from vantage.studies.perseval.cells import GridCell
 
@@ -30,45 +30,41 @@ def splits(analysis: Perspectives) -> Data:
                 yield {"texts_of": name, **row, "share": split.given_away if row["part"] == "adaptation" else None}
 
     frame = analysis.per_corpus(parts)
-    assert frame is not None  # noqa: S101 - every corpus is split
-    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")})
+    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.evaluated) for name in ("done", "cells")})
 
 
-def not_run(analysis: Perspectives) -> pl.DataFrame | None:
+def not_run(analysis: Perspectives) -> pl.DataFrame:
     """The combinations that were not run, counted by reason."""
     cells = analysis.per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])
-    if cells is None:
-        return None
     raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
     groups = cells.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
     return groups.agg(raters, pl.len().alias("cells"))
 
 
-def scores(analysis: Perspectives) -> Data | None:
+def scores(analysis: Perspectives) -> Data:
     """The cells of one corpus at all levels."""
-    (one,) = analysis.found
+    (one,) = analysis.evaluated
     label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
     frame = stacked(_row(one, cell) for cell in one.done)
-    return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
+    return Data(frame, {"of": one.task.name, "score": label, "units": one.over})
 
 
-def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
+def trait_scores(analysis: Perspectives) -> pl.DataFrame:
     """The cells of one corpus by trait: F1 of each value, averaged over the values."""
-    (one,) = analysis.found
-    rows = []
-    for cell in one.done:
-        evaluation = one.evaluations[cell]
-        rows.append(
-            {**cell.row(), **{trait: evaluation.f1("trait", one.task.label, trait) for trait in evaluation.traits}}
-        )
-    return stacked(rows) if any(one.evaluations[cell].traits for cell in one.done) else None
+    (one,) = analysis.evaluated
+    scored = {cell: one.evaluations[cell] for cell in one.done}
+    by_trait = {
+        cell: {trait: evaluation.f1("trait", one.task.label, trait) for trait in evaluation.traits}
+        for cell, evaluation in scored.items()
+    }
+    return stacked({**cell.row(), **row} for cell, row in by_trait.items() if any(by_trait.values()))
 
 
-def same_texts(analysis: Perspectives) -> Data | None:
+def same_texts(analysis: Perspectives) -> Data:
     """The cells of one corpus on the texts that models were asked about, where these are not all."""
-    (one,) = analysis.found
-    if one.asked is None or one.asked_all:
-        return None
+    (one,) = analysis.evaluated
+    if one.asked_all or one.asked is None:
+        raise Absent
     rows = []
     for cell in one.done:
         common = one.common(cell)
@@ -80,7 +76,7 @@ def same_texts(analysis: Perspectives) -> Data | None:
     return Data(frame, {"asked": one.asked.test["item"].n_unique()})
 
 
-def rules(analysis: Perspectives) -> pl.DataFrame | None:
+def rules(analysis: Perspectives) -> pl.DataFrame:
     """Text-level F1 where a class counts by each rule, and over how many texts."""
 
     def counted(one: Evaluated, cell: GridCell) -> dict[str, Any] | None:
@@ -95,7 +91,7 @@ def rules(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(counted)
 
 
-def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
+def shared_tasks(analysis: Perspectives) -> pl.DataFrame:
     """Perspectivist and soft scores of the shared task, where two people or more are tested."""
 
     def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
@@ -107,7 +103,7 @@ def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(scored)
 
 
-def sizes(analysis: Perspectives) -> pl.DataFrame | None:
+def sizes(analysis: Perspectives) -> pl.DataFrame:
     """Annotators, texts and annotations of each corpus, and of its strict split."""
 
     def counted(one: Evaluated) -> dict[str, int]:
@@ -118,7 +114,7 @@ def sizes(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(counted)
 
 
-def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
+def beside_the_paper(analysis: Perspectives) -> pl.DataFrame:
     """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
     printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -12,11 +12,13 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers import READERS, load
 from vantage.corpora.storage import is_corpus
+from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.perspective import Split, split
 from vantage.perspective.benchmark import headline
 from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
 from vantage.perspective.tally import CLOSENESS
+from vantage.studies.base import listed
 
 GENERATIONS: Final = ((58, "Boomer"), (42, "GenX"), (26, "GenY"))
 """From which age on somebody counts to a generation, as in the paper; whoever is younger is GenZ."""
@@ -37,34 +39,17 @@ RARE: Final = 3
 class PublishedCorpus:
     """A published corpus: its reader, its folder, what is asked, and how the paper's library draws from it."""
 
-    reader: str
-    folders: tuple[str, ...]
+    reader: str = ""
+    folders: Sequence[str] = ()
     question: str = ""
     method: Method = "balanced"
     stratify: str | None = None
-    doubled: tuple[tuple[str, str], ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
+    doubled: Sequence[tuple[str, str]] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-SOURCES: Final[dict[str, PublishedCorpus]] = {
-    "hs-brexit": PublishedCorpus("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
-    "md-agreement": PublishedCorpus(
-        "md-agreement", ("MD-Agreement",), "offensive", "perseval", doubled=(("test-2038", "Ann448"),)
-    ),
-    "mp": PublishedCorpus("mp", ("MP",), "irony"),
-    "mp-en": PublishedCorpus("mp", ("MP",), "irony", options={"language": "en"}),
-    "csc": PublishedCorpus("csc", ("CSC",)),
-    "convabuse": PublishedCorpus("convabuse", ("ConvAbuse",)),
-    "epic": PublishedCorpus("epic", ("EPIC",), "irony", "perseval"),
-    "mhs": PublishedCorpus(
-        "measuring-hate-speech",
-        ("MHS", "measuring-hate-speech"),
-        "hate-speech",
-        "perseval",
-        options={"targets": "none", "binary": True},
-    ),
-    "dices": PublishedCorpus("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
-}
+_LISTED: Final = Document.bundled(__package__, "sources.yaml").data
+SOURCES: Final = {name: PublishedCorpus(**how) for name, how in _LISTED.items()}
 """The corpora that are known by name; any corpus folder can be given besides."""
 
 
@@ -100,7 +85,8 @@ class CorpusTask:
     def served_from(self, threshold: float) -> float:
         """The score from which on a user counts as served: the threshold or, by closeness, one step of the scale."""
         scale = self.people.question(self.question).scale
-        return 1 - 1 / (len(scale.codes) - 1) if self.label == CLOSENESS else threshold
+        # A hair less: 1 − 1/4 and a mean of distances differ in the last digit.
+        return (1 - 1 / (len(scale.codes) - 1) if self.label == CLOSENESS else threshold) - 1e-12
 
     def split(self, users: Users = "unnamed", adaptation: Adaptation = "test", *, extended: bool = False) -> Split:
         """The split of a variant; the test set is the same for all."""
@@ -137,7 +123,7 @@ def read(
     several = len(names) > 1
     parts = []
     for name in names:
-        corpus = _found(data, name, groups)
+        corpus = _source(data, name, groups)
         asked = _question(corpus, name, question)
         part, left_out = _prepared(corpus, name, asked, traits, f"{name}:" if several else "")
         if left_out:
@@ -153,13 +139,14 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         prefix = f"{name}:" if len(names) > 1 else ""
         items = corpus.items.filter(corpus=name)
         raters = corpus.raters.filter(pl.col("corpus") == name, pl.col("kind").cast(pl.String).is_in(PEOPLE))
-        known = [t for t in _trait_columns(corpus) if raters[t].drop_nulls().n_unique() > 1]
+        ours = ("corpus", "model", "style", "stands_for")
+        known = [t for t in corpus.traits if t not in ours and raters[t].drop_nulls().n_unique() > 1]
         judgments = corpus.judgments.join(raters, on="rater", how="semi").join(items, on="item", how="semi")
         question = judgments["question"][0]
-        people = Corpus(
-            _bare(items), raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about
-        )
-        source = SOURCES.get(name, PublishedCorpus("", ()))
+        # Other corpora have columns that are empty here.
+        items = items.select([column for column in items.columns if items[column].null_count() < len(items)])
+        people = Corpus(items, raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about)
+        source = SOURCES.get(name, PublishedCorpus())
         method: Method = source.method if draw in ("auto", "paper") else "balanced"
         if draw == "paper" and method == "balanced":
             method = "perseval"
@@ -168,16 +155,7 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         yield CorpusTask(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
 
 
-def _trait_columns(corpus: Corpus) -> list[str]:
-    return [t for t in corpus.traits if t not in ("corpus", "model", "style", "stands_for")]
-
-
-def _bare(items: pl.DataFrame) -> pl.DataFrame:
-    """Items without the columns that only other corpora have."""
-    return items.select([column for column in items.columns if items[column].null_count() < len(items)])
-
-
-def _found(data: Path, name: str, groups: str) -> Corpus:
+def _source(data: Path, name: str, groups: str) -> Corpus:
     if is_corpus(data):
         return Corpus.read(data)
     if name not in SOURCES:
@@ -201,7 +179,7 @@ def _found(data: Path, name: str, groups: str) -> Corpus:
 def _question(corpus: Corpus, name: str, given: str) -> str:
     """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
     given_names = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
-    wanted = given_names.get(name) or given_names.get("") or SOURCES.get(name, PublishedCorpus("", ())).question
+    wanted = given_names.get(name) or given_names.get("") or SOURCES.get(name, PublishedCorpus()).question
     return corpus.question(wanted).id if wanted else corpus.questions[0].id
 
 
@@ -211,7 +189,7 @@ def _prepared(
     """People's answers to one question with the traits that are told; and the traits that are not, by reason."""
     everyone = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
     chosen, left_out = _chosen(everyone, corpus, traits)
-    people = everyone.select("rater", "kind", *(_told(everyone, trait) for trait in chosen))
+    people = everyone.select("rater", "kind", *(_in_words(everyone, trait) for trait in chosen))
     if rare := [trait for trait in chosen if people[trait].drop_nulls().n_unique() < 2]:
         left_out[f"fewer than two values that {RARE} people share"] = rare
         people = people.drop(rare)
@@ -251,14 +229,14 @@ def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str
         chosen = chosen or known[:MANY]
         left_out = {f"{why}; name them with --traits": [t for t in known if t not in chosen], same: alike}
     else:
-        wanted = [t.strip() for t in traits.split(",") if t.strip() and t.strip() != "none"]
+        wanted = [trait for trait in listed(traits) if trait != "none"]
         chosen = [t for t in wanted if t in known]
         left_out = {"the corpus does not have them": [t for t in wanted if t not in every]}
         left_out[same] = [t for t in wanted if t in alike]
     return chosen, {reason: some for reason, some in left_out.items() if some}
 
 
-def _told(people: pl.DataFrame, trait: str) -> pl.Expr:
+def _in_words(people: pl.DataFrame, trait: str) -> pl.Expr:
     """A trait in words: ages as generations, rare values as unknown."""
     if trait == "generation" and "generation" not in people.columns:
         generation: Any = pl.lit("GenZ")

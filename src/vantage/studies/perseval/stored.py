@@ -20,26 +20,26 @@ PAIR: Final = ("item", "rater", "value")
 class Predictions:
     """Predictions of one corpus, by rater and variant: kept in the folder as they come, added to the corpus at the end.
 
-    A variant is that of a cell, `trait:NAME` (told one trait only) or `jury` (for people of a chosen composition).
+    A variant is that of a cell, `trait:NAME` (about one trait only) or `jury` (for people of a chosen composition).
     """
 
     def __init__(self, task: CorpusTask, context: Context[Any]) -> None:
         self.task = task
         self._folder = None if context.folder is None else context.folder / FOLDER
-        self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
+        self._frames: dict[tuple[str, str, str], pl.DataFrame] = {}
         self._test = _digest(task, context.record.options, context.seed)
 
     def find(self, rater: str, variant: str, kind: str = "trained") -> pl.DataFrame | None:
         """The predictions of a cell that was finished before; null where there are none."""
         key = (rater, variant, kind)
         path = self._path(rater, variant)
-        if key not in self._found and path is not None and path.is_file():
+        if key not in self._frames and path is not None and path.is_file():
             try:
-                self._found[key] = pl.read_parquet(path).select(PAIR)
+                self._frames[key] = pl.read_parquet(path).select(PAIR)
             except (OSError, pl.exceptions.PolarsError):
                 # A file that was cut off is made again.
                 path.unlink(missing_ok=True)
-        return self._found.get(key)
+        return self._frames.get(key)
 
     def put(self, rater: str, variant: str, frame: pl.DataFrame, kind: str = "trained") -> pl.DataFrame:
         """Keeps the predictions of a finished cell: `item`, `rater` (the user), `value`."""
@@ -50,38 +50,27 @@ class Predictions:
             beside = path.with_suffix(".part")
             predicted.write_parquet(beside)
             beside.replace(path)
-        self._found[rater, variant, kind] = predicted
+        self._frames[rater, variant, kind] = predicted
         return predicted
 
     def added(self, corpus: Corpus) -> Corpus:
         """The corpus with all of them; each user whom a rater stands for is a row of the raters table."""
-        if not self._found:
+        if not self._frames:
             return corpus
         judged, raters = [], []
-        for (rater, variant, kind), frame in self._found.items():
-            named = frame.with_columns(
-                pl.format("{}/{}/{}/@{}", pl.lit(self.task.name), pl.lit(rater), pl.lit(variant), "rater").alias("id")
-            )
+        for (rater, variant, kind), frame in self._frames.items():
+            id_ = pl.format("{}/{}/{}/@{}", pl.lit(self.task.name), pl.lit(rater), pl.lit(variant), "rater")
             status = pl.when(pl.col("value").is_null()).then(pl.lit("unparsed")).otherwise(pl.lit("answered"))
-            judged.append(
-                named.select(
-                    "item",
-                    pl.lit(self.task.question).alias("question"),
-                    pl.col("id").alias("rater"),
-                    "value",
-                    status.alias("status"),
-                )
+            about = {"kind": "trained" if kind == "trained" else "persona", "model": rater, "style": variant}
+            named = frame.with_columns(
+                *(pl.lit(value).alias(name) for name, value in {**about, "corpus": self.task.name}.items()),
+                rater=id_,
+                status=status,
+                question=pl.lit(self.task.question),
+                stands_for="rater",
             )
-            raters.append(
-                named.unique("id", maintain_order=True).select(
-                    pl.col("id").alias("rater"),
-                    pl.lit("trained" if kind == "trained" else "persona").alias("kind"),
-                    pl.lit(rater).alias("model"),
-                    pl.lit(variant).alias("style"),
-                    pl.col("rater").alias("stands_for"),
-                    pl.lit(self.task.name).alias("corpus"),
-                )
-            )
+            judged.append(named.select("item", "question", "rater", "value", "status"))
+            raters.append(named.unique("rater", maintain_order=True).select("rater", *about, "stands_for", "corpus"))
         return corpus.add(pl.concat(judged), pl.concat(raters))
 
     def _path(self, rater: str, variant: str) -> Path | None:

@@ -23,18 +23,16 @@ from vantage.studies.perseval.learning import SEATS, composition
 
 TESTED: Final = 30
 """From how many texts on that two groups judged the interval of their difference is given."""
-DRAWN: Final = 30
-"""Up to how many pairs of groups and raters a figure shows."""
 
 
-def explained(analysis: Perspectives) -> pl.DataFrame | None:
+def explained(analysis: Perspectives) -> pl.DataFrame:
     """What each trait explains of people's answers to the same text."""
     return analysis.per_corpus(
         lambda one: explained_of(one.task.people, one.task.question, seed=one.task.seed) if one.task.traits else None
     )
 
 
-def trait_model(analysis: Perspectives) -> pl.DataFrame | None:
+def trait_model(analysis: Perspectives) -> pl.DataFrame:
     """The traits together in one model of people's answers; answers without an order have none."""
 
     def modelled(one: Evaluated) -> pl.DataFrame | None:
@@ -48,12 +46,12 @@ def trait_model(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(modelled)
 
 
-def components(analysis: Perspectives) -> pl.DataFrame | None:
+def components(analysis: Perspectives) -> pl.DataFrame:
     """Shares of the variance of people's answers, one trait at a time."""
     return analysis.per_corpus(_components)
 
 
-def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
+def exaggerated(analysis: Perspectives) -> pl.DataFrame:
     """The difference between two groups among people and in what is predicted for them, of raters that know users."""
 
     def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
@@ -70,27 +68,7 @@ def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(apart)
 
 
-def differences(analysis: Perspectives) -> pl.DataFrame | None:
-    """The same differences, one row for people and one for the rater, where a figure can show them all."""
-    rows = exaggerated(analysis)
-    if rows is None or not 0 < len(rows := rows.drop_nulls("people_low")) <= DRAWN:
-        return None
-    who = pl.concat_str("groups", "corpus", "rater", separator=", ").alias("who")
-    sides = [
-        rows.select(
-            who,
-            pl.lit("rater" if side == "model" else side).alias("side"),
-            *(
-                pl.col(f"{side}{end}").alias(name)
-                for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
-            ),
-        )
-        for side in ("people", "model")
-    ]
-    return pl.concat(sides).sort("who", maintain_order=True)
-
-
-def label_change(analysis: Perspectives) -> pl.DataFrame | None:
+def label_change(analysis: Perspectives) -> pl.DataFrame:
     """How often labels differ between users of different trait values, in predictions and among people."""
 
     def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -105,7 +83,7 @@ def label_change(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(changed)
 
 
-def prompt_change(analysis: Perspectives) -> pl.DataFrame | None:
+def prompt_change(analysis: Perspectives) -> pl.DataFrame:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
 
     def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -117,7 +95,7 @@ def prompt_change(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(changed)
 
 
-def ablation(analysis: Perspectives) -> pl.DataFrame | None:
+def ablation(analysis: Perspectives) -> pl.DataFrame:
     """Scores of the vote over every combination of traits."""
 
     def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -126,20 +104,13 @@ def ablation(analysis: Perspectives) -> pl.DataFrame | None:
             people = one.asked if one.asked is not None and ":" in rater else one.task.split()
             ablated = ablation_of(predicted, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
             for row in ablated.drop("class", "low", "high", "ties").iter_rows(named=True):
-                yield {"rater": rater, "panel": f"{one.task.name}: {rater}", **row}
+                named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
+                yield {**named, **row}
 
     return analysis.per_corpus(voted)
 
 
-def lattice(analysis: Perspectives) -> pl.DataFrame | None:
-    """The same for raters that were told of several traits."""
-    panels = ablation(analysis)
-    if panels is None or (panels := panels.filter(pl.col("size").max().over("panel") > 1)).is_empty():
-        return None
-    return panels
-
-
-def soft(analysis: Perspectives) -> pl.DataFrame | None:
+def soft(analysis: Perspectives) -> pl.DataFrame:
     """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
 
     def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
@@ -153,7 +124,7 @@ def soft(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_rater(apart)
 
 
-def juries(analysis: Perspectives) -> Data | None:
+def juries(analysis: Perspectives) -> Data:
     """Verdicts of juries by composition, predicted and by people themselves."""
 
     def decided(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -162,7 +133,7 @@ def juries(analysis: Perspectives) -> Data | None:
             yield from _verdicts(one, rater, frame)
 
     verdicts = analysis.per_corpus(decided)
-    return None if verdicts is None else Data(verdicts, {"seats": 2 * SEATS})
+    return Data(verdicts, {"seats": 2 * SEATS})
 
 
 def _components(one: Evaluated) -> Iterator[dict[str, Any]]:

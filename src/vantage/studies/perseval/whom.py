@@ -29,19 +29,17 @@ from vantage.studies.perseval.cells import GridCell
 
 LISTED: Final = 40
 """How many users are listed one by one."""
-FEW: Final = 12
-"""Up to how many users a figure shows each of them."""
 BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 """The way to learn that is the same but for users; that of encoders is `baseline`."""
 
 
-def for_whom(analysis: Perspectives) -> Data | None:
+def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with its largest gap over all traits."""
     frame = analysis.per_rater(partial(_line, analysis))
-    return None if frame is None else Data(frame, {"scored_by": analysis.scored_by})
+    return Data(frame, {"scored_by": analysis.scored_by})
 
 
-def ranking(analysis: Perspectives) -> pl.DataFrame | None:
+def ranking(analysis: Perspectives) -> pl.DataFrame:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
 
     def ranked(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -53,73 +51,49 @@ def ranking(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(ranked)
 
 
-def knowing(analysis: Perspectives) -> pl.DataFrame | None:
-    """Every rater that knows who answers beside the same one that does not, on the same texts."""
-
-    def beside(one: Evaluated) -> Iterator[dict[str, Any]]:
-        for cell in one.done:
-            blind = _blind(one, cell)
-            if blind is None:
-                continue
-            informed, other = one.evaluations[cell], one.evaluations[blind]
-            scores = {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
-            row = {"rater": cell.name, "blind": blind.name, **scores, **advantage(informed, other, one.task.label)}
-            # Every test costs the others power: sentences are about new texts, and about predictions that differ.
-            same = informed.pairs["predicted"].equals(other.pairs["predicted"])
-            yield {**row, "tested": None if same or cell.extended else row["p"], "annotations": len(informed.pairs)}
-
-    return analysis.per_corpus(beside)
-
-
-def bought(analysis: Perspectives) -> pl.DataFrame | None:
+def bought(analysis: Perspectives) -> pl.DataFrame:
     """What knowing the user buys: every way to know them beside the same rater without it, on the same texts and users.
 
-    Strict splits only. p is that of a test in which the predictions of two raters change places, corrected after Holm
-    (1979) over the rows of a corpus.
+    p is that of a test in which the predictions of two raters change places, corrected after Holm (1979) over the
+    strict splits of a corpus. `tested` is the p of what sentences are about: raters that know who answers.
     """
 
-    def pairs(one: Evaluated) -> Iterator[tuple[str, str, str, Evaluation, Evaluation]]:
-        strict = [cell for cell in one.done if not cell.extended]
-        for cell in strict:
+    def pairs(one: Evaluated) -> Iterator[tuple[str, str, Evaluation, GridCell]]:
+        for cell in one.done:
             if blind := _blind(one, cell):
                 kind = "history" if cell.rater.endswith(": history") else "method"
-                yield kind, cell.name, blind.name, one.evaluations[cell], one.evaluations[blind]
-            if cell.adaptation not in (None, "none"):
-                plain = replace(cell, adaptation="none")
-                if plain in one.evaluations:
-                    yield "adaptation", cell.name, plain.name, one.evaluations[cell], one.evaluations[plain]
+                yield kind, cell.name, one.evaluations[cell], blind
+            plain = replace(cell, adaptation="none")
+            if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
+                yield "adaptation", cell.name, one.evaluations[cell], plain
+        how: dict[str, Any] = {"traits": (), "resamples": one.resamples, "seed": one.task.seed, "over": one.over}
         for rater in one.one_trait_raters:
-            blind = next((c for c in strict if not c.knows_users and c.rater == _blind_name(rater)), None)
-            if blind is None:
-                continue
-            for trait, frame in one.with_one_trait(rater).items():
-                beside = one.evaluations[blind]
-                evaluation = evaluate(
-                    frame.join(beside.pairs, on=["item", "rater"], how="semi"),
-                    one.split(blind),
-                    traits=(),
-                    resamples=one.resamples,
-                    seed=one.task.seed,
-                    over=one.over,
-                )
-                yield "trait", f"{rater}: {trait} alone", blind.name, evaluation, beside
+            for blind in [c for c in one.done if c.rater == _blind_name(rater) and not (c.knows_users or c.extended)]:
+                for trait, frame in one.with_one_trait(rater).items():
+                    mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
+                    yield "trait", f"{rater}: {trait} alone", evaluate(mine, one.split(blind), **how), blind
 
     def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
-        label = one.task.label
-        differences = [
-            {"what": kind, "rater": name, "beside": other, **advantage(informed, beside, label)}
-            for kind, name, other, informed, beside in pairs(one)
-        ]
-        for row, p in zip(differences, adjusted([row["p"] for row in differences], "holm"), strict=True):
-            where = "" if len(analysis.found) == 1 else f"{one.task.name}: "
+        label, differences = one.task.label, []
+        for what, name, knows, cell in pairs(one):
+            without = one.evaluations[cell]
+            scores = {"knows": knows.f1("user", label), "without": without.f1("user", label)}
+            row = {"what": what, "rater": name, "beside": cell.name, **scores, **advantage(knows, without, label)}
+            # Every test costs the others power: sentences are about new texts, and about predictions that differ.
+            alike = knows.pairs["predicted"].equals(without.pairs["predicted"])
+            said = what in ("history", "method") and not cell.extended and not alike
+            differences.append({**row, "strict": not cell.extended, "tested": row["p"] if said else None})
+        strict = [row["p"] if row["strict"] else None for row in differences]
+        for row, p in zip(differences, adjusted(strict, "holm"), strict=True):
+            where = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
             yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
 
     frame = analysis.per_corpus(rows)
     order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
-    return None if frame is None else frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
+    return frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
 
 
-def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
+def trait_values(analysis: Perspectives) -> pl.DataFrame:
     """F1 for the users of each trait value."""
 
     def of_values(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
@@ -128,31 +102,32 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
             return None
         scores = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
         trait = [pl.col("trait").str.replace_all("_", " ")] if len(traits) > 1 else []
-        place = [] if len(analysis.found) == 1 else [pl.lit(one.task.name)]
+        place = [] if len(analysis.evaluated) == 1 else [pl.lit(one.task.name)]
         who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
         return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
 
     return analysis.per_rater(of_values)
 
 
-def users(analysis: Perspectives) -> pl.DataFrame | None:
-    """The F1 of every user, where there are few."""
-    users_of = _users(analysis)
-    return users_of if users_of is not None and users_of["user"].n_unique() <= FEW else None
+def users(analysis: Perspectives) -> pl.DataFrame:
+    """The F1 of every user."""
+
+    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
+        place = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
+        scores = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+        series = pl.lit(place + _short(cell)).alias("series")
+        return scores.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
+
+    scores = analysis.per_rater(scored)
+    return scores.sort("user", maintain_order=True)
 
 
-def users_spread(analysis: Perspectives) -> pl.DataFrame | None:
-    """The F1 of every user, where there are many."""
-    users_of = _users(analysis)
-    return users_of if users_of is not None and users_of["user"].n_unique() > FEW else None
-
-
-def gaps(analysis: Perspectives) -> pl.DataFrame | None:
+def gaps(analysis: Perspectives) -> pl.DataFrame:
     """The gap in every trait."""
     return analysis.per_rater(lambda one, cell: _gaps(one, cell) if one.evaluations[cell].traits else None)
 
 
-def not_served(analysis: Perspectives) -> pl.DataFrame | None:
+def not_served(analysis: Perspectives) -> pl.DataFrame:
     """The users who are not served by the first rater of each corpus, the lowest score first."""
 
     def listed(one: Evaluated) -> pl.DataFrame | None:
@@ -169,25 +144,18 @@ def not_served(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(listed)
 
 
-def served(analysis: Perspectives) -> pl.DataFrame | None:
-    """How many users are not served by the first rater of each corpus."""
-    return analysis.per_corpus(
-        lambda one: [{"rater": cell.name, **_served(analysis, one, cell)} for cell in one.focus[:1]]
-    )
-
-
-def stances(analysis: Perspectives) -> pl.DataFrame | None:
+def stances(analysis: Perspectives) -> pl.DataFrame:
     """How often answers are met that agree with most others', that oppose them, and that face a tie."""
 
     def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         scores = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
-        who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
+        who = cell.name if len(analysis.evaluated) == 1 else f"{one.task.name}: {cell.name}"
         return scores.with_columns(pl.lit(who).alias("who"))
 
     return analysis.per_rater(apart)
 
 
-def minority(analysis: Perspectives) -> pl.DataFrame | None:
+def minority(analysis: Perspectives) -> pl.DataFrame:
     """The difference between answers that agree with most others' and those that oppose them."""
     return analysis.per_rater(
         lambda one, cell: minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls(
@@ -197,10 +165,15 @@ def minority(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
-    evaluation = one.evaluations[cell]
-    counts = _served(analysis, one, cell)
+    evaluation, label = one.evaluations[cell], one.task.label
+    scored = evaluation.users.filter(pl.col("class") == label)["f1"].count()
+    least = one.task.served_from(analysis.options.threshold)
+    few = len(below(evaluation, least, label))
     line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
-    line["below"] = f"{counts['few']} of {counts['users']}"
+    line["below"] = f"{few} of {scored}"
+    if cell == one.focus[0]:
+        less = f"{'a closeness' if label == CLOSENESS else 'an F1'} below {least:g}"
+        line |= {"few": few, "of": counted(scored, "user"), "less": less}
     names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "tested", "untested")
     if not evaluation.traits:
         return line | dict.fromkeys(names)
@@ -211,14 +184,6 @@ def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, A
     shown = cell.kind == "prompted" or cell == one.focus[0]
     row = largest | {"tested": largest["p"] if shown else None, "untested": largest["reason"] if shown else None}
     return line | {name: row[name] for name in names}
-
-
-def _served(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
-    users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-    least = one.task.served_from(analysis.options.threshold)
-    few = (users["f1"] < least - 1e-12).sum()
-    less = f"{'a closeness' if one.task.label == CLOSENESS else 'an F1'} below {least:g}"
-    return {"few": few, "users": len(users), "of": counted(len(users), "user"), "less": less}
 
 
 def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
@@ -256,17 +221,6 @@ def _blind_name(rater: str) -> str:
     if rater not in PAIR_METHODS:
         return f"{rater.rpartition(': ')[0]}: base"
     return "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
-
-
-def _users(analysis: Perspectives) -> pl.DataFrame | None:
-    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
-        place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
-        scores = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-        series = pl.lit(place + _short(cell)).alias("series")
-        return scores.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
-
-    users_of = analysis.per_rater(scored)
-    return None if users_of is None else users_of.sort("user", maintain_order=True)
 
 
 def _short(cell: GridCell) -> str:

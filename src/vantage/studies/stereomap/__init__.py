@@ -1,9 +1,9 @@
 """The stereomap study: where a model places social groups between warmth and competence, and how sure that is.
 
-`groups` holds the published groups and reads lists of one's own (`reference_groups()` gives the 24 with a human
-reference); `people` the human reference values; `elicitation` asks a model; `placing` finds clusters and `analysis`
-holds what is analysed; `places`, `comparing`, `relations`, `words` and `answers` are the functions that `recipe.yaml`
-shows. What another study could use as well lives in `vantage.measures` (clusters, dictionary, phrases …).
+`groups` holds the published groups with the human reference values and reads lists of one's own (`reference_groups()`
+gives the 24 with a human reference); `elicitation` asks a model; `placing` finds clusters and `analysis` holds what is
+analysed; `places`, `comparing`, `relations` and `answers` are the functions that `recipe.yaml` shows; `evaluation` lets
+people judge answers. What another study could use as well lives in `vantage.measures` (clusters, phrases …).
 """
 
 from vantage.studies.stereomap.groups import SocialGroup as SocialGroup

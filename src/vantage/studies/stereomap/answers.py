@@ -15,7 +15,7 @@ from vantage.measures.texts.keywords import coverage, profile
 from vantage.measures.texts.phrases import class_phrases, similar_phrases
 from vantage.measures.texts.sensitivity import condition_agreement, run_spread
 from vantage.measures.variation.refusals import refusals
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.placing import PEOPLE
 
@@ -26,25 +26,21 @@ MOST_TEXTS: Final = 200
 RATERS: Final = ["rater", "condition"]
 
 
-def refused(analysis: Stereomap) -> pl.DataFrame | None:
+def refused(analysis: Stereomap) -> pl.DataFrame:
     """Refusals by model, apart from what could not be read."""
-    return None if analysis.models.is_empty() else refusals(_put(analysis), by="rater")
+    return refusals(_put(analysis), by="rater")
 
 
-def refused_groups(analysis: Stereomap) -> pl.DataFrame | None:
+def refused_groups(analysis: Stereomap) -> pl.DataFrame:
     """Refusals by model and group, those with the highest share first."""
-    if analysis.models.is_empty():
-        return None
     rates = refusals(_put(analysis), by=["rater", "item"])
     named = rates.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
     return named.sort(["estimate", "rater", "item"], descending=[True, False, False], nulls_last=True)
 
 
-def refused_first(analysis: Stereomap) -> pl.DataFrame | None:
+def refused_first(analysis: Stereomap) -> pl.DataFrame:
     """The first twenty of them, where anything was refused."""
-    if (rates := refused_groups(analysis)) is None:
-        return None
-    rows = rates.filter(pl.col("refused") > 0).head(20)
+    rows = refused_groups(analysis).filter(pl.col("refused") > 0).head(20)
     return rows.with_columns(analysis.beside("group", "rater").alias("of"))
 
 
@@ -71,10 +67,9 @@ def variant_refusals(analysis: Stereomap) -> pl.DataFrame | None:
     )
 
 
-def diversity(analysis: Stereomap) -> pl.DataFrame | None:
+def diversity(analysis: Stereomap) -> pl.DataFrame:
     """How varied the reasons are, over equally many texts of each model and condition."""
-    if (texts := analysis.reasons).is_empty():
-        return None
+    texts = there(analysis.reasons)
     size = min([MOST_TEXTS, *texts.group_by(RATERS).len()["len"].to_list()])
     return _named(text_diversity(texts, by=RATERS, size=size, seed=analysis.seed))
 
@@ -82,7 +77,7 @@ def diversity(analysis: Stereomap) -> pl.DataFrame | None:
 def _put(analysis: Stereomap) -> pl.DataFrame:
     """The ratings and the lists of keywords that answer the prompt as it is."""
     lists = analysis.corpus.judgments.filter(pl.col("question").str.ends_with("-keywords"), pl.col("condition") == "")
-    return pl.concat([analysis.models, lists], how="diagonal_relaxed")
+    return pl.concat([there(analysis.models), lists], how="diagonal_relaxed")
 
 
 def _scores(analysis: Stereomap) -> pl.DataFrame:
@@ -100,10 +95,8 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("condition").replace("", PLAIN))
 
 
-def keyword_coverage(analysis: Stereomap) -> Data | None:
+def keyword_coverage(analysis: Stereomap) -> Data:
     """How many keywords the dictionary knows, stage after stage."""
-    if analysis.matches.is_empty():
-        return None
     traits = _traits(analysis)
     facts = {
         "dictionary_name": analysis.dictionary.name,
@@ -112,7 +105,7 @@ def keyword_coverage(analysis: Stereomap) -> Data | None:
         "traits_known": traits.drop_nulls("stage").height,
         "traits_given": len(traits) or None,
     }
-    return Data(coverage(analysis.matches, by="rater"), facts)
+    return Data(coverage(there(analysis.matches), by="rater"), facts)
 
 
 def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
@@ -160,23 +153,21 @@ def unknown_keywords(analysis: Stereomap) -> pl.DataFrame:
     return counted.sort("times", "keyword", descending=[True, False]).head(100)
 
 
-def phrases_by_cluster(analysis: Stereomap) -> Data | None:
+def phrases_by_cluster(analysis: Stereomap) -> Data:
     """Key phrases of the reasons about the groups of each cluster."""
     placed = _reasons(analysis).join(analysis.clusters, on=["rater", "item"], how="inner")
     return _phrases(analysis, placed, ["rater", "cluster"])
 
 
-def phrases_by_question(analysis: Stereomap) -> Data | None:
+def phrases_by_question(analysis: Stereomap) -> Data:
     """Key phrases of the reasons that were given with each question or list of keywords."""
     return _phrases(analysis, _reasons(analysis), ["rater", "about"])
 
 
-def reason_examples(analysis: Stereomap) -> pl.DataFrame | None:
+def reason_examples(analysis: Stereomap) -> pl.DataFrame:
     """For each model and question with reasons: what it says of the group it rates highest, and of the lowest."""
     mean = pl.col("value").mean().over("rater", "question", "item").round(9)
-    given = analysis.models.drop_nulls(["rationale", "value"]).with_columns(mean.alias("mean"))
-    if given.is_empty():
-        return None
+    given = there(analysis.models.drop_nulls(["rationale", "value"])).with_columns(mean.alias("mean"))
     # Of the runs of a group, the first whose answer is nearest to its mean speaks for it.
     ordered = given.with_columns((pl.col("value") - pl.col("mean")).abs().alias("off")).sort("off", "sample", "item")
     keys = ["rater", "question"]
@@ -214,9 +205,8 @@ def _reasons(analysis: Stereomap) -> pl.DataFrame:
     return analysis.reasons.filter(pl.col("condition") == "")
 
 
-def _phrases(analysis: Stereomap, texts: pl.DataFrame, of: list[str]) -> Data | None:
-    if texts.is_empty():
-        return None
+def _phrases(analysis: Stereomap, texts: pl.DataFrame, of: list[str]) -> Data:
+    there(texts)
     if not (encoder := analysis.options.encoder):
         return Data(class_phrases(texts, of=of, names=analysis.names), {"phrases_by": "class-based TF-IDF"})
     from vantage.raters.encoders import load_encoder

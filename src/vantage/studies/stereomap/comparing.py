@@ -16,7 +16,7 @@ from vantage.measures.texts.clusters import lloyd
 from vantage.measures.texts.composites import question_weights
 from vantage.measures.texts.sensitivity import condition_agreement
 from vantage.measures.variation.refusals import refusals
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_map
 from vantage.studies.stereomap.analysis import Stereomap
@@ -31,10 +31,9 @@ PUBLISHED: Final = "people in 2002 (means of clusters)"
 PERMUTATIONS: Final = 9999
 
 
-def summary(analysis: Stereomap) -> Data | None:
+def summary(analysis: Stereomap) -> Data:
     """One row per source: how sure its map is, how it compares with people, and what is refused."""
-    if analysis.asked.is_empty():
-        return None
+    there(analysis.asked)
     again = {"estimate": "stability", "low": "stability_low", "high": "stability_high", "held": "held"}
     sure = stability(analysis)
     table = sure.frame.select("source", *(pl.col(old).alias(new) for old, new in again.items()))
@@ -98,7 +97,7 @@ def people(analysis: Stereomap) -> pl.DataFrame | None:
     return pl.DataFrame(rows, schema={**schema, "reason": pl.String}).with_columns(who)
 
 
-def recovered(analysis: Stereomap) -> pl.DataFrame | None:
+def recovered(analysis: Stereomap) -> pl.DataFrame:
     """For each human cluster: does the source see the same difference, and in which of its clusters are the groups?
 
     `difference` is the source's competence minus warmth over the groups of the human cluster, with its interval over
@@ -131,9 +130,8 @@ def recovered(analysis: Stereomap) -> pl.DataFrame | None:
                 bounds = sorted(sign * end for end in (low, high) if end is not None) or (None, None)
                 row |= {"agreeing": sign * difference, "agreeing_low": bounds[0], "agreeing_high": bounds[1]}
             rows.append(row)
-    if not rows:
-        return None
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("title").alias("of"))
+    frame = there(pl.DataFrame(rows, infer_schema_length=None))
+    return frame.with_columns(analysis.beside("title").alias("of"))
 
 
 def people_map(analysis: Stereomap) -> pl.DataFrame | None:
@@ -141,9 +139,7 @@ def people_map(analysis: Stereomap) -> pl.DataFrame | None:
     if not analysis.usual:
         return None
     human = pl.col("item").replace_strict(analysis.reference, default=None, return_dtype=pl.String)
-    ours = groups(analysis).frame.with_columns(human.alias("human")).drop_nulls("human")
-    if ours.is_empty():
-        return None
+    ours = there(groups(analysis).frame.with_columns(human.alias("human")).drop_nulls("human"))
     theirs = [
         {"source": PUBLISHED, "group": one.title, "competence": one.competence, "warmth": one.warmth, "human": one.id}
         for one in human_clusters().values()
@@ -152,10 +148,9 @@ def people_map(analysis: Stereomap) -> pl.DataFrame | None:
     return pl.concat([pl.DataFrame(theirs), ours], how="diagonal")
 
 
-def people_differences(analysis: Stereomap) -> pl.DataFrame | None:
+def people_differences(analysis: Stereomap) -> pl.DataFrame:
     """Competence minus warmth in each human cluster, people's and every source's."""
-    if (differences := recovered(analysis)) is None:
-        return None
+    differences = recovered(analysis)
     name = pl.concat_str("human", pl.lit(": "), "title").alias("cluster")
     ends = {"low": "difference_low", "high": "difference_high"}
     ours = differences.select(

@@ -15,12 +15,13 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.documents import Document
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.scales import Scale
+from vantage.studies.base import listed
 from vantage.studies.execution import Context
 from vantage.studies.stereomap.keyword_replies import MOST, read_keywords
 from vantage.studies.stereomap.options import StereomapOptions
@@ -69,11 +70,11 @@ class BlockRater(ChatRater):
 
     block: str = "traits"
     instructed: bool = True
-    told: str = ""
+    style_name: str = ""
 
     def row(self) -> dict[str, Any]:
         """The rater's row; the style is that of the whole study, whichever block is asked first."""
-        return {**ChatRater.row(self), "style": self.told}
+        return {**ChatRater.row(self), "style": self.style_name}
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
         """What writes this rater's prompts."""
@@ -228,10 +229,7 @@ def conditions(options: StereomapOptions, *, keywords: bool) -> dict[str, tuple[
     if options.runs < 1 or options.variant_runs < 1:
         raise InputError("at least one run is needed", remedy="set runs to 1 or more")
     asked = {"": (keywords, True, options.runs)}
-    named = [name.strip() for name in options.variants.split(",") if name.strip()]
-    for name in VARIANTS if named == ["all"] else named:
-        if name not in VARIANTS:
-            raise InputError(f"there is no variant '{name}' of the prompt", remedy=nearest(name, [*VARIANTS]))
+    for name in VARIANTS if options.variants == "all" else listed(options.variants, VARIANTS, "variant of the prompt"):
         reasoned, instructed = VARIANTS[name]
         asked[name] = (reasoned and keywords, instructed, options.variant_runs)
     return asked
@@ -242,9 +240,6 @@ def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instr
     options, answers = context.options, str(context.options.answers)
     if answers == "auto":
         answers = "scoring" if context.models and set(context.models) == {"embedded"} else "sampling"
-    if answers not in ("sampling", "scoring"):
-        remedy = nearest(answers, ["sampling", "scoring"])
-        raise InputError(f"answers cannot be got by '{answers}'", remedy=remedy)
     keywords = options.first == "keywords" or (options.first == "auto" and answers == "sampling")
     society = instrument.parameters.get("society", "")
     asking = _Asking(
@@ -252,7 +247,7 @@ def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instr
         instrument,
         {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()},
         scoring=answers == "scoring",
-        told=f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
+        style_name=f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
     )
     asked = conditions(options, keywords=keywords)
     for model in context.models:
@@ -279,7 +274,7 @@ def recounted(corpus: Corpus) -> Corpus:
         pl.Series("status", [one.status for one in read], dtype=pl.String).cast(kind),
         *([pl.lit("keywords").alias("rule")] if "rule" in lists.columns else []),
     )
-    return Corpus(corpus.items, corpus.raters, pl.concat([rest, lists]), corpus.instruments, corpus.about)
+    return corpus._with(judgments=pl.concat([rest, lists]))
 
 
 def keywords_of(corpus: Corpus) -> pl.DataFrame:
@@ -309,7 +304,7 @@ class _Asking:
     instrument: Instrument
     words: Mapping[str, str]
     scoring: bool
-    told: str
+    style_name: str
 
     def asked(self, corpus: Corpus, condition: str, reasons: bool, how: Mapping[str, Any]) -> Corpus:
         """The corpus with what one model says under one condition, block after block."""
@@ -320,7 +315,7 @@ class _Asking:
             "temperature": options.temperature,
             **context.common,
             "max_tokens": options.max_tokens,
-            "told": self.told,
+            "style_name": self.style_name,
         }
         rated = {**common, "samples": 1, "temperature": 0.0} if self.scoring else common
         free = "+free" if options.replies == "free" else ""

@@ -64,10 +64,8 @@ def response_items(corpus: Corpus, *, per_group: int = 5, about: str = "traits",
             )
     if not rows:
         raise InputError("no run has both keywords and ratings", remedy="run the study with first=keywords")
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     about_it = About(name="response-quality", title="Answers of models about groups", language=corpus.about.language)
-    return Corpus(pl.DataFrame(rows), nobody, nothing, Instrument.load(INSTRUMENT), about_it)
+    return Corpus.of_items(pl.DataFrame(rows), Instrument.load(INSTRUMENT), about_it)
 
 
 def _ratings(corpus: Corpus, about: str) -> dict[tuple[str, str, int], str]:

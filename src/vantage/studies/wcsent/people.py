@@ -173,11 +173,6 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
     return pl.concat(grids) if grids else None
 
 
-def bias(analysis: Analysis) -> pl.DataFrame:
-    """How far each annotator's mean lies from that of the others on the same pairs."""
-    return rater_quality(analysis.people, by="question").drop_nulls("bias").select("question", "rater", "bias")
-
-
 def conspicuous(analysis: Analysis) -> pl.DataFrame:
     """The twelve annotators of each question to look at first."""
     quality = rater_quality(analysis.people, by="question")

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
+from importlib.resources import files
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.measures.reliability.split_half import split_half
-from vantage.measures.resampling import Resampling, mean_with_interval
+from vantage.measures.resampling import Resampling, mean_with_interval, named
 from vantage.measures.scoring.accuracy import accuracy
-from vantage.report.engine import Analysis
+from vantage.report.engine import Absent, Analysis, there
 from vantage.studies.wcsent.learning import QUESTIONS
 
 CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
 PAIR: Final = ["rater", "question"]
 SHOWN: Final = 12
 """How many pairs are listed on which few-shot answers went astray."""
-BERTWEET: Final = {
-    "trust": (0.35, 0.31, 0.83, 0.77),
-    "sociability": (0.46, 0.34, 0.88, 0.78),
-    "competence": (0.36, 0.24, 0.86, 0.63),
-}
-"""Accuracy, macro F1, within one point and Spearman of the paper's fine-tuned encoder (Tables 3 and 14)."""
 MARKS: Final = {
     "exclamation marks": "!",
     "a word in capitals": r"\b[A-Z]{3,}\b",
@@ -68,11 +63,9 @@ class WarmthAnalysis(Analysis):
         return long.with_columns(pl.col("question").str.strip_prefix("final_"))
 
     @cached_property
-    def raters_of_test(self) -> Corpus | None:
-        """The test part as people and all others judged it; null where only people did."""
-        if self.judged.is_empty():
-            return None
-        items = self.judged["item"].unique().to_list()
+    def raters_of_test(self) -> Corpus:
+        """The test part as people and all others judged it."""
+        items = there(self.judged)["item"].unique().to_list()
         return self.corpus.filter(question=list(QUESTIONS), item=items)
 
     @cached_property
@@ -81,14 +74,12 @@ class WarmthAnalysis(Analysis):
         return self.corpus.filter(kind="person", item=self.test["item"].to_list())
 
     @cached_property
-    def scores(self) -> pl.DataFrame | None:
-        """Every rater and question with all scores; null where only people judged."""
-        if self.fine.is_empty():
-            return None
+    def scores(self) -> pl.DataFrame:
+        """Every rater and question with all scores."""
         means = self.people_of_test.judgments.group_by("item", "question").agg(pl.col("value").mean())
         exact = self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls()
         classes = accuracy(
-            self.fine.select("item", "question", "rater", "value", "status"),
+            there(self.fine).select("item", "question", "rater", "value", "status"),
             by=PAIR,
             reference=self.gold,
             metric=CLASSES,
@@ -96,7 +87,8 @@ class WarmthAnalysis(Analysis):
             ci="none",
         )
         errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
-        ranks = _with_ends(accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed))
+        ranks = accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed)
+        ranks = ranks.select(*PAIR, spearman="estimate", spearman_low="low", spearman_high="high")
         to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
         table = _wide(classes)
         for more in (_wide(errors), ranks, _wide(to_means).rename({"spearman": "spearman_mean"}), _answered(self.fine)):
@@ -104,12 +96,12 @@ class WarmthAnalysis(Analysis):
         return table.sort("spearman_mean", "within", descending=True, nulls_last=True)
 
 
-def scores(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def scores(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Raters against the released scores on seven points."""
     return analysis.scores
 
 
-def coarse(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def coarse(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Raters that answered in bands, and the signs of those that answered in points."""
     bands = analysis.judged.filter(pl.col("question").str.ends_with("-coarse"))
     given = pl.concat(
@@ -118,21 +110,15 @@ def coarse(analysis: WarmthAnalysis) -> pl.DataFrame | None:
             analysis.fine.select("item", "question", "rater", pl.col("value").sign(), "status"),
         ]
     )
-    if given.is_empty():
-        return None
     signs = analysis.gold.with_columns(pl.col("value").sign())
     metrics = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro")
-    result = accuracy(given, by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
+    result = accuracy(there(given), by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
     return _wide(result).join(_answered(given), on=PAIR, how="left", maintain_order="left")
 
 
-def encoders(analysis: WarmthAnalysis) -> pl.DataFrame | None:
-    """Our encoders beside the paper's, with the spread over seeds; none where no encoder was trained."""
-    if analysis.scores is None:
-        return None
-    mine = analysis.scores.filter(pl.col("rater").str.starts_with("encoder/"))
-    if mine.is_empty():
-        return None
+def encoders(analysis: WarmthAnalysis) -> pl.DataFrame:
+    """Our encoders beside the paper's, with the spread over seeds."""
+    mine = there(analysis.scores.filter(pl.col("rater").str.starts_with("encoder/")))
     metrics = ("accuracy", "f1_macro", "within", "spearman", "spearman_mean")
     training = pl.col("rater").str.replace(r"/\d+$", "").str.strip_prefix("encoder/").alias("training")
     means = (
@@ -144,27 +130,20 @@ def encoders(analysis: WarmthAnalysis) -> pl.DataFrame | None:
             *(pl.col(m).std().alias(f"{m}_sd") for m in metrics),
         )
     )
-    columns = ("accuracy", "f1_macro", "within", "spearman_mean")
-    printed = pl.DataFrame(
-        [
-            {"training": "BERTweet, as printed", "question": question, **dict(zip(columns, values, strict=True))}
-            for question, values in BERTWEET.items()
-        ]
-    )
+    # The paper's fine-tuned encoder (Tables 3 and 14).
+    printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
     return pl.concat([means, printed], how="diagonal")
 
 
-def ceiling(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def ceiling(analysis: WarmthAnalysis) -> pl.DataFrame:
     """One annotator, the best rater and the highest correlation that is possible, on the same pairs.
 
     Scores that are means of a few ratings are noisy, and no prediction can correlate with them by more than the
     square root of their reliability (Spearman 1904).
     """
-    if analysis.scores is None:
-        return None
     people = analysis.people_of_test
-    reliable = split_half(people, by="question", correlation="spearman", spearman_brown=True, seed=analysis.seed)
     known = analysis.scores.drop_nulls("spearman_mean").sort("spearman_mean", descending=True)
+    reliable = split_half(people, by="question", correlation="spearman", spearman_brown=True, seed=analysis.seed)
     best = known.group_by("question", maintain_order=True).first()
     ceilings = _one_against_the_others(people).join(
         best.select("question", pl.col("rater").alias("best"), pl.col("spearman_mean").alias("best_value")),
@@ -196,19 +175,14 @@ def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     `difference` is the mean of few-shot less zero-shot errors, with its interval over pairs. An answer went astray
     when it is two points or more from the released score and from the answer in the other setting.
     """
-    both = _settings(analysis)
     rows: list[dict[str, Any]] = []
-    for (model, style, question), mine in (
-        () if both is None else both.group_by("model", "style", "question", maintain_order=True)
+    for (model, style, question), mine in _settings(analysis).group_by(
+        "model", "style", "question", maintain_order=True
     ):
-        change = mean_with_interval(
-            mine["item"], (mine["error_few"] - mine["error_zero"]).to_numpy(), Resampling(seed=analysis.seed)
-        )
+        more = (mine["error_few"] - mine["error_zero"]).to_numpy()
+        change = mean_with_interval(mine["item"], more, Resampling(seed=analysis.seed))
         row: dict[str, Any] = {"model": model, "style": style, "question": question, "pairs": len(mine)}
-        row |= {"zero": mine["error_zero"].mean(), "few": mine["error_few"].mean()}
-        row |= {
-            f"difference{end}": change[name] for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
-        }
+        row |= {"zero": mine["error_zero"].mean(), "few": mine["error_few"].mean(), **named("difference", change)}
         for setting in ("few", "zero"):
             lost = mine.filter(_astray(setting))
             row |= {f"astray_{setting}": len(lost), f"neutral_{setting}": lost.filter(pl.col(setting) == 0).height}
@@ -216,20 +190,18 @@ def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None) if rows else None
 
 
-def astray(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def astray(analysis: WarmthAnalysis) -> pl.DataFrame:
     """The pairs on which few-shot answers went furthest astray, with their texts and reasons."""
-    both = _settings(analysis)
-    if both is None or (lost := both.filter(_astray("few"))).is_empty():
-        return None
+    lost = there(_settings(analysis).filter(_astray("few")))
     text = lost.join(analysis.test.select("item", "text", "target"), on="item", maintain_order="left")
     return text.sort("error_few", "item", descending=[True, False]).head(SHOWN)
 
 
-def _settings(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def _settings(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Answers of each model without and with examples to the same pair and question, beside the released score."""
     raters = analysis.corpus.raters
-    if not {"model", "style"} <= set(raters.columns) or analysis.fine.is_empty():
-        return None
+    if not {"model", "style"} <= set(raters.columns):
+        raise Absent
     few = pl.col("style").str.contains("few-shot")
     plain = pl.col("style").str.replace(r"\+?few-shot:\d+\+?", "").str.replace("^$", "zero-shot")
     named = raters.drop_nulls("style").select("rater", "model", few.alias("shown"), plain.alias("style"))
@@ -248,13 +220,11 @@ def _astray(setting: str) -> pl.Expr:
     return (pl.col(f"error_{setting}") >= 2) & ((pl.col("few") - pl.col("zero")).abs() >= 2)
 
 
-def signs(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def signs(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Mean absolute error of sentences with and without each sign that may mislead."""
     # A rater that answers everything alike is misled by nothing.
     varied = _errors(analysis).filter(pl.col("value").n_unique().over("rater") > len(QUESTIONS))
-    if varied.is_empty():
-        return None
-    text = varied.join(analysis.test.select("item", "text"), on="item")
+    text = there(varied).join(analysis.test.select("item", "text"), on="item")
     frames = [
         text.with_columns(pl.col("text").str.contains(mark).fill_null(False).alias("has"))
         .group_by("rater")
@@ -281,12 +251,8 @@ def errors_by_target(analysis: WarmthAnalysis) -> pl.DataFrame:
 
 
 def _errors(analysis: WarmthAnalysis) -> pl.DataFrame:
-    gold = (
-        analysis.gold.rename({"value": "gold"})
-        if len(analysis.fine)
-        else pl.DataFrame(schema={"item": pl.String, "question": pl.String, "gold": pl.Float64})
-    )
-    both = analysis.fine.drop_nulls("value").join(gold, on=["item", "question"])
+    fine = there(analysis.fine).drop_nulls("value")
+    both = fine.join(analysis.gold.rename({"value": "gold"}), on=["item", "question"])
     return both.with_columns((pl.col("value") - pl.col("gold")).abs().alias("error"))
 
 
@@ -314,8 +280,3 @@ def _wide(frame: pl.DataFrame) -> pl.DataFrame:
     average = pl.concat_str("metric", pl.lit("_"), "average")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(average)
     return frame.with_columns(name.alias("metric")).pivot(on="metric", index=PAIR, values="estimate")
-
-
-def _with_ends(frame: pl.DataFrame) -> pl.DataFrame:
-    names = {"estimate": "spearman", "low": "spearman_low", "high": "spearman_high"}
-    return frame.select(*PAIR, *(pl.col(old).alias(new) for old, new in names.items()))

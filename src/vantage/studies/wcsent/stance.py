@@ -17,7 +17,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.relations.correlate import correlate
-from vantage.report.engine import Data
+from vantage.report.engine import Absent, Data
 from vantage.studies.wcsent.predictions import WarmthAnalysis
 
 COLUMNS: Final = ("id", "target", "text", "stance", "opinion", "sentiment")
@@ -65,10 +65,10 @@ def _read(file: Path) -> pl.DataFrame:
     return table.select("text", "target", *(name for name in ORDERS if name in table.columns))
 
 
-def joined(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def joined(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Every pair with the target that its sentence had in SemEval, and its stance where the target is the same."""
     if not analysis.options.stance:
-        return None
+        raise Absent
     if analysis.stances is None:
         known = read_stances(Path(analysis.options.stance))
         key = pl.col("text").map_elements(letters, return_dtype=pl.String).alias("letters")
@@ -85,10 +85,9 @@ def joined(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     return analysis.stances
 
 
-def sources(analysis: WarmthAnalysis) -> Data | None:
+def sources(analysis: WarmthAnalysis) -> Data:
     """Pairs by target and source (Table 1)."""
-    if (pairs := joined(analysis)) is None:
-        return None
+    pairs = joined(analysis)
     known = pl.col("original").is_not_null()
     counts = pairs.group_by("target").agg(known.sum().alias("semeval"), (~known).sum().alias("other"))
     frame = counts.with_columns((pl.col("semeval") + pl.col("other")).alias("pairs")).sort("semeval", descending=True)
@@ -96,20 +95,18 @@ def sources(analysis: WarmthAnalysis) -> Data | None:
     return Data(frame, facts)
 
 
-def original_targets(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def original_targets(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Pairs by their target and by the target that the sentence had in SemEval (Table 11)."""
-    if (pairs := joined(analysis)) is None:
-        return None
+    pairs = joined(analysis)
     counts = pairs.drop_nulls("original").group_by("target", "original").len("count")
     grid = pairs.select("target").unique().join(counts.select("original").unique(), how="cross")
     whole = grid.join(counts, on=["target", "original"], how="left").with_columns(pl.col("count").fill_null(0))
     return whole.sort("target", "original")
 
 
-def stance_scores(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def stance_scores(analysis: WarmthAnalysis) -> pl.DataFrame:
     """The scores of each stance (Table 5): medians of the items' medians, means and deviations of their means."""
-    if (pairs := joined(analysis)) is None:
-        return None
+    pairs = joined(analysis)
     known = pairs.drop_nulls("stance").select("item", "stance")
     means, medians = (
         aggregate(analysis.people, method=method).join(known, on="item").group_by("stance", "question")
@@ -122,10 +119,9 @@ def stance_scores(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     return both.sort(pl.col("stance").replace_strict({"AGAINST": 0, "FAVOR": 1}, default=2), "question")
 
 
-def stance(analysis: WarmthAnalysis) -> pl.DataFrame | None:
+def stance(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Rank correlations of the median scores with stance and sentiment (Table 6)."""
-    if (pairs := joined(analysis)) is None:
-        return None
+    pairs = joined(analysis)
     people, kinds = analysis.people, [name for name in ORDERS if name in pairs.columns]
     labels = [
         pl.when(pl.col(kind).is_in(order)).then(kind).alias(kind) for kind, order in ORDERS.items() if kind in kinds

@@ -47,6 +47,7 @@ def test_readers_stop_about_some_items_and_go_on_about_others() -> None:
     assert set(detected(everyone).table["answers"]) == {40}
 
 
+@pytest.mark.slow
 def test_a_stopped_simulation_is_resumed_without_asking_again(tmp_path: Any) -> None:
     corpus, model = planted_corpus(["clear", "ambiguous"] * 4), Planted()
     how = Simulator(model, answers="sampling", count=12)
@@ -68,6 +69,7 @@ def test_no_reader_is_asked_twice_before_all_were_asked_once() -> None:
     assert detected(found).table["answers"].to_list() == [12] * 4
 
 
+@pytest.mark.slow
 def test_the_estimate_is_the_most_that_can_be_asked_and_a_tenth_of_the_full_plan() -> None:
     corpus = statements(6)
 

@@ -51,7 +51,7 @@ def test_the_writer_is_not_told_what_it_wrote_for() -> None:
     with RunStore.temporary() as store:
         found = own_labels(Asking(store), ChatRater(writer), CANDIDATES, SARCASM, QUESTION)
     assert found["a"].reason == "written for yes, labelled ambiguous"
-    assert found["a"].value is None
+    assert found["a"].text == "ambiguous"
     assert all("Intended label" not in r.messages[-1].content for r in writer.requests)
 
 

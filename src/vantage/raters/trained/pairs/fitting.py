@@ -116,7 +116,7 @@ def _meet(rater: PairRater, split: Split, labels: Labels) -> None:
     if adaptation.is_empty():
         return
     if not PAIR_METHODS[rater.method].users:
-        rater.told.append(
+        rater.warnings.append(
             f"The {len(adaptation):,} labels that test users gave beforehand are not used: "
             f"'{rater.method}' does not tell users apart."
         )
@@ -126,7 +126,7 @@ def _meet(rater: PairRater, split: Split, labels: Labels) -> None:
     how = f"{len(adaptation):,} labels that {len(set(pairs.users)):,} test users gave beforehand"
     if isinstance(rater.predictor, CountPredictor):
         rater.predictor.count(pairs, given)
-        rater.told.append(f"The {how} count as their own.")
+        rater.warnings.append(f"The {how} count as their own.")
         return
     usual = labels.shares.sum(axis=0)
     weights = np.divide(len(labels.score), usual * np.count_nonzero(usual), out=np.zeros(len(usual)), where=usual > 0)
@@ -134,7 +134,7 @@ def _meet(rater: PairRater, split: Split, labels: Labels) -> None:
         weights = np.ones(len(usual))
     shares = shares_of(rater.predictor, pairs, rater.question)
     rater.offsets = fit_offsets(shares, given.shares.argmax(axis=1), pairs.users, weights.tolist())
-    rater.told.append(f"The {how} move what is predicted for them (an offset per option and user).")
+    rater.warnings.append(f"The {how} move what is predicted for them (an offset per option and user).")
 
 
 def _traits(split: Split, wanted: Sequence[str] | None) -> tuple[str, ...]:

@@ -24,8 +24,8 @@ def fit_offsets(
     turned back by its users.
 
     >>> even = np.full((4, 2), 0.5)
-    >>> found = fit_offsets(even, np.array([1, 1, 1, 1]), ["ann"] * 4, [1.0, 1.0])["ann"]
-    >>> round(found[1], 2), round(sum(found), 2)
+    >>> result = fit_offsets(even, np.array([1, 1, 1, 1]), ["ann"] * 4, [1.0, 1.0])["ann"]
+    >>> round(result[1], 2), round(sum(result), 2)
     (0.74, 0.0)
     """
     logs, weight = np.log(np.maximum(shares, 1e-9)), np.asarray(weights)

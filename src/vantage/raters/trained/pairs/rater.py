@@ -45,12 +45,12 @@ class PairRater:
     """What it learned from and how."""
     split: Split | None = None
     """Whose test pairs it judges unless told otherwise."""
-    told: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def notes(self) -> list[str]:
         """What must be told about it: options it never saw, strangers it judged for, texts that were cut."""
-        return list(dict.fromkeys([*self.told, *self.predictor.notes]))
+        return list(dict.fromkeys([*self.warnings, *self.predictor.notes]))
 
     def row(self) -> dict[str, Any]:
         """Its row in the raters table."""
@@ -110,7 +110,7 @@ class PairRater:
                 "people": self.people.described(),
                 "offsets": self.offsets,
                 "about": self.about,
-                "told": self.told,
+                "told": self.warnings,
                 "learned": self.predictor.save(empty, PART),
                 "notes": self.predictor.notes,
             }
@@ -127,7 +127,7 @@ class PairRater:
         kind = pair_method(stored["method"], folder).kind
         predictor = SavedPredictor(folder, PART, stored["learned"], (question,), people).load(kind)
         predictor.notes = list(stored["notes"])
-        same = {key: stored[key] for key in ("method", "offsets", "about", "told")}
+        same = {key: stored[key] for key in ("method", "offsets", "about")}
         return cls(
             stored["rater"],
             instrument=instrument,
@@ -135,6 +135,7 @@ class PairRater:
             people=people,
             predictor=predictor,
             split=split,
+            warnings=stored["told"],
             **same,
         )
 
@@ -147,10 +148,12 @@ class PairRater:
         if strangers:
             by = f"by {', '.join(self.people.traits)}" if self.people.traits else "as anybody"
             rest = f", {len(met):,} of them after labels of their own" if met else ""
-            note_once(self.told, f"{len(strangers):,} of {len(users):,} users are not in training: judged {by}{rest}.")
+            note_once(
+                self.warnings, f"{len(strangers):,} of {len(users):,} users are not in training: judged {by}{rest}."
+            )
         untold = sum(all(value is None for value in instances.profiles[user]) for user in strangers)
         if untold and self.people.traits:
-            note_once(self.told, f"Of {untold:,} of them no trait is known.")
+            note_once(self.warnings, f"Of {untold:,} of them no trait is known.")
 
 
 def shares_of(predictor: Predictor, instances: Instances, question: Question) -> Floats:

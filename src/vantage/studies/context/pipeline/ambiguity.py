@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
+from scipy.special import entr
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
@@ -72,17 +73,13 @@ class Spread:
         """
         options = len(scale.options)
         if self.score == "ambiguous":
-            return np.asarray(shares[:, options + self._place(scale)], dtype=np.float64)
+            statuses = [out.status for out in scale.opt_outs]
+            if "ambiguous" not in statuses:
+                raise InputError("the scale has no answer 'ambiguous'", remedy="use the entropy or the doubt")
+            return np.asarray(shares[:, options + statuses.index("ambiguous")], dtype=np.float64)
         if self.score == "doubt":
             return np.asarray(1.0 - shares[:, :options].max(axis=1), dtype=np.float64)
         return entropy(counted(shares, scale, opt_outs=self.opt_outs), self.base)
-
-    @staticmethod
-    def _place(scale: Scale) -> int:
-        statuses = [out.status for out in scale.opt_outs]
-        if "ambiguous" not in statuses:
-            raise InputError("the scale has no answer 'ambiguous'", remedy="use the entropy or the doubt")
-        return statuses.index("ambiguous")
 
 
 def counted(shares: Floats, scale: Scale, *, opt_outs: bool) -> Floats:
@@ -101,10 +98,8 @@ def entropy(shares: Floats, base: Base = "nats") -> Floats:
     >>> entropy(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), "bits").tolist()
     [1.0, 0.0]
     """
-    logs = np.log(np.where(shares > 0, shares, 1.0))
     divisor = {"nats": 1.0, "bits": np.log(2.0), "k": np.log(max(shares.shape[1], 2))}[base]
-    # Unanimity leaves a negative zero.
-    return np.asarray(np.abs((shares * logs).sum(axis=1)) / divisor, dtype=np.float64)
+    return np.asarray(entr(shares).sum(axis=1) / divisor, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -291,19 +286,15 @@ def by_surface(
     else:
         result = known.select("item", score=pl.Series(scores))
     empty = lost.select("item", pl.lit(NO_TEXT).alias("reason"))
-    schema: dict[str, Any] = {
-        "item": pl.String,
-        "shares": pl.List(pl.Float64),
-        "score": pl.Float64,
-        "reason": pl.String,
-    }
+    schema: dict[str, Any] = {"item": pl.String, "shares": pl.List(pl.Float64)}
+    schema |= {"score": pl.Float64, "reason": pl.String}
     whole = pl.concat([pl.DataFrame(schema=schema), result, empty], how="diagonal_relaxed")
     return Detected(method, whole.select(*schema))
 
 
 def _constant(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The average answer to the items of the other folds."""
-    shares, fold = _told(table, folds, seed)
+    shares, fold = _shares_and_folds(table, folds, seed)
     return np.array([shares[fold != one].mean(axis=0) for one in fold])
 
 
@@ -316,7 +307,7 @@ def _words(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The shares of the answers, as logistic regression on TF-IDF weights of words and pairs of words predicts them."""
     from sklearn.linear_model import LogisticRegression
 
-    shares, fold = _told(table, folds, seed)
+    shares, fold = _shares_and_folds(table, folds, seed)
     predicted = np.zeros_like(shares)
     for train, test, learned, asked in _parts(table, fold, folds):
         used = np.flatnonzero(shares[train].sum(axis=0) > 0)
@@ -337,14 +328,14 @@ def _words_doubt(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     """The doubt, as ridge regression on the same weights predicts it."""
     from sklearn.linear_model import Ridge
 
-    _, fold = _told(table, folds, seed)
+    _, fold = _shares_and_folds(table, folds, seed)
     doubt, predicted = table["doubt"].to_numpy(), np.zeros(len(table))
     for train, test, learned, asked in _parts(table, fold, folds):
         predicted[test] = Ridge(alpha=1.0).fit(learned, doubt[train]).predict(asked)
     return predicted
 
 
-def _told(table: pl.DataFrame, folds: int, seed: int) -> tuple[Floats, Ints]:
+def _shares_and_folds(table: pl.DataFrame, folds: int, seed: int) -> tuple[Floats, Ints]:
     fold = grouped_folds(table["text"].to_list(), folds, seed)
     return shares_of(table.rename({"told": "shares"})), np.asarray(fold, dtype=np.int64)
 

@@ -58,7 +58,6 @@ class Verdict:
     text: str
     reason: str = ""
     cost: Mapping[str, int] | None = None
-    value: float | None = None
 
 
 def verified(
@@ -76,17 +75,8 @@ def verified(
     """
     instrument = Instrument.load(QUALITY)
     asked = [q.id for q in instrument.questions if q.id != ALIGNMENT or control != "blind"]
-    rows = [
-        {
-            "item": one.item,
-            "statement": one.statement,
-            "label": "" if one.label is None else label_in_words(question, one.label),
-            "conversation": cell(one.turns),
-        }
-        for one in candidates
-    ]
-    texts = dict.fromkeys(("item", "statement", "label"), pl.String)
-    items = pl.DataFrame(rows, schema={**texts, "conversation": CONVERSATION})
+    labels = ["" if one.label is None else label_in_words(question, one.label) for one in candidates]
+    items = _items(candidates, "statement", "conversation").with_columns(label=pl.Series(labels, dtype=pl.String))
     replies = asking.ask(verifier, items, instrument, asked)
     verdicts: dict[str, Verdict] = {}
     for (item,), mine in replies.group_by("item", maintain_order=True):
@@ -110,13 +100,10 @@ def own_labels(
     """
     statement, conversation = context_fields(instrument)
     known = {one.item: one for one in candidates}
-    rows = [
-        {"item": one.item, statement.name: one.statement, conversation.name: cell(one.turns)} for one in known.values()
-    ]
-    schema: dict[str, Any] = {"item": pl.String, statement.name: pl.String, conversation.name: CONVERSATION}
+    items = _items(known.values(), statement.name, conversation.name)
     style = "scoring" if generator.model_name == "embedded" else "zero-shot"
     rater = replace(generator, style=style, temperature=0.0, samples=1, name=f"{generator.model_name}+own-label")
-    answers = asking.ask(rater, pl.DataFrame(rows, schema=schema), instrument, [question.id], condition=CONTEXT)
+    answers = asking.ask(rater, items, instrument, [question.id], condition=CONTEXT)
     verdicts: dict[str, Verdict] = {}
     for row in answers.iter_rows(named=True):
         value, wanted = row["value"], known[row["item"]].label
@@ -124,8 +111,14 @@ def own_labels(
         reason = ""
         if wanted is not None and value != wanted:
             reason = f"written for {question.scale.label(wanted)}, labelled {text}"
-        verdicts[row["item"]] = Verdict(text, reason, cost_of(row), value)
+        verdicts[row["item"]] = Verdict(text, reason, cost_of(row))
     return verdicts
+
+
+def _items(candidates: Iterable[Candidate], statement: str, conversation: str) -> pl.DataFrame:
+    """Candidates as items, their statements and conversations in the fields of these names."""
+    rows = [{"item": one.item, statement: one.statement, conversation: cell(one.turns)} for one in candidates]
+    return pl.DataFrame(rows, schema={"item": pl.String, statement: pl.String, conversation: CONVERSATION})
 
 
 def label_in_words(question: Question, code: float) -> str:
@@ -263,20 +256,13 @@ class Attempts:
         """Each draft with the reply to its step."""
         if not drafts:
             return
-        rows = [
-            {
-                "item": draft.item,
-                "text": draft.statement,
-                "meaning": None if draft.label is None else meaning(self.question.scale, draft.label),
-                "question": self.question.title,
-                "scenario": draft.scenario,
-                "conversation": cell(draft.turns),
-                "reason": reasons.get(draft.item),
-            }
-            for draft in drafts
-        ]
-        texts = dict.fromkeys(("item", "text", "meaning", "question", "scenario", "reason"), pl.String)
-        items = pl.DataFrame(rows, schema={**texts, "conversation": CONVERSATION})
+        meant = [None if one.label is None else meaning(self.question.scale, one.label) for one in drafts]
+        items = _items(drafts, "text", "conversation").with_columns(
+            pl.lit(self.question.title).alias("question"),
+            pl.Series("meaning", meant, dtype=pl.String),
+            pl.Series("scenario", [one.scenario for one in drafts], dtype=pl.String),
+            pl.Series("reason", [reasons.get(one.item) for one in drafts], dtype=pl.String),
+        )
         rater = writer(self.generator, step, self.wording, attempt, self.seed)
         replies = self.asking.ask(rater, items, writing_instrument(), [step])
         by_item = {row["item"]: row for row in replies.iter_rows(named=True)}
@@ -311,15 +297,15 @@ def _talk(draft: Candidate, text: str) -> Candidate | str:
 def _put_in(draft: Candidate, text: str) -> Candidate | str:
     """The conversation with the statement at the place that was named."""
     place = read_place(text, draft.turns)
-    if place is None:
-        return NO_PLACE
-    turns = insert(draft.turns, draft.statement, place)
-    return insertion_fault(turns, draft.statement) or replace(draft, turns=tuple(turns))
+    return _whole(draft, insert(draft.turns, draft.statement, place)) if place else NO_PLACE
 
 
 def _anew(draft: Candidate, text: str) -> Candidate | str:
     """The conversation that was written anew, with the statement in it."""
-    turns = read_turns(text)
+    return _whole(draft, read_turns(text))
+
+
+def _whole(draft: Candidate, turns: list[SpokenTurn]) -> Candidate | str:
     return insertion_fault(turns, draft.statement) or replace(draft, turns=tuple(turns))
 
 

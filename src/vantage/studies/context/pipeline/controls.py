@@ -55,20 +55,11 @@ class StepRecord:
         self._progress = progress or (lambda _: None)
 
     def add(
-        self,
-        item: str,
-        step: str,
-        attempt: int,
-        status: str,
-        *,
-        text: str | None = None,
-        reason: str | None = None,
-        model: str | None = None,
-        cost: Mapping[str, int] | None = None,
+        self, item: str, step: str, attempt: int, status: str, *, cost: Mapping[str, int] | None = None, **details: str
     ) -> None:
-        """One step of one item; attempts are counted from 1."""
-        row = {"item": item, "step": step, "attempt": attempt, "status": status, "text": text, "model": model}
-        self._rows.append({**row, "reason": reason or None, **(cost or dict.fromkeys(COST, 0))})
+        """One step of one item, with details of it: `text`, `reason` and `model`; attempts are counted from 1."""
+        row = {"item": item, "step": step, "attempt": attempt, "status": status, **details}
+        self._rows.append({**row, "reason": details.get("reason") or None, **(cost or dict.fromkeys(COST, 0))})
 
     def keep(self, item: str, attempt: int) -> None:
         """The item has a context."""
@@ -107,7 +98,7 @@ def original_labels(corpus: Corpus, question: Question, labels: Labels = None) -
     >>> original_labels(corpus, sarcasm.questions[0], "binary").rows()
     [('a', 1.0)]
     """
-    labelled = _told(corpus, question, labels).drop_nulls("value")
+    labelled = _given_labels(corpus, question, labels).drop_nulls("value")
     labelled = labelled.filter(pl.col("item").is_in(corpus.items["item"].implode()))
     if (twice := labelled["item"].is_duplicated()).any():
         first = labelled.filter(twice)["item"][0]
@@ -116,7 +107,7 @@ def original_labels(corpus: Corpus, question: Question, labels: Labels = None) -
     return pl.DataFrame({"item": labelled["item"], "value": pl.Series(codes, dtype=pl.Float64)})
 
 
-def _told(corpus: Corpus, question: Question, labels: Labels) -> pl.DataFrame:
+def _given_labels(corpus: Corpus, question: Question, labels: Labels) -> pl.DataFrame:
     if isinstance(labels, str):
         if labels not in corpus.items.columns:
             raise InputError(f"the items have no column '{labels}'", remedy=nearest(labels, corpus.items.columns))

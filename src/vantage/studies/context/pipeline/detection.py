@@ -52,10 +52,13 @@ class Judging:
             raise InputError(f"{self.folds} folds hold nothing out", remedy="use 2 to 10 folds")
 
     def flags(self, detected: Detected, votes: pl.DataFrame) -> HeldOut:
-        """The items of a method, flagged with thresholds that were chosen on others."""
+        """The items of a method, flagged with thresholds that were chosen on others, or the reason why none are."""
         marked = self.target.joined(detected, votes)
         how: dict[str, Any] = {"criterion": self.criterion, "budget": self.budget, "seed": self.seed}
-        return held_out(marked, folds=self.folds, **how)
+        try:
+            return held_out(marked, folds=self.folds, **how)
+        except InputError as error:
+            return HeldOut(marked, reason=str(error))
 
     def curve(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
         """The whole curve of a method (see `vantage.studies.context.pipeline.thresholds.curve`)."""
@@ -169,10 +172,7 @@ def _of_shares(pair: tuple[Floats, Floats] | None, boot: Resampling) -> dict[str
 
 
 def _of_flags(detected: Detected, votes: pl.DataFrame, how: Judging, boot: Resampling) -> dict[str, Any]:
-    try:
-        flags = how.flags(detected, votes)
-    except InputError as error:
-        return {"reason": str(error)}
+    flags = how.flags(detected, votes)
     if flags.reason:
         return {"reason": flags.reason}
     flagged = flags.table["flagged"].to_numpy().astype(np.float64)

@@ -8,8 +8,8 @@ is asked about an item once before any is asked twice, and all of them are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -89,12 +89,12 @@ def simulate(
             corpus = ask(gate)
             corpus = ask(_passed(corpus, parts, gate))
         elif how.stops(method):
-            turns = Turns.of(corpus, parts, how)
+            turns = Turns(corpus, parts, how)
             while turns.open:
                 corpus = ask(turns.next(corpus, min(STEP, how.most)))
                 if any(WITHOUT["n"] in note for note in notes):
                     turns.draws = 1
-                turns.close(corpus, chosen, how)
+                turns.close(corpus, chosen)
         else:
             corpus = ask(parts)
         cost = Cost.of_runs(opened, runs) if runs else Cost()
@@ -108,77 +108,61 @@ def simulation_plan(
     """The most that `simulate` may ask: readers that never stop early, and find every item relevant."""
     _, gate, parts = _parts(corpus, instrument, simulator, method, "", condition)
     if simulator.stops(method):
-        parts = Turns.of(corpus, parts, simulator).next(corpus, simulator.most)
+        parts = Turns(corpus, parts, simulator).next(corpus, simulator.most)
     return RunPlan((*gate, *parts))
 
 
-@dataclass
 class Turns:
-    """Whose turn it is to answer about which item.
+    """Whose turn it is to answer about which item: readers in a random order, and of each open item who is next."""
 
-    Args:
-        parts: The readers, in a random order.
-        open: The items that are still asked about, and whose turn is next.
-        draws: Answers at a time.
-        samples: Answers of one reader at most.
-        most: Readers about one item at most, without those to whom it is irrelevant.
-    """
-
-    parts: Sequence[PlanPart]
-    open: dict[str, int]
-    draws: int
-    samples: int
-    most: int
-    _places: Mapping[str, int] = field(init=False)
-    _asked: dict[str, int] = field(init=False)
-    """How many readers were turned to about each item, without those to whom it is irrelevant."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, corpus: Corpus, parts: Sequence[PlanPart], how: Simulator) -> None:
+        self.how = how
+        self.parts = [parts[place] for place in np.random.default_rng(how.seed).permutation(len(parts))]
+        self.open = dict.fromkeys(corpus.items["item"], 0)
+        self.draws = min(how.draws if parts[0].rater.several > 1 else 1, how.samples)
         self._places = {item: place for place, item in enumerate(self.open)}
-        self._asked = dict.fromkeys(self.open, 0)
-        self._lost: dict[str, int] = {}
+        # How many readers were turned to about each item, less those to whom it is irrelevant; and how many these are.
+        self._asked, self._lost = dict.fromkeys(self.open, 0), dict[str, int]()
 
-    @classmethod
-    def of(cls, corpus: Corpus, parts: Sequence[PlanPart], how: Simulator) -> Turns:
-        """All items, with nothing asked yet."""
-        order = np.random.default_rng(how.seed).permutation(len(parts))
-        draws = min(how.draws if parts[0].rater.several > 1 else 1, how.samples)
-        items = dict.fromkeys(corpus.items["item"], 0)
-        return cls([parts[place] for place in order], items, draws, how.samples, how.most)
+    @property
+    def turns(self) -> int:
+        """How many turns there are about an item."""
+        return len(self.parts) * -(-self.how.samples // self.draws)
 
     def next(self, corpus: Corpus, count: int) -> list[PlanPart]:
         """What so many further turns about each open item ask for.
 
         A reader to whom an item was found irrelevant is not asked about it again.
         """
-        asked: dict[tuple[int, int], list[str]] = {}
+        samples: dict[tuple[int, str], int] = {}
         irrelevant, readers = _irrelevant(corpus), len(self.parts)
-        rounds = -(-self.samples // self.draws)
         for item, first in self.open.items():
-            turn, wanted = first, min(count, self.most - self._asked[item])
+            turn, wanted = first, min(count, self.how.most - self._asked[item])
             self._asked[item] += wanted
-            while wanted and turn < readers * rounds:
+            while wanted and turn < self.turns:
                 reader = (turn + self._places[item] * STEP) % readers
-                samples = min((turn // readers + 1) * self.draws, self.samples)
                 if (item, self.parts[reader].rater.id) not in irrelevant:
-                    asked.setdefault((reader, samples), []).append(item)
+                    # A reader who is turned to twice in a round gives all samples at once.
+                    samples[reader, item] = min((turn // readers + 1) * self.draws, self.how.samples)
                     wanted -= 1
                 turn += 1
             self.open[item] = turn
+        asked: dict[tuple[int, int], list[str]] = {}
+        for (reader, item), times in samples.items():
+            asked.setdefault((reader, times), []).append(item)
         return [
-            replace(part, rater=replace(part.rater, samples=samples), corpus=corpus.filter(item=items))
-            for (reader, samples), items in sorted(_latest(asked).items())
+            replace(part, rater=replace(part.rater, samples=times), corpus=corpus.filter(item=items))
+            for (reader, times), items in sorted(asked.items())
             for part in [self.parts[reader]]
         ]
 
-    def close(self, corpus: Corpus, question: Question, how: Simulator) -> None:
+    def close(self, corpus: Corpus, question: Question) -> None:
         """Closes items that are known well enough, and those about which nobody is left to be asked."""
         ids = [part.rater.id for part in self.parts]
         mine = corpus.judgments.filter(pl.col("rater").is_in(ids))
         known = known_entropies(mine.filter(question=question.id), question.scale)
         signal = max(float(known["mean"].var() or 0) - float((known["sd"] ** 2).mean() or 0), 0.0)  # type: ignore[arg-type]
-        ranked = set(known.filter(pl.col("sd") <= how.stop * signal**0.5)["item"])
-        ended = len(self.parts) * -(-self.samples // self.draws)
+        ranked = set(known.filter(pl.col("sd") <= self.how.stop * signal**0.5)["item"])
         lost = dict(mine.filter(_NOT_RELEVANT).group_by("item").len().iter_rows())
         for item, count in lost.items():
             self._asked[item] -= count - self._lost.get(item, 0)
@@ -186,7 +170,7 @@ class Turns:
         self.open = {
             item: turn
             for item, turn in self.open.items()
-            if item not in ranked and turn < ended and self._asked[item] < self.most
+            if item not in ranked and turn < self.turns and self._asked[item] < self.how.most
         }
 
 
@@ -246,18 +230,6 @@ def _irrelevant(corpus: Corpus) -> set[tuple[str, str]]:
     return set(corpus.judgments.filter(_NOT_RELEVANT).select("item", "rater").iter_rows())
 
 
-def _latest(asked: Mapping[tuple[int, int], list[str]]) -> dict[tuple[int, int], list[str]]:
-    """What is asked, with items once for each reader: all samples of a round are asked together."""
-    most: dict[tuple[int, str], int] = {}
-    for (reader, samples), items in asked.items():
-        for item in items:
-            most[reader, item] = max(samples, most.get((reader, item), 0))
-    kept: dict[tuple[int, int], list[str]] = {}
-    for (reader, item), samples in most.items():
-        kept.setdefault((reader, samples), []).append(item)
-    return kept
-
-
 def _parts(
     corpus: Corpus,
     instrument: Instrument | str,
@@ -281,20 +253,12 @@ def _passed(corpus: Corpus, parts: Sequence[PlanPart], gate: Sequence[PlanPart])
     """What is left to ask once relevance was scored: each persona about the items relevant to it."""
     relevant = corpus.judgments.filter(pl.col("question") == gate[0].asked[0], pl.col("expected") >= RELEVANT)
     touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}
-    left = []
-    for part in parts:
-        if part.rater.id in touched:
-            items = corpus.items.filter(pl.col("item").is_in(touched[part.rater.id].implode()))
-            mine = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-            left.append(replace(part, corpus=mine))
-    return left
+    asked = [part for part in parts if part.rater.id in touched]
+    return [replace(part, corpus=corpus.filter(item=touched[part.rater.id].to_list())) for part in asked]
 
 
 def _labelled(corpus: Corpus, ids: Sequence[str], method: str) -> Corpus:
     """The corpus whose raters of a method say so."""
-    raters = corpus.raters
-    known = pl.col(METHOD) if METHOD in raters.columns else pl.lit(None, dtype=pl.String)
+    known = pl.col(METHOD) if METHOD in corpus.raters.columns else pl.lit(None, dtype=pl.String)
     mine = pl.when(pl.col("rater").is_in(list(ids))).then(pl.lit(method)).otherwise(known)
-    return Corpus(
-        corpus.items, raters.with_columns(mine.alias(METHOD)), corpus.judgments, corpus.instruments, corpus.about
-    )
+    return corpus._with(raters=corpus.raters.with_columns(mine.alias(METHOD)))

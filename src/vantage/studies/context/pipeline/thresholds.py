@@ -72,6 +72,11 @@ class HeldOut:
     thresholds: tuple[float, ...] = ()
     reason: str = ""
 
+    @property
+    def flagged(self) -> list[str]:
+        """The items that are flagged."""
+        return [] if self.reason else self.table.filter("flagged")["item"].to_list()
+
 
 def choose(score: Floats, ambiguous: Flags, criterion: Criterion = "f1", budget: float = 0.25) -> float:
     """The threshold above which items are flagged, chosen on these very items.
@@ -131,8 +136,9 @@ def held_out(
         )
     if not 2 <= folds <= len(known):
         raise InputError(f"{len(known)} items cannot be divided into {folds} folds", remedy="use 2 to 10 folds")
+    one_kind = HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
     if criterion != "budget" and known["ambiguous"].n_unique() < 2:
-        return HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
+        return one_kind
     order = np.random.default_rng(seed).permutation(len(known))
     fold = np.empty(len(known), dtype=np.int64)
     fold[order] = np.arange(len(known)) % folds
@@ -142,7 +148,7 @@ def held_out(
     for one in range(folds):
         others = fold != one
         if criterion != "budget" and len(np.unique(ambiguous[others])) < 2:
-            return HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
+            return one_kind
         threshold = choose(score[others], ambiguous[others], criterion, budget)
         thresholds.append(threshold)
         flagged[fold == one] = score[fold == one] > threshold
@@ -159,8 +165,8 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     is captured by random flags, and the middle 95 % of it. Items with equal scores are flagged in random order, so
     the figures inside a tie are expected values; items without a score come last.
 
-    >>> told = pl.DataFrame({"item": ["a", "b"], "score": [1.0, 0.0], "degree": [0.4, 0.0], "ambiguous": [True, False]})
-    >>> curve(told).select("flagged", "precision", "recall", "captured", "random").rows()
+    >>> some = pl.DataFrame({"item": ["a", "b"], "score": [1.0, 0.0], "degree": [0.4, 0.0], "ambiguous": [True, False]})
+    >>> curve(some).select("flagged", "precision", "recall", "captured", "random").rows()
     [(1, 1.0, 1.0, 1.0, 0.5), (2, 0.5, 1.0, 1.0, 1.0)]
     """
     degree, n = table["degree"].to_numpy(), len(table)
@@ -196,8 +202,8 @@ def remaining(table: pl.DataFrame) -> pl.DataFrame:
     Returns:
         One row per number of `flagged` items from 0 on: what is `left`, and what `random` flags would leave.
 
-    >>> told = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
-    >>> remaining(told)["left"].round(2).to_list()
+    >>> result = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
+    >>> remaining(result)["left"].round(2).to_list()
     [0.4, 0.1, 0.1]
     """
     known = table.drop_nulls(["before", "after"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -116,22 +117,22 @@ def filled(words: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: values.get(place[1], place[0]), words)
 
 
-def _example(told: Any, file: str) -> tuple[dict[str, Any], dict[str, str]]:
+def _example(example: Any, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The worked example as an item, and what it answers at each step."""
-    if not isinstance(told, Mapping) or any(not isinstance(told.get(name), str) for name in _EXAMPLE):
+    if not isinstance(example, Mapping) or any(not isinstance(example.get(name), str) for name in _EXAMPLE):
         raise InputError("the example is not complete", file=file, remedy=f"give {', '.join(_EXAMPLE)} and after")
-    turns, statement, after = read_turns(told["conversation"]), told["statement"], told.get("after")
+    turns, statement, after = read_turns(example["conversation"]), example["statement"], example.get("after")
     if problem := fault(turns, statement):
         raise InputError(f"the example cannot be used: {problem}", file=file)
     if not isinstance(after, int) or not 1 <= after <= len(turns):
         raise InputError("the example's 'after' is not the number of one of its turns", file=file)
-    whole = insert(turns, statement, Position(after, told["speaker"]))
-    item = {"text": statement, "scenario": told["scenario"], "conversation": cell(turns)}
+    whole = insert(turns, statement, Position(after, example["speaker"]))
+    item = {"text": statement, "scenario": example["scenario"], "conversation": cell(turns)}
     replies = {
         "first-person": "yes",
-        "scenario": told["scenario"],
+        "scenario": example["scenario"],
         "conversation": script(turns),
-        "position": f"After: {after}\nSpeaker: {told['speaker']}",
+        "position": f"After: {after}\nSpeaker: {example['speaker']}",
         "written": script(whole),
     }
     return item, replies
@@ -181,39 +182,17 @@ class StepWriter(ChatRater):
 
 def writer(generator: ChatRater, step: str, wording: Wording, attempt: int, seed: int) -> StepWriter:
     """The generator as the writer of one step; each attempt draws anew."""
-    return StepWriter(
-        generator.model,
-        temperature=generator.temperature,
-        top_p=generator.top_p,
-        max_tokens=generator.max_tokens,
-        seed=seed + attempt * ASK_AGAIN,
-        settings=generator.settings,
-        name=f"{generator.model_name}+{step}",
-        step=step,
-        wording=wording,
-    )
+    common: dict[str, Any] = {
+        name: getattr(generator, name) for name in ("temperature", "top_p", "max_tokens", "settings")
+    }
+    named: dict[str, Any] = {"name": f"{generator.model_name}+{step}", "seed": seed + attempt * ASK_AGAIN}
+    return StepWriter(generator.model, step=step, wording=wording, **common, **named)
 
 
+@cache
 def writing_instrument() -> Instrument:
     """The questions under which the writer's replies are recorded; of free text only the reply counts."""
-    scale = {"level": "nominal", "options": [{"code": 0, "label": "no"}, {"code": 1, "label": "yes"}]}
-    return Instrument.from_document(
-        {
-            "id": "context-generation",
-            "version": 1,
-            "title": "Writing a conversation around a statement",
-            "description": "The steps in which a model writes a context; see the wording that it was given.",
-            "fields": [
-                {"name": "text", "title": "Statement"},
-                {"name": "scenario", "title": "Situation"},
-                {"name": "conversation", "title": "Conversation", "kind": "conversation"},
-            ],
-            "guidelines": "See the wording of each step.",
-            "scales": {"no-yes": scale},
-            "questions": [{"id": step, "title": step, "ask": step, "scale": "no-yes"} for step in STEPS],
-        },
-        file="context-generation",
-    )
+    return Instrument.from_document(Document.bundled(__package__, "steps.yaml").data, file="steps.yaml")
 
 
 @dataclass
@@ -245,11 +224,9 @@ class Asking:
 
         The condition is the control where none is given.
         """
-        nobody = pl.DataFrame(schema={"rater": pl.String})
-        nothing = pl.DataFrame(schema={**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64})
-        corpus = Corpus(items, nobody, nothing, instrument)
         apart = replace(rater, name=f"{rater.id}/{self.condition}") if self.condition else rater
         where = self.condition if condition is None else condition
+        corpus = Corpus.of_items(items, instrument)
         return self.carried(RunPlan.of(corpus, apart, instrument, questions=questions, condition=where))
 
     def carried(self, plan: RunPlan) -> pl.DataFrame:
