@@ -106,6 +106,7 @@ def test_control_c_is_heard_only_when_llama_cpp_has_started() -> None:
             signal.raise_signal(signal.SIGINT)
             steps.append("started")
 
-    pytest.raises(KeyboardInterrupt, start)
+    with pytest.raises(KeyboardInterrupt):
+        start()
     assert steps == ["started"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

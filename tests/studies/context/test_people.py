@@ -115,4 +115,4 @@ def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:
     told = [finding.text for finding in analysed(nobody).findings]
     assert "No people have judged the 12 statements of the task sarcasm." in told
     alone = [finding.text for finding in analysed(corpus.filter(condition="static")).findings]
-    assert "No people have judged with context at sarcasm." in alone
+    assert "No people have judged statements in context: sarcasm." in alone

@@ -42,7 +42,7 @@ def test_the_report_finds_planted_ambiguity_and_tells_what_it_cost(planted_data:
     said = " ".join(finding.text for finding in findings(report.result))
     assert "12 of 24 statements of the task sarcasm" in said
     assert "better than by chance with selective personas, direct" in said
-    assert "No people have judged with context at sarcasm." in said
+    assert "No people have judged statements in context: sarcasm." in said
 
 
 def test_collecting_again_asks_nothing_and_costs_the_same(
@@ -99,7 +99,7 @@ def test_without_models_and_votes_there_is_still_an_honest_report(tmp_path: Path
     report = run("context", data=data, tasks="abortion-stance", items=6, resamples=10)
     said = " ".join(finding.text for finding in findings(report.result))
     assert "No people have judged the 6 statements of the task abortion-stance." in said
-    assert "No people have judged with context at abortion-stance." in said
+    assert "No people have judged statements in context: abortion-stance." in said
 
 
 def test_bad_options_are_named_before_anything_is_asked(planted_data: Path, models: dict[str, Any]) -> None:
