@@ -166,11 +166,18 @@ class Covered:
     held: int = 0
     of: int = 0
     over: str = "none"
+    length: float = 0.0
+    """That of all intervals together."""
 
     @property
     def share(self) -> float:
         """The coverage."""
         return self.held / self.of
+
+    def add(self, row: Row, value: float) -> None:
+        """Counts an interval that is given."""
+        self.held += row["low"] <= value <= row["high"]
+        self.length += row["high"] - row["low"]
 
 
 def coverage(design: Design, names: Sequence[str], replications: int, seed: int = 0) -> dict[str, Covered]:
@@ -194,7 +201,8 @@ def _count(covered: dict[str, Covered], rows: dict[str, Row], truth: dict[str, f
     for name, row in rows.items():
         covered[name].of += 1
         covered[name].over = row["over"] or covered[name].over
-        covered[name].held += row["low"] is not None and row["low"] <= truth[name] <= row["high"]
+        if row["low"] is not None:
+            covered[name].add(row, truth[name])
 
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:

@@ -208,7 +208,7 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
             if value is not None:
                 covered[name].of += 1
                 covered[name].over = over
-                covered[name].held += row["low"] <= value <= row["high"]
+                covered[name].add(row, value)
     return {name: c for name, c in covered.items() if c.of}
 
 

@@ -16,9 +16,18 @@ from benchmarks.calibration import DESIGNS, NAMES, coverage, sizes
 SMALL = {design.name: design for design in DESIGNS}
 
 
+LENGTHS: dict[str, list[float]] = {
+    "sparse, 20 raters": [0.2826, 0.1724, 0.1586, 0.1256, 0.2884, 0.1833, 0.2248, 0.2256, 0.2256, 0.1685, 0.2276],
+    "crossed, 5 raters": [0.2526, 0.1339, 0.1253, 0.0983, 0.2273, 0.1585, 0.2530, 0.2509, 0.3011, 0.3985, 0.2609],
+}
+"""The mean length of the intervals of twenty tables, in the order of their names."""
+
+
 @pytest.mark.parametrize("name", [pytest.param("sparse, 20 raters", marks=pytest.mark.slow), "crossed, 5 raters"])
-def test_default_intervals_cover(name: str) -> None:
+def test_default_intervals_cover_and_are_as_long_as_they_were(name: str) -> None:
     found = coverage(SMALL[name], NAMES, 20)
+    # Coverage in twenty tables shows a gross mistake only, their length also a small one.
+    assert [covered.length / covered.of for covered in found.values()] == pytest.approx(LENGTHS[name], rel=0.03)
     # An interval that covers in 95 % of the cases misses more than four of twenty less than once in 300 times.
     assert {measure: covered.share for measure, covered in found.items() if covered.share < 0.8} == {}
     assert found["alpha"].over == ("items" if name == "crossed, 5 raters" else "both")

@@ -30,6 +30,11 @@ VIEW: Final = View(
 )
 
 
+FEW_ANSWERS: Final = 10
+"""With fewer answers an item, one rater less changes much."""
+TOO_LONG: Final = "fewer raters are unanimous more easily, and leaving raters out may make the interval too long"
+
+
 @measure("unanimity", family="agreement", view=VIEW)
 def unanimity(
     data: Judgments,
@@ -101,7 +106,9 @@ def _interval(
         return bootstrap.stated(wilson(unanimous, counts.units, bootstrap.confidence))
     formula = partial(_share_over_raters, value)
     statistic = partial(_share, alike)
-    return either_interval(bootstrap, counts, statistic, answers, formula, limits=(0.0, 1.0), share=True)
+    row = either_interval(bootstrap, counts, statistic, answers, formula, limits=(0.0, 1.0), share=True)
+    few = counts.size @ counts.multiplicity < FEW_ANSWERS * counts.units
+    return row | ({"reason": TOO_LONG} if few and row.get("over") in ("raters", "both") else {})
 
 
 def _share(alike: NDArray[np.bool_], weight: Floats) -> Floats:
