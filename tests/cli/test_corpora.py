@@ -183,6 +183,15 @@ def test_preview_finds_the_grid_of_google_forms(vantage: Vantage, tmp_path: Path
     assert any("not read: Timestamp, Email Address, Comments" in note for note in preview["notes"])
 
 
+def test_the_command_of_preview_works_where_names_have_commas(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('worker id,text,"How ironic, on the whole?",sure\nw1,"Oh, great",4,90%\nw2,"Oh, great",5,80%\n')
+    command = vantage("corpora", "preview", path, "--json").json["command"]
+    done = vantage(*shlex.split(command)[1:-1], tmp_path / "c")
+    assert done.code == 0, done.err
+    assert Corpus.read(tmp_path / "c").questions[0].id == "How ironic, on the whole?"
+
+
 def test_preview_knows_columns_by_their_names_however_they_are_written(vantage: Vantage, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("Item ID;Rater-ID;How warm?;Native Speaker\na;x;1;yes\na;y;2;no\nb;x;3;yes\n")

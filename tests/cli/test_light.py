@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 HEAVY = {
     *("polars", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "torch", "transformers"),
@@ -67,6 +68,26 @@ def test_describing_needs_neither_scipy_nor_scikit_learn() -> None:
     assert (
         loaded(RUN, "corpora", "describe", "nowhere") & {"scipy", "sklearn", "matplotlib", "torch", "pandas"} == set()
     )
+
+
+def test_a_verb_that_is_interrupted_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from vantage.cli import app as verbs
+    from vantage.cli import main
+
+    interrupted = typer.Typer()
+
+    @interrupted.command()
+    def _wait() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verbs, "app", interrupted)
+    monkeypatch.setattr(sys, "argv", ["vantage"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "vantage: interrupted\n"
 
 
 def test_reports_and_measures_load_no_client_and_no_statistics_that_they_do_not_use() -> None:

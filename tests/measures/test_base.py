@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
         assert not RENAMED.keys() & known.options.keys() - {"method"}, name
         estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
+
+
+def test_any_two_options_come_in_the_same_order_in_all_measures() -> None:
+    order = {pair: name for name, known in registry().items() for pair in combinations(known.options, 2)}
+    clashes = {pair: (name, order[pair[::-1]]) for pair, name in order.items() if pair[::-1] in order}
+    assert clashes == {}
+    assert all(next(iter(known.options)) == "by" for known in registry().values() if "by" in known.options)
 
 
 def test_an_option_under_its_old_name_says_the_new_one() -> None:

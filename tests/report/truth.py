@@ -19,7 +19,8 @@ COMPARING = re.compile(
 )
 """Words that compare; a sentence with one of them needs a test."""
 UNDECIDED = re.compile(
-    r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear",
+    r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear"
+    r"|^no \w+ .{0,60}\bclearly\b",
     re.IGNORECASE,
 )
 

@@ -123,8 +123,7 @@ def test_a_write_ahead_file_that_was_cut_loses_only_what_was_not_acknowledged(tm
         assert store.count() == 40
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.6, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9, 0.999))])
 def test_a_file_that_was_cut_is_recovered_and_says_so(path: Path, share: float) -> None:
     with RunStore(path) as store:
         for start in range(0, 2000, 100):

@@ -30,6 +30,11 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("vantage: interrupted\n")
         sys.exit(130)
+    except SystemExit as ended:
+        # Typer ends a verb that was interrupted without a word.
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            sys.stderr.write("vantage: interrupted\n")
+        raise
     except BrokenPipeError:
         # The reader of our output (head, less) has gone; nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -115,10 +116,15 @@ def number(text: str) -> int | float | str:
 
 
 def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=VALUE") -> dict[str, str]:
-    """`NAME=VALUE` words as a mapping; `form` says what they are called."""
+    """`NAME=VALUE` words as a mapping; `form` says what they are called. The name of a column may have commas.
+
+    >>> pairs(["rater=who,value=How warm, on the whole?"], "--map")
+    {'rater': 'who', 'value': 'How warm, on the whole?'}
+    """
     pairs: dict[str, str] = {}
+    between = r",(?=[^,]*=)" if flag == "--map" else ","
     for text in texts:
-        for part in filter(None, map(str.strip, text.split(","))) if comma else [text]:
+        for part in filter(None, map(str.strip, re.split(between, text))) if comma else [text]:
             name, equals, value = part.partition("=")
             if not equals or not name.strip() or not value.strip():
                 remedy = f"write {flag} item=COLUMN" if flag == "--map" else f"write {flag} {form}"

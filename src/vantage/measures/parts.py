@@ -15,27 +15,11 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import RESULT, table
-from vantage.measures.ratings import By, Floats, Judgments, judgments_frame, key_order, one_scale, scales_of
-from vantage.measures.ratings import by_columns as names
+from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_frame, key_order, one_scale
+from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
 from vantage.scales import Scale
 
-__all__ = [
-    "Part",
-    "Rounding",
-    "check_level",
-    "constant_within",
-    "counts",
-    "names",
-    "neutral_point",
-    "partitioned",
-    "parts",
-    "rounded",
-    "scales_of",
-    "stacked",
-    "two_values",
-    "unit_table",
-]
-
+names = by_columns
 Rounding: TypeAlias = Literal["none", "half_even", "half_up"]
 """How an aggregated score becomes a scale point: 0.5 → 0 and 1.5 → 2 (`half_even`), or up (`half_up`)."""
 

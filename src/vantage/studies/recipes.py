@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import make_dataclass
 from hashlib import sha256
+from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -35,21 +36,19 @@ def recipe_study(
     *modules: ModuleType,
     prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
-    published: bool = False,
 ) -> Study[O]:
-    """The study whose `recipe.yaml` a package holds.
+    """The study whose `recipe.yaml` a package holds, with published figures beside recomputed ones where it has some.
 
     Args:
         name: What it is called on the command line.
-        package: The package with `recipe.yaml` and, where `published`, `published.yaml`.
+        package: The package with `recipe.yaml` and, where there are published figures, `published.yaml`.
         kind: The dataclass of its options.
         collect: From a context to the corpus.
         modules: The modules whose public functions the recipe can call; each takes what `prepare` gives.
         prepare: From corpus and context to what functions are given.
         warnings: What must be known before anything is believed.
-        published: Whether published figures are set beside recomputed ones.
     """
-    printed = PublishedFigures.bundled(package) if published else None
+    printed = PublishedFigures.bundled(package) if files(package).joinpath("published.yaml").is_file() else None
     recipe = Recipe.bundled(package, *modules)
     return study_of(name, recipe, kind, collect, prepare=prepare, warnings=warnings, published=printed)
 

@@ -484,6 +484,7 @@ IDS = [
     good(
         "separators behind the last column", "item,rater,value,,\n" + "".join(f"{i},{r},{v:g},,\n" for i, r, v in ROWS)
     ),
+    good("addresses of raters", "item,rater,value\na,ann@x.org,1\n", [("a", "ann@x.org", 1.0)], "e-mail addresses"),
     bad("a row of totals", "item,rater,value\na,r1,1\nb,r1,2\nTotal,,3\n", "the rater is empty", "such as a total"),
     bad("one column of texts with commas", "text\na, b, c\nd, e\n", "cells under 1 column"),
     bad("several words among numbers", table(1, 2, "five", "7o"), "'7o', 'five' are not numbers", "--missing=7o,five"),

@@ -292,3 +292,14 @@ def test_the_interval_is_no_longer_that_of_the_splits() -> None:
     against = split_half(np.array([[1.0, 5, 1, 5], [5, 1, 5, 1]]), splits=5).row(0, named=True)
     assert against["low"] is None
     assert against["reason"].startswith("no interval")
+
+
+def test_halves_that_run_against_each_other_have_no_reliability() -> None:
+    opposed = [[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]
+    row = split_half(opposed, splits=20, spearman_brown=True).row(0, named=True)
+    assert row["estimate"] is None
+    assert "run against each other" in row["reason"]
+    assert split_half(opposed, splits=20, ci="none")["estimate"][0] == pytest.approx(-1)
+    rng = np.random.default_rng(3)
+    noise = split_half(rng.normal(size=(20, 40)), splits=50, spearman_brown=True, ci="none")["estimate"][0]
+    assert -1 < noise < 1, "what is merely unreliable keeps its estimate"

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
+from vantage.raters.models import Message, ModelError, Request, Sampling, gguf, load_model
 from vantage.raters.models.embedded import weights
 
 pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage[embedded]")
@@ -94,3 +95,18 @@ def test_whole_options_are_scored_as_token_by_token_by_hand(file: Path) -> None:
     assert np.isfinite(rare).all()
     assert rare[1] < rare[0] - 5, "a rare option is scored from the whole vocabulary"
     model.close()
+
+
+def test_control_c_is_heard_only_when_llama_cpp_has_started() -> None:
+    # A server that is given up before it has answered once waits for ever in its destructor.
+    steps = []
+
+    def start() -> None:
+        with gguf._deaf():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert steps == ["started"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

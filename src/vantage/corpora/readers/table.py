@@ -110,6 +110,8 @@ def read(
         known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
+    if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
+        cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
     about = _about(whole, roles, traits, cleaning, rows.cells)
     return _corpus(rows, judged, items, raters, known, about, duplicates)
 

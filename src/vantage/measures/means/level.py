@@ -177,8 +177,8 @@ PREVALENCE_VIEW: Final = View(
 def prevalence(
     data: Judgments,
     *,
-    value: float | str | None = None,
     by: By = (),
+    value: float | str | None = None,
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,

@@ -58,10 +58,10 @@ _OF_ITEMS: Final = (
 def dif(
     data: Judgments,
     *,
+    by: By = (),
     between: str,
     values: Sequence[Any] | None = None,
     question: str | None = None,
-    by: By = (),
     correction: Correction = "bh",
     show: Literal["items", "invariance"] = "items",
     confidence: float = 0.95,

@@ -67,9 +67,9 @@ VIEW: Final = View(
 def explain(
     data: Judgments,
     *,
+    by: By = (),
     traits: By = (),
     question: str | None = None,
-    by: By = (),
     family: Family = "auto",
     interactions: By = (),
     base: Mapping[str, str] | None = None,

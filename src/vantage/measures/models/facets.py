@@ -62,8 +62,8 @@ VIEW: Final = View(
 def facets(
     data: Judgments,
     *,
-    question: str | None = None,
     by: By = (),
+    question: str | None = None,
     thresholds: Literal["common", "question", "rater"] = "common",
     unconnected: Unconnected = "refuse",
     show: Show = "raters",

@@ -83,8 +83,8 @@ class _Powered:
 def regress(
     data: Judgments,
     *,
-    on: By,
     by: By = (),
+    on: By,
     question: str | None = None,
     family: Family = "auto",
     value: float | str | None = None,

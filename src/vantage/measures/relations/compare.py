@@ -76,8 +76,8 @@ VIEW: Final = View(
 def compare(
     data: Judgments,
     *,
-    between: str,
     by: By = (),
+    between: str,
     values: Sequence[object] | None = None,
     unit: By | None = None,
     paired: bool | None = None,

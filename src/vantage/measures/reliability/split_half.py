@@ -40,11 +40,12 @@ BLOCK_CELLS: Final = 2**18
 """How many half-scores are held at once: enough to amortise a NumPy call, few enough for the cache."""
 
 
+AGAINST: Final = "the halves run against each other, and a negative correlation cannot be stepped up to a reliability"
 VIEW: Final = View(
     "Split-half reliability of an item's score",
     symbol="r",
     columns={"estimate": Column("split-half reliability", digits=2), "sd": Column(digits=3)},
-    show=("estimate", "items", "raters"),
+    show=("estimate", "items", "raters", "reason"),
     notes=("How well the scores from one half of the ratings predict those from the other half.",),
     says=(
         Extremes(
@@ -64,8 +65,8 @@ def split_half(
     *,
     by: By = (),
     split: Split = "annotations",
-    aggregate: Average = "mean",
     correlation: Correlation = "pearson",
+    aggregate: Average = "mean",
     spearman_brown: bool = False,
     splits: int = 1000,
     ci: Over = "auto",
@@ -87,7 +88,8 @@ def split_half(
 
     `spearman_brown=True` steps each correlation r up to the reliability of all answers together: 2r / (1 + r) for
     equal halves (Spearman 1910; Brown 1910), and Horst's (1951) formula for shares p and q = 1 − p,
-    r (√(r² + 4pq(1 − r²)) − r) / (2pq(1 − r²)). Units with one answer have no second half and are `unpaired`.
+    r (√(r² + 4pq(1 − r²)) − r) / (2pq(1 − r²)). Halves that run against each other so far that this is below −1 have no
+    reliability, and `reason` says so. Units with one answer have no second half and are `unpaired`.
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [1, 2, 4, 4, 5]]
     >>> split_half(ratings, splits=100).select("estimate", "sd").row(0)
@@ -113,11 +115,14 @@ def split_half(
             product = np.full(len(correlations), np.mean((sizes // 2) * (sizes - sizes // 2) / sizes**2))
         else:
             correlations, product = _by_rater(ratings, aggregate, correlation, splits, rng)
+        if not np.isfinite(correlations).any():
+            rows.append({**row, "reason": "the halves do not vary from item to item"})
+            continue
         if spearman_brown:
             correlations = whole_test(correlations, product)
         defined = correlations[np.isfinite(correlations)]
-        if len(defined) == 0:
-            rows.append({**row, "reason": "the halves do not vary from item to item"})
+        if not len(defined) or defined.mean() < -1:
+            rows.append({**row, "reason": AGAINST})
             continue
         low, high = percentile(defined)
         sd = float(defined.std(ddof=1)) if len(defined) > 1 else None

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import mmap
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -70,12 +74,13 @@ class GGUFModel:
             self.notes.append(f"{file.name} has no chat template; prompts are given to it as plain text.")
         self._parallel = self.together = parallel
         self._key = secrets.token_hex(16)
-        self._server: Any = self._start(file, window, threads, gpu_layers, exact)
-        model = self._ask("/v1/models")["data"][0]["meta"]
-        self._vocabulary = int(model["n_vocab"])
-        self.window: int | None = int(self._ask("/props")["default_generation_settings"]["n_ctx"])
-        # llama.cpp reports no probabilities when it has written half a character, so scoring has it write this.
-        self._anchor = self._tokens("A")[0]
+        with _deaf():
+            self._server: Any = self._start(file, window, threads, gpu_layers, exact)
+            model = self._ask("/v1/models")["data"][0]["meta"]
+            self._vocabulary = int(model["n_vocab"])
+            self.window: int | None = int(self._ask("/props")["default_generation_settings"]["n_ctx"])
+            # llama.cpp reports no probabilities when it has written half a character, so scoring has it write this.
+            self._anchor = self._tokens("A")[0]
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -259,6 +264,22 @@ class GGUFModel:
         if answer.status != 200:
             raise ModelError(self._reason(answer_of.get("error", {})))
         return answer_of
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Holds `Ctrl-C` back while llama.cpp starts, which never ends if it is given up before it has answered once."""
+    if threading.current_thread() is not threading.main_thread():  # others hear no signals
+        yield
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if heard and callable(usual):
+            usual(*heard[0])
 
 
 def _has_template(file: Path) -> bool:

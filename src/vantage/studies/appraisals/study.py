@@ -45,5 +45,4 @@ STUDY: Final = recipe_study(
     evaluation,
     reasons,
     prepare=Appraised.of,
-    published=True,
 )

@@ -6,7 +6,7 @@ Five of the six data sets are read from their releases. The sixth is not public 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
 from vantage.corpora.storage import is_corpus
+from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.raters.trained.folds import key
@@ -38,42 +39,17 @@ class Task:
     title: str
     instrument: str
     reader: str = ""
-    folders: tuple[str, ...] = ()
+    folders: Sequence[str] = ()
     """What the folder of the release may be called, as copied or as cloned."""
+    column: str = LABEL
+    """Where the release has the label."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Labels of the release that are called otherwise in the instrument; of those not named here, the same."""
+    voted: str = ""
+    """Where the release says that readers voted, if they did: only such statements are used, with the votes."""
 
 
-TASKS: Final = {
-    task.name: task
-    for task in (
-        Task("sarcasm", "sarcasm", "sarcasm", "isarcasm", ("isarcasmeval", "iSarcasmEval")),
-        Task("politeness", "politeness", "politeness", "tydip", ("tydip", "TyDiP", "TyDiP/data")),
-        Task("vaccine-stance", "stance on vaccination", "vaccine-stance"),
-        Task(
-            "abortion-stance",
-            "stance on abortion",
-            "abortion-stance",
-            "tweeteval",
-            ("tweeteval/datasets/stance/abortion", "tweeteval/stance-abortion"),
-            {"favor": "favoring"},
-        ),
-        Task(
-            "emotion-sentiment",
-            "sentiment of comments",
-            "sentiment",
-            "goemotions",
-            ("goemotions/data", "goemotions", "google-research/goemotions/data"),
-        ),
-        Task(
-            "tweet-sentiment",
-            "sentiment of tweets",
-            "sentiment",
-            "tweeteval",
-            ("tweeteval/datasets/sentiment", "tweeteval/sentiment"),
-        ),
-    )
-}
+TASKS: Final = {name: Task(name, **how) for name, how in Document.bundled(__package__, "tasks.yaml").data.items()}
 """The six tasks of the paper."""
 
 
@@ -188,23 +164,15 @@ def _read(data: Path, task: Task) -> Corpus:
 def _release(folder: Path, task: Task) -> Corpus:
     """One of the data sets that are read as they were released."""
     corpus = load(task.reader, folder)
-    if LABEL in corpus.items.columns:
-        # The one judgment of these is the label itself, which is not a person's.
-        answers = {option.name for option in question_of(task).scale.options}
-        known = {name: task.names.get(name, name) for name in corpus.items[LABEL].drop_nulls().unique()}
-        named = {name: other for name, other in known.items() if other in answers}
-        called = pl.col(LABEL).replace_strict(named, default=None, return_dtype=pl.String)
-        return corpus._with(items=corpus.items.with_columns(called), judgments=corpus.judgments.clear())
-    if task.reader == "isarcasm":
-        # Only test tweets were put to readers, and these votes are the human reference here.
-        items = corpus.items.filter(pl.col("votes").is_not_null())
-        label = _named(items["author_sarcastic"].cast(pl.Float64), question_of(task))
-    else:
-        items = corpus.items
-        names = {"impolite": "no", "polite": "yes"}
-        label = items["binary"].replace_strict(names, default=None, return_dtype=pl.String).alias(LABEL)
-    kept = corpus.judgments.filter(pl.col("item").is_in(items["item"].implode()))
-    return corpus._with(items=items.with_columns(label), judgments=kept)
+    items = corpus.items.drop_nulls(task.voted) if task.voted else corpus.items
+    given = items[task.column].cast(pl.String)
+    answers = {option.name for option in question_of(task).scale.options}
+    known = {name: task.names.get(name, name) for name in given.drop_nulls().unique()}
+    named = {name: other for name, other in known.items() if other in answers}
+    label = given.replace_strict(named, default=None, return_dtype=pl.String).alias(LABEL)
+    # Without votes, the one judgment of a statement is the label itself, which is not a person's.
+    votes = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
+    return corpus._with(items=items.with_columns(label), judgments=votes if task.voted else votes.clear())
 
 
 def _table(path: Path, task: Task) -> Corpus:
@@ -239,7 +207,8 @@ def check_scale(corpus: Corpus, question: Question, place: str | Path) -> None:
 
 def _labelled(items: pl.DataFrame, question: Question, place: Path) -> pl.DataFrame:
     """Items whose labels are those of the scale; one that is none is named with its row."""
-    codes = []
+    names = {option.code: option.name for option in question.scale.options}
+    labels = []
     for row, label in enumerate(items[LABEL].cast(pl.String).to_list(), 1):
         code = None if label is None else question.scale.code(label.strip())
         if code is None and label is not None and label.strip():
@@ -250,14 +219,8 @@ def _labelled(items: pl.DataFrame, question: Question, place: Path) -> pl.DataFr
                 column=LABEL,
                 remedy=f"use {question.scale.describe()}",
             )
-        codes.append(code)
-    return items.with_columns(_named(pl.Series(LABEL, codes, dtype=pl.Float64), question))
-
-
-def _named(codes: pl.Series, question: Question) -> pl.Series:
-    """Codes as the wording of the scale."""
-    names = {option.code: option.name for option in question.scale.options}
-    return codes.replace_strict(names, default=None, return_dtype=pl.String).alias(LABEL)
+        labels.append(None if code is None else names.get(code))
+    return items.with_columns(pl.Series(LABEL, labels, dtype=pl.String))
 
 
 def _usable(items: pl.DataFrame) -> pl.DataFrame:

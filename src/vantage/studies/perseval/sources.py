@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers import READERS, load
 from vantage.corpora.storage import is_corpus
+from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.perspective import Split, split
 from vantage.perspective.benchmark import headline
@@ -38,34 +39,17 @@ RARE: Final = 3
 class PublishedCorpus:
     """A published corpus: its reader, its folder, what is asked, and how the paper's library draws from it."""
 
-    reader: str
-    folders: tuple[str, ...]
+    reader: str = ""
+    folders: Sequence[str] = ()
     question: str = ""
     method: Method = "balanced"
     stratify: str | None = None
-    doubled: tuple[tuple[str, str], ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
+    doubled: Sequence[tuple[str, str]] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-SOURCES: Final[dict[str, PublishedCorpus]] = {
-    "hs-brexit": PublishedCorpus("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
-    "md-agreement": PublishedCorpus(
-        "md-agreement", ("MD-Agreement",), "offensive", "perseval", doubled=(("test-2038", "Ann448"),)
-    ),
-    "mp": PublishedCorpus("mp", ("MP",), "irony"),
-    "mp-en": PublishedCorpus("mp", ("MP",), "irony", options={"language": "en"}),
-    "csc": PublishedCorpus("csc", ("CSC",)),
-    "convabuse": PublishedCorpus("convabuse", ("ConvAbuse",)),
-    "epic": PublishedCorpus("epic", ("EPIC",), "irony", "perseval"),
-    "mhs": PublishedCorpus(
-        "measuring-hate-speech",
-        ("MHS", "measuring-hate-speech"),
-        "hate-speech",
-        "perseval",
-        options={"targets": "none", "binary": True},
-    ),
-    "dices": PublishedCorpus("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
-}
+_LISTED: Final = Document.bundled(__package__, "sources.yaml").data
+SOURCES: Final = {name: PublishedCorpus(**how) for name, how in _LISTED.items()}
 """The corpora that are known by name; any corpus folder can be given besides."""
 
 
@@ -162,7 +146,7 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         # Other corpora have columns that are empty here.
         items = items.select([column for column in items.columns if items[column].null_count() < len(items)])
         people = Corpus(items, raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about)
-        source = SOURCES.get(name, PublishedCorpus("", ()))
+        source = SOURCES.get(name, PublishedCorpus())
         method: Method = source.method if draw in ("auto", "paper") else "balanced"
         if draw == "paper" and method == "balanced":
             method = "perseval"
@@ -195,7 +179,7 @@ def _source(data: Path, name: str, groups: str) -> Corpus:
 def _question(corpus: Corpus, name: str, given: str) -> str:
     """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
     given_names = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
-    wanted = given_names.get(name) or given_names.get("") or SOURCES.get(name, PublishedCorpus("", ())).question
+    wanted = given_names.get(name) or given_names.get("") or SOURCES.get(name, PublishedCorpus()).question
     return corpus.question(wanted).id if wanted else corpus.questions[0].id
 
 

@@ -54,5 +54,4 @@ STUDY: Final = recipe_study(
     whom,
     prepare=analysis.Perspectives.of,
     warnings=analysis.Perspectives.warnings,
-    published=True,
 )

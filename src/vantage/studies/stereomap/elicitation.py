@@ -315,7 +315,7 @@ class _Asking:
             "temperature": options.temperature,
             **context.common,
             "max_tokens": options.max_tokens,
-            "told": self.style_name,
+            "style_name": self.style_name,
         }
         rated = {**common, "samples": 1, "temperature": 0.0} if self.scoring else common
         free = "+free" if options.replies == "free" else ""

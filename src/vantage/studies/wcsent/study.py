@@ -53,5 +53,4 @@ STUDY: Final = recipe_study(
     predictions,
     stance,
     prepare=predictions.WarmthAnalysis.from_run,
-    published=True,
 )

@@ -55,20 +55,11 @@ class StepRecord:
         self._progress = progress or (lambda _: None)
 
     def add(
-        self,
-        item: str,
-        step: str,
-        attempt: int,
-        status: str,
-        *,
-        text: str | None = None,
-        reason: str | None = None,
-        model: str | None = None,
-        cost: Mapping[str, int] | None = None,
+        self, item: str, step: str, attempt: int, status: str, *, cost: Mapping[str, int] | None = None, **details: str
     ) -> None:
-        """One step of one item; attempts are counted from 1."""
-        row = {"item": item, "step": step, "attempt": attempt, "status": status, "text": text, "model": model}
-        self._rows.append({**row, "reason": reason or None, **(cost or dict.fromkeys(COST, 0))})
+        """One step of one item, with details of it: `text`, `reason` and `model`; attempts are counted from 1."""
+        row = {"item": item, "step": step, "attempt": attempt, "status": status, **details}
+        self._rows.append({**row, "reason": details.get("reason") or None, **(cost or dict.fromkeys(COST, 0))})
 
     def keep(self, item: str, attempt: int) -> None:
         """The item has a context."""

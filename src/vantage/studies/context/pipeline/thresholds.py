@@ -136,8 +136,9 @@ def held_out(
         )
     if not 2 <= folds <= len(known):
         raise InputError(f"{len(known)} items cannot be divided into {folds} folds", remedy="use 2 to 10 folds")
+    one_kind = HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
     if criterion != "budget" and known["ambiguous"].n_unique() < 2:
-        return HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
+        return one_kind
     order = np.random.default_rng(seed).permutation(len(known))
     fold = np.empty(len(known), dtype=np.int64)
     fold[order] = np.arange(len(known)) % folds
@@ -147,7 +148,7 @@ def held_out(
     for one in range(folds):
         others = fold != one
         if criterion != "budget" and len(np.unique(ambiguous[others])) < 2:
-            return HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
+            return one_kind
         threshold = choose(score[others], ambiguous[others], criterion, budget)
         thresholds.append(threshold)
         flagged[fold == one] = score[fold == one] > threshold
