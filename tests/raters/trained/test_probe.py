@@ -11,6 +11,7 @@ import pytest
 from tests.raters.models.tiny import tiny_model
 from tests.raters.trained.tiny import corpus, tiny_encoder
 from vantage import Corpus, InputError, load
+from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.losses import spearman
@@ -40,6 +41,38 @@ def test_a_probe_learns_what_states_mean_is_saved_and_judges_the_same(reader: st
     (tmp_path / "saved" / "part-1-probe.npz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="probe cannot be read"):
         TrainedRater.load(tmp_path / "saved")
+
+
+def test_what_was_read_is_not_read_again_unless_the_weights_are_others(
+    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Counting:
+        texts = 0
+
+        def __init__(self, name: str) -> None:
+            self.model, self.shift = load_model(reader), float(name == "other")
+
+        def states(self, rows: list[list[str]], longest: int) -> tuple[Any, int]:
+            Counting.texts += len(rows)
+            states, cut = self.model.states(rows, longest)  # type: ignore[attr-defined]
+            return states + self.shift, cut
+
+    monkeypatch.setattr("vantage.raters.trained.probe.load_model", Counting)
+    plain = fit(corpus(80), ["q0"], kind="probe", model=reader)
+    counts, raters = [], []
+    for name in (reader, reader, "other"):
+        Counting.texts = 0
+        raters.append(fit(corpus(80), ["q0"], kind="probe", model=name, checkpoints=tmp_path))
+        counts.append(Counting.texts)
+    assert counts == [81, 1, 81], "one text is read each time, to know the weights"
+    unseen = corpus(12, seed=2)
+    for rater in raters[:2]:
+        assert rater.judge(unseen)["expected"].equals(plain.judge(unseen)["expected"])
+    for file in tmp_path.glob("states-*.npz"):
+        file.write_bytes(b"PK nothing")
+    Counting.texts = 0
+    fit(corpus(80), ["q0"], kind="probe", model=reader, checkpoints=tmp_path)
+    assert Counting.texts == 81, "what cannot be read is read again"
 
 
 def test_a_text_that_is_too_long_is_cut_and_counted(reader: str) -> None:

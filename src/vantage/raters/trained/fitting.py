@@ -62,7 +62,7 @@ def fit(
         condition: Only judgments under this condition.
         name: The rater's id; otherwise it is made from kind and model.
         seed: Random seed.
-        checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders).
+        checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders and probes).
         progress: Called with steps done and steps in all (encoders and probes).
         settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
             `reader` (the language model that is probed) and `share` (what the probe counts).
@@ -109,7 +109,8 @@ def fit(
     elif kind == "probe":
         from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
 
-        predictor = ProbePredictor.fit(learned, ProbeSettings.of(**settings), seed=seed, progress=progress)
+        probed = ProbeSettings.of(**settings)
+        predictor = ProbePredictor.fit(learned, probed, seed=seed, checkpoints=checkpoints, progress=progress)
     elif kind in ("ridge", "logistic"):
         predictor = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)
     else:
@@ -131,7 +132,8 @@ def _blend(
     share, reader = of_encoder.pop("share", PROBE_SHARE), of_encoder.pop("reader", "embedded")
     check_share(share)
     refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
-    probe = fit(corpus, questions, kind="probe", model=reader, progress=of_encoder["progress"], **both)
+    kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
+    probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
 
 

@@ -7,13 +7,18 @@ learns from people's judgments what that means.
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models import load_model
@@ -80,12 +85,20 @@ class ProbePredictor:
 
     @classmethod
     def fit(
-        cls, learned: Examples, settings: ProbeSettings, *, seed: int = 0, progress: Progress | None = None
+        cls,
+        learned: Examples,
+        settings: ProbeSettings,
+        *,
+        seed: int = 0,
+        checkpoints: str | Path | None = None,
+        progress: Progress | None = None,
     ) -> ProbePredictor:
         """Reads all texts, or a random sample where there are very many, and learns what the states mean."""
         chosen = np.sort(np.random.default_rng(seed).permutation(len(learned.instances))[:MOST])
         texts, labels = learned.instances.texts.take(chosen), [one.take(chosen) for one in learned.labels]
         model = _loaded(settings)
+        if checkpoints is not None:
+            model = _Kept(model, Path(checkpoints))
         notes: list[str] = []
         views = _views(model, settings, texts, notes, progress)
         errors, met = _held_out(views, texts, labels, seed)
@@ -129,6 +142,36 @@ def _loaded(settings: ProbeSettings) -> Stateful:
         model.close()
         raise ModelError(f"The inner states of {settings.model} cannot be read; use embedded or hf:NAME_OR_PATH.")
     return model
+
+
+@dataclass
+class _Kept:
+    """A model whose states are kept in a folder: what was interrupted does not read the same texts again."""
+
+    model: Stateful
+    folder: Path
+
+    @cached_property
+    def _weights(self) -> bytes:
+        """What the model makes of one text, which tells its weights from others of the same name."""
+        states, _ = self.model.states([["A text", "."]], 8)
+        return (states.round(3) + 0.0).tobytes()
+
+    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[Floats, int]:
+        digest = sha256(self._weights + json.dumps([rows, longest]).encode()).hexdigest()[:32]
+        file = self.folder / f"states-{digest}.npz"
+        try:
+            with np.load(file, allow_pickle=False) as stored:
+                return stored["states"], int(stored["cut"])
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            states, cut = self.model.states(rows, longest)
+
+        def write(path: Path) -> None:
+            with path.open("wb") as out:
+                np.savez(out, states=states, cut=cut)
+
+        put_file(file, write, overwrite=True)
+        return states, cut
 
 
 def _views(

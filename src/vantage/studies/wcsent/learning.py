@@ -91,10 +91,12 @@ def _probe(everything: Corpus, context: Context[WcsentOptions]) -> TrainedRater 
     chosen = context.options.probe
     if chosen == "none":
         return None
-    how = {"kind": "probe", "model": "embedded" if chosen == "auto" else chosen, "name": "probe", "seed": context.seed}
-    if not context.trains(f"probe of {how['model']}", _learns(everything)):
+    place = context.folder / "checkpoints" / "probe" if context.folder else None
+    model = "embedded" if chosen == "auto" else chosen
+    how = {"kind": "probe", "model": model, "name": "probe", "seed": context.seed, "checkpoints": place}
+    if not context.trains(f"probe of {model}", _learns(everything)):
         return None
-    return _fitted(everything, context, f"probing {how['model']}", NO_PROBE if chosen == "auto" else "", how)
+    return _fitted(everything, context, f"probing {model}", NO_PROBE if chosen == "auto" else "", how)
 
 
 def _encoders(
