@@ -99,7 +99,7 @@ def compare(
     separate samples, and each rater has one score, freed from the items that the rater happened to judge (see
     `reliability.rater_scores`). Items as units would take every answer of a person for another person's. A column
     that varies within raters compares items with themselves; one that is constant within items, separate items. Where
-    only some raters have several values, `reason` says so, and where most have one the test is `mixed`.
+    it varies within some raters only, the test is `mixed`, and `reason` counts the others.
     `between="rater"` compares two raters on the items of both, and says nothing about others. For several traits at
     once `explain` is better: it holds the other traits constant.
 
@@ -145,7 +145,7 @@ def compare(
         check_level(part.scale(), part.frame, "a comparison of means or ranks")
         design = Comparison.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
         tested, measured = _chosen(design.paired, test, effect)
-        modelled = design.uneven(part.answered) if design.of_raters else unit is None and design.mostly_of_raters
+        modelled = design.uneven(part.answered) if design.of_raters else unit is None and design.partly_of_raters
         if modelled and test is None and aggregate == "mean":
             tested = "mixed"
         elif tested == "mixed" and not (design.unit == ["rater"] and design.of_raters):
@@ -211,10 +211,10 @@ class Comparison:
         return cls(between, chosen, alike if paired is None else paired, of_raters, (alone, len(several)))
 
     @property
-    def mostly_of_raters(self) -> bool:
-        """Whether most of the raters are in one group only, and enough of them for a model of raters."""
+    def partly_of_raters(self) -> bool:
+        """Whether some of the raters are in one group only, and there are enough raters for a model of them."""
         alone, raters = self.apart
-        return not self.of_raters and raters >= 2 * FEW_RATERS and 2 * alone > raters
+        return not self.of_raters and raters >= 2 * FEW_RATERS and alone > 0
 
     @property
     def over(self) -> str:
@@ -249,7 +249,7 @@ class Comparison:
         result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
             alone, raters = self.apart
-            if result["p"] is None or "rater" in self.unit or 10 * alone < max(raters, 1):
+            if result["p"] is None or "rater" in self.unit or not alone:
                 return result
             reason = f"{alone} of {raters} raters with several answers have one value of '{self.between}' only"
             return {**result, "reason": f"{reason}: {MODELLED if tested == 'mixed' else CONFOUNDED}"}
