@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,16 @@ Statistics: TypeAlias = Callable[[Floats], Floats]
 """From weights of items, one row per resample, to one column per statistic."""
 Resampled: TypeAlias = Literal["auto", "items", "none"]
 """What a measure of items can be resampled over; "auto" is items."""
+KEPT: Final = 2**20
+"""Draws of as many weights are kept for the next statistic of as many units."""
+
+
+@lru_cache(maxsize=4)
+def _kept(units: int, resamples: int, seed: int) -> tuple[Floats, ...]:
+    drawn = tuple(weights(units, resamples, seed))
+    for block in drawn:
+        block.setflags(write=False)
+    return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,8 @@ class Resampling(Bootstrap):
     def draws(self, units: int) -> Iterator[Floats]:
         """Blocks of resampling weights over `units`; nothing where no interval over items can or should be made."""
         if self.ci in ("items", "both") and units > 1:
-            yield from weights(units, self.resamples, self.seed)
+            few = units * self.resamples <= KEPT
+            yield from (_kept if few else weights)(units, self.resamples, self.seed)
 
     def of_sums(self, sums: Floats, statistic: Statistic) -> Bounds:
         """The interval of one statistic of per-item sums (one row per item)."""
