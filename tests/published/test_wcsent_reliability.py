@@ -137,5 +137,5 @@ def test_raters_to_look_at_first(ratings: pl.DataFrame) -> None:
     found = rater_quality(ratings, by="question")
     assert by_dimension(found.group_by("question").len("raters_found"), "raters_found") == [77, 73, 66]
     worst = found.filter(question="Competence").row(0, named=True)
-    assert worst["flags"] == ["agrees little with the others (r = -0.15, typically 0.57)"]
+    assert worst["flags"] == ["agrees little with the others (r = −0.15, typically 0.57)"]
     assert worst["low"] < worst["estimate"] < 0 < worst["high"], "that it runs against the others is not shown"
