@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -45,6 +46,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             made = item._fixtureinfo.name2fixturedefs.values()
             if any(ways[-1].scope == "module" and not ways[-1].baseid.endswith("conftest.py") for ways in made):
                 item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Everything is given back at the end, as without the above."""
+    gc.unfreeze()
 
 
 collect_ignore = ["example_package"]
