@@ -31,7 +31,7 @@ def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     planted_corpus(["clear", "clear", "ambiguous", "ambiguous"] * 2).write(folder / "data" / "sarcasm")
     few = {"tasks": "sarcasm", "items": 8, "persona_count": 5, "answers": "scoring", "runs": 1, "resamples": 20}
     few |= {"methods": "constant,length,direct,selective", "styles": "zero-shot", "controls": "label,blind"}
-    return {"data": folder / "data", "models": ["planted"], "generator": "writer", "first_person": False, **few}
+    return {"data": folder / "data", "models": ["planted"], "writer": "writer", "first_person": False, **few}
 
 
 def demo(_: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:

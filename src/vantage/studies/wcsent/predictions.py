@@ -58,7 +58,7 @@ class WarmthAnalysis(Analysis):
     @cached_property
     def gold(self) -> pl.DataFrame:
         """The released scores."""
-        finals = [f"final_{question}" for question in QUESTIONS]
+        finals = there([name for q in QUESTIONS if (name := f"final_{q}") in self.test.columns] or None)
         long = self.test.unpivot(finals, index="item", variable_name="question", value_name="value")
         return long.with_columns(pl.col("question").str.strip_prefix("final_"))
 
@@ -110,9 +110,10 @@ def coarse(analysis: WarmthAnalysis) -> pl.DataFrame:
             analysis.fine.select("item", "question", "rater", pl.col("value").sign(), "status"),
         ]
     )
+    there(given)
     signs = analysis.gold.with_columns(pl.col("value").sign())
     metrics = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro")
-    result = accuracy(there(given), by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
+    result = accuracy(given, by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
     return _wide(result).join(_answered(given), on=PAIR, how="left", maintain_order="left")
 
 
