@@ -237,7 +237,7 @@ def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
 @lru_cache(maxsize=1)
 def _all_weights(analysis: Appraised) -> pl.DataFrame:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
-    seen = {emotion: target for emotion, target in _seen(analysis).items() if _enough(target)}
+    seen = there({emotion: target for emotion, target in _seen(analysis).items() if _enough(target)} or None)
     ratings = np.nan_to_num(analysis.gold)
     spread = ratings.std(axis=0)
     scaled = (ratings - ratings.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
