@@ -180,7 +180,7 @@ def test_a_model_that_answers_by_lot_buys_nothing(tmp_path: Path) -> None:
 READ = {
     "tasks": "sarcasm", "first_person": False, "items": 24, "persona_count": 4, "samples": 3, "answers": "sampling",
     "methods": "length,direct,persona", "styles": "zero-shot", "controls": "label", "runs": 1, "resamples": 200,
-    "generator": "openai:writer",
+    "writer": "openai:writer",
 }  # fmt: skip
 
 

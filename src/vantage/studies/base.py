@@ -92,11 +92,19 @@ class Study(Generic[O]):
         """The options with some of them given; an option or a word that the study does not have is named."""
         known = {entry.name: entry.type for entry in self.described()}
         for name, value in given.items():
+            if name in self.renamed:
+                raise InputError(f"the option '{name}' is called '{self.renamed[name]}' now")
             if name not in known:
                 raise InputError(f"study '{self.name}' has no option '{name}'", remedy=nearest(name, list(known)))
             if get_origin(known[name]) is Literal and value not in get_args(known[name]):
                 raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), get_args(known[name])))
         return self.kind(**given)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Former names of options, with those that they have now."""
+        kind: Any = self.kind
+        return {former: part.name for part in fields(kind) if (former := part.metadata.get("formerly"))}
 
     def described(self) -> list[OptionEntry]:
         """Every option with its type, default and meaning, for the command line."""
@@ -118,9 +126,12 @@ class OptionEntry:
     help: str
 
 
-def option(default: Any, help: str) -> Any:  # noqa: A002
-    """A field of a study's options, with the sentence that explains it; a list of words is a tuple."""
-    return field(default=default, metadata={"help": help})
+def option(default: Any, help: str, formerly: str = "") -> Any:  # noqa: A002
+    """A field of a study's options, with the sentence that explains it; a list of words is a tuple.
+
+    `formerly` is a name that it had, which is answered with the new one.
+    """
+    return field(default=default, metadata={"help": help, "formerly": formerly})
 
 
 def listed(words: str, known: Collection[str] = (), what: str = "") -> list[str]:

@@ -46,7 +46,9 @@ class ContextOptions:
     folds: int = option(5, "folds of items of which each is flagged by what was learned on the others")
     simulator: str = option("", f"the models that simulate readers; {ROLE}")
     judge: str = option("", f"the models that judge the statements, without and with context; {ROLE}")
-    writer: str = option("", "the model that writes contexts, named likewise; none are written without one")
+    writer: str = option(
+        "", "the model that writes contexts, named likewise; none are written without one", "generator"
+    )
     verifier: str = option("", "the model that checks contexts, named likewise; the writer itself without one")
     controls: str = option(
         "label,opposite,blind", "what contexts are written for: label, opposite, blind, turns; or none"
