@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 DATA   ?= ../shared/data
-WORKERS ?= auto
+# One more than there are cores, since many tests wait; with the slow ones, which are sensitive to that, as many as cores.
+WORKERS ?= $(if $(SLOW),auto,$(shell expr `getconf _NPROCESSORS_ONLN` + 1))
 SLOW   ?=
 # Compiled modules and rewritten tests are kept, whatever the environment says: every command starts faster.
 export PYTHONDONTWRITEBYTECODE :=

@@ -48,6 +48,12 @@ def package(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A module's tree, which several tests look at."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
     """The statements of a module, also those inside others: what `ast.walk` finds, without expressions."""
     for part in ("body", "orelse", "handlers", "finalbody", "cases"):
@@ -60,7 +66,7 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
 def imported(path: Path) -> set[str]:
     """The top-level packages of Vantage that a module imports from."""
     packages: set[str] = set()
-    for node in statements(ast.parse(path.read_text("utf-8"))):
+    for node in statements(parsed(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "vantage":
             parts = node.module.split(".")
             packages |= {parts[1]} if len(parts) > 1 else {name.name for name in node.names}
@@ -106,7 +112,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def _imports(name: str, names: set[str]) -> set[str]:
     path = SOURCE.parent / Path(*name.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    body = ast.parse(file.read_text("utf-8")).body
+    body = parsed(file).body
     if path.is_dir():
         # Names that a folder re-exports are loaded when they are used.
         body = [node for node in body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
@@ -123,7 +129,7 @@ def test_a_class_name_has_one_meaning() -> None:
     """A name that two modules define makes readers look up which of the two is meant."""
     where: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in statements(ast.parse(path.read_text("utf-8"))):
+        for node in statements(parsed(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
@@ -133,7 +139,7 @@ def test_names_say_what_they_hold() -> None:
     """Neither functions, attributes nor locals are called `told` or `found`: told what, and found where?"""
     vague = {"told", "found", "_told", "_found"}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             name = getattr(node, "name", None) or getattr(node, "arg", None) or getattr(node, "attr", None)
             stored = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
             assert not {name, stored} & vague, f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', '?')}"

@@ -105,6 +105,7 @@ def test_long_csv_comes_back_through_the_table_reader(tmp_path: Path) -> None:
     assert read.items.select(restored(pl.col("text")))["text"].to_list() == plain.items["text"].to_list()
 
 
+@pytest.mark.slow
 @given(corpora())
 @settings(max_examples=30, deadline=None)
 def test_long_csv_loses_no_judgment(tmp_path: Path, made: Corpus) -> None:

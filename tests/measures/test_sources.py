@@ -148,6 +148,7 @@ TABLE = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(TABLE, st.sampled_from([(), ("side",), ("side", "condition"), ("item",)]), st.sampled_from([2, FEW]))
 @settings(max_examples=60, deadline=None)
 def test_both_ways_lead_to_the_same(rows: list[tuple[Any, ...]], by: tuple[str, ...], few: int) -> None:

@@ -106,6 +106,7 @@ def test_equal_systems_are_seldom_told_apart(parts: Split) -> None:
     assert found <= 4
 
 
+@pytest.mark.slow
 def test_the_three_commands(people: Corpus, tmp_path: Path) -> None:
     folder = people.write(tmp_path / "corpus")
     made = RUN.invoke(

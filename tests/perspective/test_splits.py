@@ -24,6 +24,7 @@ def fingerprint(pairs: pl.DataFrame, text: dict[str, str], strip: str = "") -> s
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
+@pytest.mark.slow
 @given(
     people=st.integers(4, 12),
     texts=st.integers(12, 40),
@@ -185,6 +186,7 @@ def test_brexit_is_split_exactly_as_the_reference_does(data_dir: Path) -> None:
         assert fingerprint(found.test, text, "Ann") == "4a9987928971663a"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_md_agreement_is_split_exactly_as_the_reference_does(data_dir: Path) -> None:
     corpus = vantage.load("md-agreement", data_dir / "lewidi/2023/MD-Agreement")

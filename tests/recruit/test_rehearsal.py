@@ -106,6 +106,7 @@ def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) 
     assert set(made.adapting["question"]) == set(made.reliability["question"])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_rehearsal(tmp_path: Path) -> None:
     study = warmth(tmp_path, raters=1, batch={"size": 2}, traits=TRAITS, quiz=QUIZ, recruitment={"offer": OFFER})
     mix = dict.fromkeys(("careful", "leaving", "phone", "declining"), 1.0)
@@ -130,6 +131,7 @@ def test_a_page_that_nobody_can_pass_is_named(tmp_path: Path, monkeypatch: pytes
     assert "nobody could pass" in made.summary["verdict"][0]
 
 
+@pytest.mark.slow
 def test_pilots_give_the_model_of_answers(tmp_path: Path) -> None:
     study = warmth(tmp_path, raters=1, questions=[["trust"]], recruitment={"offer": OFFER})
     made = rehearse(study, people=3, seed=1, mix={"careful": 1}, pilot=demo_corpus())
@@ -141,6 +143,7 @@ def test_pilots_give_the_model_of_answers(tmp_path: Path) -> None:
         rehearse(study, people=3, pilot=empty)
 
 
+@pytest.mark.slow
 def test_the_forecast_follows_the_length(tmp_path: Path) -> None:
     short = forecast(warmth(tmp_path, batch={"size": 2}, attention=None))
     longer = forecast(warmth(tmp_path, batch={"size": 8}, attention=None))

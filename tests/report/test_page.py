@@ -134,6 +134,7 @@ def test_no_p_value_is_naught_and_dashes_stand_alone() -> None:
     assert r"\caption{One p $<$ .001 here.}" in latex_table(table)
 
 
+@pytest.mark.slow
 def test_wide_tables_are_dense_and_become_cards_on_phones() -> None:
     names = ["estimate", *(f"measure number {n}" for n in range(16))]
     wide = Table("wide", "c", pl.DataFrame({name: [0.123456, 0.2] for name in names}))

@@ -33,6 +33,7 @@ def test_where_no_design_reaches_the_target_the_budget_is_drawn() -> None:
     assert "no design that was looked at does" in made.choice["verdict"][0]
 
 
+@pytest.mark.slow
 def test_a_plan_is_written_as_a_page(tmp_path: Path) -> None:
     made = vantage.plan(planted_corpus(), question="trust", goal="mean", target=0.4)
     page = plan_report(made).write(tmp_path / "plan").read_text(encoding="utf-8")

@@ -68,6 +68,7 @@ def test_what_a_study_does_not_have_is_named(entry: str, words: str) -> None:
         ran(recipe(entry), level="nominal")
 
 
+@pytest.mark.slow
 def test_parts_of_the_analysis_reach_measures() -> None:
     corpus = made(3, signal=1.0, models=2)
 

@@ -12,6 +12,7 @@ from vantage.runs.records import records
 from .conftest import MakePlan
 
 
+@pytest.mark.slow
 def test_what_only_forgotten_runs_used_is_removed(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     run(plan(300), store)
     run(plan(5, samples=2), store)

@@ -64,6 +64,7 @@ def test_the_summary_tells_the_mass_and_what_failed_is_not_sent_again(
     assert lenient.judged[0].judgments["status"][0] == "failed"
 
 
+@pytest.mark.slow
 def test_the_samples_of_an_item_are_drawn_side_by_side_and_counted_once(
     endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:

@@ -22,6 +22,8 @@ from vantage.view.explorer import Explorer
 from vantage.view.exporting import export
 from vantage.view.opening import STORE, open_paths
 
+pytestmark = pytest.mark.slow
+
 VIEWS = (
     "items",
     "item?item=b",

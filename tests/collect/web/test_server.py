@@ -155,6 +155,7 @@ def test_a_body_that_drips_has_no_more_time_than_one_that_stalls(address: tuple[
     assert time.monotonic() - start < 3
 
 
+@pytest.mark.slow
 def test_slow_people_are_not_cut_off_between_two_pages(address: tuple[str, int]) -> None:
     with socket.create_connection(address, timeout=10) as client:
         for _ in range(2):

@@ -35,6 +35,7 @@ def test_intervals_of_both_cover_with_a_good_and_with_a_useless_model(noise: flo
     assert np.mean(width) < (0.97 if noise < 1 else 1.01)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_share_of_polite_requests_and_the_misleading_feature(data_dir: Path) -> None:
     if not (data_dir / "cdi").exists():

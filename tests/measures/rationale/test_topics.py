@@ -27,6 +27,7 @@ def test_planted_topics_are_found_coherent_and_stable() -> None:
     assert found["topic"].to_list() == [1, 2]
 
 
+@pytest.mark.slow
 def test_topics_are_those_of_scikit_learn() -> None:
     from sklearn.decomposition import LatentDirichletAllocation
 

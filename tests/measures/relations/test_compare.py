@@ -282,6 +282,7 @@ def test_fewer_than_five_raters_have_no_p_value() -> None:
     assert "between='rater'" in one(compare(single, between="age"))["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", [1, 8, 16, 22])
 def test_raters_of_one_group_are_no_items_where_some_are_in_both(both: int) -> None:
     rng, rejected = np.random.default_rng(5), 0
@@ -373,6 +374,7 @@ def test_permuted_traits_of_real_raters_are_found_in_one_run_of_twenty(data_dir:
     assert row["p_permutation"] == pytest.approx(row["p"], abs=0.03)
 
 
+@pytest.mark.slow
 def test_few_units_have_the_interval_of_the_non_central_t() -> None:
     held = 0
     for seed in range(200):

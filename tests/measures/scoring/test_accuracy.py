@@ -40,6 +40,7 @@ def found(frame: pl.DataFrame) -> dict[str, float | None]:
     return {"_".join(part for part in (m, a, c) if part): estimate for m, a, c, estimate in rows}
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(pairs, st.sampled_from([0.0, 1.0]))
 def test_class_metrics_agree_with_scikit_learn(rows: list[tuple[int, int]], zero: float) -> None:

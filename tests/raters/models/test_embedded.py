@@ -141,6 +141,7 @@ def test_the_estimate_for_endpoints_is_not_below_a_real_count(model: EmbeddedMod
     assert model.count_tokens(text) <= estimate_tokens(text) <= 4 * model.count_tokens(text)
 
 
+@pytest.mark.slow
 def test_a_prompt_beyond_the_window_fails_alone(model: EmbeddedModel) -> None:
     long = Request((Message("user", "word " * 600),))
     reply = model.complete([long])[0]

@@ -37,6 +37,7 @@ def test_a_file_that_is_not_there_or_not_a_model_is_told(tmp_path: Path) -> None
         load_model(f"gguf:{tmp_path}/cut.gguf")
 
 
+@pytest.mark.slow
 def test_a_file_without_a_template_is_given_plain_text(file: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.gguf"
     bare.write_bytes(file.read_bytes().replace(b"tokenizer.chat_template", b"tokenizer.chat_tempLATE"))

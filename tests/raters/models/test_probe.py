@@ -86,6 +86,7 @@ def test_a_model_that_cannot_be_used_is_told() -> None:
         probed(lambda _: Answer(status=404, error={"message": "not found"}))
 
 
+@pytest.mark.slow
 def test_a_provider_without_probabilities_is_known_without_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted, notes = suited(ChatRater("anthropic:m", "scoring"), None, max_tokens=None)
     assert fitted.parts.name == "sampling:20"

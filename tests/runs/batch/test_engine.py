@@ -168,6 +168,7 @@ def test_a_batch_that_is_refused_fails_with_the_reason(provider: Provider, plan:
     assert run(plan(3), store, BATCH).complete
 
 
+@pytest.mark.slow
 def test_batches_are_no_larger_than_the_provider_takes(
     provider: Provider, plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +180,7 @@ def test_batches_are_no_larger_than_the_provider_takes(
     assert all(len(content) <= 4000 for content in list(provider.files.values())[3:])
 
 
+@pytest.mark.slow
 def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     prices = {"openai:tester": {"input": 10_000.0, "output": 100_000.0}}
     outcome = run(plan(4), store, RunOptions(engine="batch", prices=prices))  # type: ignore[arg-type]

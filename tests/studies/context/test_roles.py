@@ -87,6 +87,7 @@ def test_roles_that_make_no_sense_are_refused(options: dict[str, Any], message: 
         Roles.of(context(("openai:main",), **options))
 
 
+@pytest.mark.slow
 def test_the_estimate_names_every_role(data: Path) -> None:
     few: dict[str, Any] = {"tasks": "sarcasm", "items": 6, "first_person": False, "methods": "persona", "runs": 3}
     found = preview("context", data=data, simulator="openai:a", judge="openai:b", writer="openai:c", **few)
