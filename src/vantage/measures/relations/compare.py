@@ -144,11 +144,11 @@ def compare(
     for part in parts(data, by, extra=[between, *(keys or ())]):
         check_level(part.scale(), part.frame, "a comparison of means or ranks")
         design = Comparison.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
-        tested, measured = _chosen(design.paired, test, effect)
-        modelled = design.uneven(part.answered) if design.of_raters else unit is None and design.partly_of_raters
-        if modelled and test is None and aggregate == "mean":
-            tested = "mixed"
-        elif tested == "mixed" and not (design.unit == ["rater"] and design.of_raters):
+        usual, measured = _chosen(design.paired, test, effect)
+        free = test is None and aggregate == "mean"
+        if free and design.of_raters and design.uneven(part.answered):
+            usual = "mixed"
+        elif usual == "mixed" and not (design.unit == ["rater"] and design.of_raters):
             raise InputError("test 'mixed' compares groups of raters", remedy="leave test out")
         _check_over(ci, design.over)
         scores = design.scores(part.answered, aggregate)
@@ -157,6 +157,8 @@ def compare(
             sample = Sample.of(one, two, design.unit, design.paired)
             asked = part.frame.filter(pl.col(between).is_in([first, second]))
             used = sample.used(asked, design.unit)
+            apart = design.apart(used)
+            tested = "mixed" if free and unit is None and apart.modelled else usual
             row = {
                 **part.key,
                 "first": str(first),
@@ -174,7 +176,9 @@ def compare(
                 means, result["statistic"], result["p"] = two_groups(answered, pl.col(between) == first)
                 result |= {"first_mean": float(means[0]), "second_mean": float(means[1])}
                 result["difference"] = float(means[0] - means[1])
-            rows.append({**row, **design.judged(result, sample, (first, second), permutations, how, tested)})
+            rows.append(
+                {**row, **design.judged(result, sample, (first, second), permutations, how, apart.reason(tested))}
+            )
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     numbers = ("statistic", "p", "p_permutation", "p_adjusted")
@@ -190,8 +194,6 @@ class Comparison:
     paired: bool
     of_raters: bool
     """Whether each rater belongs to one group, so that raters are what the groups are made of."""
-    apart: tuple[int, int] = (0, 0)
-    """Of the raters with several answers, how many are in one group only, and how many there are."""
 
     @classmethod
     def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> Comparison:
@@ -205,16 +207,16 @@ class Comparison:
                 remedy="leave paired out, or choose another unit",
             )
         alike = between == "rater" or not apart
-        of_rater = answered.group_by("rater").agg(pl.len().alias("n"), pl.col(between).n_unique().alias("values"))
-        several = of_rater.filter(pl.col("n") >= SEVERAL)
-        alone = 0 if between == "rater" else int((several["values"] == 1).sum())
-        return cls(between, chosen, alike if paired is None else paired, of_raters, (alone, len(several)))
+        return cls(between, chosen, alike if paired is None else paired, of_raters)
 
-    @property
-    def partly_of_raters(self) -> bool:
-        """Whether some of the raters are in one group only, and there are enough raters for a model of them."""
-        alone, raters = self.apart
-        return not self.of_raters and raters >= 2 * FEW_RATERS and alone > 0
+    def apart(self, used: pl.DataFrame) -> Apart:
+        """Who of the raters of two groups is in one of them only, where units are not raters."""
+        if self.of_raters or self.between == "rater" or "rater" in self.unit:
+            return Apart(self.between, 0, 0)
+        answered = used.filter(pl.col("value").is_not_null())
+        of_rater = answered.group_by("rater").agg(pl.len().alias("n"), pl.col(self.between).n_unique().alias("values"))
+        several = of_rater.filter(pl.col("n") >= SEVERAL)
+        return Apart(self.between, int((several["values"] == 1).sum()), len(several))
 
     @property
     def over(self) -> str:
@@ -243,16 +245,12 @@ class Comparison:
         groups: tuple[Any, Any],
         permutations: int,
         how: Resampling,
-        tested: str,
+        apart: str | None,
     ) -> dict[str, Any]:
         """The row of a pair of groups, without what its design cannot give."""
         result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
-            alone, raters = self.apart
-            if result["p"] is None or "rater" in self.unit or not alone:
-                return result
-            reason = f"{alone} of {raters} raters with several answers have one value of '{self.between}' only"
-            return {**result, "reason": f"{reason}: {MODELLED if tested == 'mixed' else CONFOUNDED}"}
+            return result if result["p"] is None or apart is None else {**result, "reason": apart}
         if "rater" not in self.unit:
             reason = (
                 f"no p-value: '{self.between}' does not vary within raters, and units other than raters would count "
@@ -269,6 +267,27 @@ class Comparison:
         if result["p"] is None:
             return result
         return {**result, "p_permutation": _permutation_p(sample, permutations, how.seed)}
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Of the raters with several answers in two groups, how many are in one of them only."""
+
+    between: str
+    alone: int
+    raters: int
+
+    @property
+    def modelled(self) -> bool:
+        """Whether there are such raters, and enough raters for a model of them."""
+        return self.alone > 0 and self.raters >= 2 * FEW_RATERS
+
+    def reason(self, test: str) -> str | None:
+        """What they mean for a test."""
+        if not self.alone:
+            return None
+        count = f"{self.alone} of {self.raters} raters with several answers have one value of '{self.between}' only"
+        return f"{count}: {MODELLED if test == 'mixed' else CONFOUNDED}"
 
 
 @dataclass(frozen=True, slots=True)
