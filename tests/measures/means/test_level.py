@@ -67,3 +67,16 @@ def test_groups_of_people_and_answers_in_words() -> None:
 def test_empty_groups_have_a_reason() -> None:
     frame = {"item": [1], "rater": [1], "value": [None]}
     assert mean(frame)["reason"].to_list() == ["no item has an answer"]
+
+
+def test_groups_of_few_raters_have_an_interval_only_where_it_is_asked_for() -> None:
+    rng = np.random.default_rng(1)
+    rows = [(str(item), str(rater), "ab"[rater % 2]) for item in range(40) for rater in range(8)]
+    data = pl.DataFrame(rows, schema=["item", "rater", "group"], orient="row")
+    data = data.with_columns(value=pl.Series(rng.integers(1, 6, len(rows)).astype(float)))
+    row = mean(data, between="group").row(0, named=True)
+    assert (row["low"], row["high"], row["over"]) == (None, None, None)
+    assert "does not vary within raters" in row["reason"]
+    asked = mean(data, between="group", ci="items").row(0, named=True)
+    assert asked["low"] < asked["estimate"] < asked["high"]
+    assert asked["over"] == "items"

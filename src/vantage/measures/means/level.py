@@ -12,7 +12,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import LIMITS, OVER, Over, student, wilson
-from vantage.measures.parts import Part, check_level, counts, names, parts, two_values
+from vantage.measures.parts import Part, check_level, constant_within, counts, names, parts, two_values
 from vantage.measures.powered.contributions import Contribution, without_each_rater
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.powered.model_answers import ModelAnswers
@@ -26,6 +26,10 @@ from vantage.scales import Scale
 NOBODY: Final = "no item has an answer"
 SHARE: Final = (0.0, 1.0)
 _COLUMNS: Final = ("between", "probability")
+THESE_RATERS: Final = (
+    "no interval: '{}' does not vary within raters, and fewer than ten raters judged several items each; an interval "
+    "over items would be about these people only, and ci=items asks for it"
+)
 Answer = Callable[[Part], pl.Expr]
 """What is averaged: the answer itself, or whether it is the one asked for."""
 
@@ -209,9 +213,15 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
         row = {**part.key, **own, **counts(part.answered, part.frame)}
         contributions = next(_contributions(part, options), None)
         made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen[part.key])
+        if how.ci == "auto" and made.get("over") == "items" and _of_raters(part, options["between"]):
+            made |= {**dict.fromkeys(("low", "high", "over")), "reason": THESE_RATERS.format(options["between"])}
         rows.append({**row, **made})
     result = table(rows, names(by))
     return result if options["between"] is not None else result.drop("between", strict=False)
+
+
+def _of_raters(part: Part, between: str | None) -> bool:
+    return between is not None and constant_within(part.answered, between, ["rater"])
 
 
 def _named(part: Part, options: Mapping[str, Any]) -> tuple[Any, Any]:
