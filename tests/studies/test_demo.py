@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tests.report.truth import check_all
+from tests.report.truth import check_all, check_intervals
 from vantage import Corpus
 from vantage.corpora.bundled import planted_corpus
 from vantage.raters.models.base import ModelError
@@ -81,6 +81,7 @@ def test_who_and_what_was_planted_is_found_or_counted_as_missed(result: Result) 
 @pytest.mark.slow
 def test_sentences_are_true_and_say_that_the_ratings_are_synthetic(result: Result) -> None:
     check_all(result)
+    check_intervals(result)
     assert "synthetic" in result.warnings[0]
     assert result.figures[0].chart == "forest"
 
@@ -96,7 +97,7 @@ def test_what_is_not_there_is_not_found() -> None:
     corpus, rng = planted_corpus(), np.random.default_rng(0)
     shuffled = corpus.judgments.with_columns(value=pl.col("value").shuffle(seed=1))
     demo = Demo(Corpus(corpus.items, corpus.raters, shuffled, corpus.instruments), resamples=50)
-    sets = planted_sets(demo).frame
+    sets = planted_sets(demo)
     assert sets.filter(pl.col("what") == "Who answers carelessly?")["false_alarms"][0] > 10
     assert "as planted" not in sets.filter(pl.col("what") == "Which model can stand in for a person?")["verdict"]
     # Answers of the two groups that are alike leave nothing of the trait that matters.

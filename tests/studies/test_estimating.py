@@ -19,10 +19,9 @@ from vantage import InputError
 from vantage.report.record import Record
 from vantage.runs.forecast import ASSUMED
 from vantage.studies.base import find
-from vantage.studies.context.collecting import GATED
-from vantage.studies.context.pipeline.writing import ASSUMPTION
-from vantage.studies.estimating import Preview, preview
+from vantage.studies.context.pipeline.generation import ASSUMPTION
 from vantage.studies.execution import Context
+from vantage.studies.running import Preview, preview
 
 CASES: dict[str, dict[str, Any]] = {
     "wcsent": {"styles": "zero-shot,few-shot:2,coarse,few-shot:2+coarse", "limit": 5, "predict": False},
@@ -54,7 +53,7 @@ def loads(monkeypatch: pytest.MonkeyPatch, models: dict[str, Any] | None = None)
         assert models is not None, f"{spec} was loaded for an estimate"
         return models[spec]
 
-    for place in ("raters.chat", "studies.context.pipeline.generation", "raters.trained.probe"):
+    for place in ("raters.chat", "raters.trained.probe"):
         monkeypatch.setattr(f"vantage.{place}.load_model", load)
 
 
@@ -119,7 +118,7 @@ def test_the_calls_of_the_context_study_are_the_most_there_can_be(
     options = {**FEW, "answers": answers, "styles": styles}
     found = estimated(monkeypatch, "context", data["context"], **options)
     assert ASSUMPTION in found.notes
-    assert (GATED if answers == "scoring" else ASSUMED["relevance"]) in found.notes
+    assert ASSUMED["relevance"] in found.notes
     planted, writer = Planted("openai:x"), ScriptWriter(replies=again)
     checker = ScriptWriter("checker", grades=grades)
     loads(monkeypatch, {"openai:x": planted, "writer": writer, "checker": checker})
@@ -128,9 +127,9 @@ def test_the_calls_of_the_context_study_are_the_most_there_can_be(
     most = {name: sum(one.calls for one in found.forecast.estimates if one.model == name) for name in made}
     assert all(0 < made[name] <= most[name] for name in made), (made, most)
     if grades == "1":
-        # Whoever passes nothing is asked as often as there are attempts; only the writer's own label is not asked for.
+        # Whoever passes nothing is asked as often as there are attempts.
         assert made["checker"] == most["checker"] == 2 * (8 * 3 + 8 * 2)
-        assert made["writer"] == most["writer"] - 2 * 8 == 2 * 2 * 8 * 3
+        assert made["writer"] == most["writer"] == 2 * 2 * 8 * 3
 
 
 def test_trained_raters_are_named_and_not_trained(
@@ -144,7 +143,7 @@ def test_trained_raters_are_named_and_not_trained(
     loads(monkeypatch)
     found = preview("wcsent", data=data["wcsent"])
     assert list(found.trained) == [
-        *("majority", "mean", "tfidf-ridge", "tfidf-logistic", "probe of embedded", "encoder/distribution on minilm"),
+        *("majority", "mean", "tfidf-ridge", "tfidf-logistic", "probe on embedded", "encoder/distribution on minilm"),
     ]
     assert all("ratings" in learns for learns in found.trained.values())
     assert found.forecast.total.calls == 0

@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from vantage.studies.base import find as find
     from vantage.studies.base import names as names
     from vantage.studies.base import option as option
-    from vantage.studies.estimating import preview as preview
     from vantage.studies.execution import Context as Context
+    from vantage.studies.running import preview as preview
     from vantage.studies.running import run as run
 
-_BASE = dict.fromkeys(("Study", "find", "names", "option"), "vantage.studies.base")
-
 _HOMES = {
-    **_BASE,
+    **dict.fromkeys(("Study", "find", "names", "option"), "vantage.studies.base"),
     "Context": "vantage.studies.execution",
-    "preview": "vantage.studies.estimating",
-    "run": "vantage.studies.running",
+    **dict.fromkeys(("preview", "run"), "vantage.studies.running"),
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

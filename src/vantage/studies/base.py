@@ -70,7 +70,8 @@ class Study(Generic[O]):
         name: What it is called on the command line.
         title: The title of its report.
         questions: The questions it answers, as a reader would ask them.
-        kind: The dataclass of its options; each field is made with `option`.
+        kind: The dataclass of its options; each field is made with `option`. What became of options that are gone is
+            told in its `GONE`.
         collect: From a context to the corpus.
         analyse: From corpus and context to the result.
         needs_data: Where its `--data` come from, if it needs some: a sentence for those who gave none.
@@ -92,19 +93,21 @@ class Study(Generic[O]):
         """The options with some of them given; an option or a word that the study does not have is named."""
         known = {entry.name: entry.type for entry in self.described()}
         for name, value in given.items():
-            if name in self.renamed:
-                raise InputError(f"the option '{name}' is called '{self.renamed[name]}' now")
+            self.check_former(name)
             if name not in known:
                 raise InputError(f"study '{self.name}' has no option '{name}'", remedy=nearest(name, list(known)))
             if get_origin(known[name]) is Literal and value not in get_args(known[name]):
                 raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), get_args(known[name])))
         return self.kind(**given)
 
-    @property
-    def renamed(self) -> dict[str, str]:
-        """Former names of options, with those that they have now."""
+    def check_former(self, name: str) -> None:
+        """Says what became of an option that was renamed or that is gone."""
         kind: Any = self.kind
-        return {former: part.name for part in fields(kind) if (former := part.metadata.get("formerly"))}
+        for part in fields(kind):
+            if name == part.metadata.get("formerly"):
+                raise InputError(f"the option '{name}' is called '{part.name}' now")
+        if name in (gone := getattr(kind, "GONE", {})):
+            raise InputError(f"the option '{name}' of study '{self.name}' is gone: {gone[name]}")
 
     def described(self) -> list[OptionEntry]:
         """Every option with its type, default and meaning, for the command line."""

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
 from vantage.report.folder import Report
 from vantage.report.parts import Result
 from vantage.report.record import Record
-from vantage.runs.execution import Outcome, run
+from vantage.runs.execution import run
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
 from vantage.runs.rating import added
@@ -38,12 +38,8 @@ NO_ENCODER: Final = (
 """What a study says that trains encoders where they are installed."""
 
 
-class Progress(Protocol):
-    """Something that shows how far the work has come."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
-        """Opens a bar and gives what moves it on."""
-        ...
+Progress: TypeAlias = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
+"""What shows how far the work has come: from a title and a total to a bar, which gives what moves it on."""
 
 
 @dataclass
@@ -66,7 +62,7 @@ class Context(Generic[O]):
     """
 
     plans: ClassVar[bool] = False
-    """Whether nothing is asked or trained, since only an estimate is wanted (see `studies.estimating`)."""
+    """Whether nothing is asked or trained, since only an estimate is wanted (see `studies.running.Planning`)."""
 
     options: O
     record: Record
@@ -147,7 +143,13 @@ class Context(Generic[O]):
         with store_of(self) as store, self.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
             advance = _advancing(moved)
             outcome = run(plan, store, self.carried, progress=lambda t: advance(t.skipped + t.conversations))
-        corpus = self.reached = _with_judgments(self, corpus, outcome)
+        for judged in outcome.judged:
+            corpus = added(corpus, judged) if len(judged.judgments) else corpus
+            for note in judged.notes:
+                self.warn(note)
+            if judged.missing:
+                self.record.missing.append(f"{judged.rater.id}: {judged.missing:,} requests have no answer yet.")
+        self.reached = corpus
         if outcome.interrupted:
             raise KeyboardInterrupt
         if outcome.tally.ended:
@@ -217,18 +219,6 @@ def _advancing(moved: Callable[[int], None]) -> Callable[[int], None]:
             reached = place
 
     return advance
-
-
-def _with_judgments(context: Context[Any], corpus: Corpus, outcome: Outcome) -> Corpus:
-    """The corpus with what the raters gave; notes and gaps go to the context."""
-    for judged in outcome.judged:
-        if len(judged.judgments):
-            corpus = added(corpus, judged)
-        for note in judged.notes:
-            context.warn(note)
-        if judged.missing:
-            context.record.missing.append(f"{judged.rater.id}: {judged.missing:,} requests have no answer yet.")
-    return corpus
 
 
 def stored_calls(folder: Path) -> int | None:

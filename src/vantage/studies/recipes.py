@@ -30,46 +30,34 @@ from vantage.studies.execution import Context
 
 def recipe_study(
     name: str,
-    package: str,
+    source: str | Recipe,
     kind: Callable[..., O],
     collect: Callable[[Context[O]], Corpus],
     *modules: ModuleType,
     prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
 ) -> Study[O]:
-    """The study whose `recipe.yaml` a package holds, with published figures beside recomputed ones where it has some.
+    """A recipe as a study, with published figures beside recomputed ones where its package has some.
 
     Args:
         name: What it is called on the command line.
-        package: The package with `recipe.yaml` and, where there are published figures, `published.yaml`.
+        source: The recipe, or the package with `recipe.yaml` and, where there are published figures, `published.yaml`.
         kind: The dataclass of its options.
         collect: From a context to the corpus.
         modules: The modules whose public functions the recipe can call; each takes what `prepare` gives.
         prepare: From corpus and context to what functions are given.
         warnings: What must be known before anything is believed.
     """
-    printed = PublishedFigures.bundled(package) if files(package).joinpath("published.yaml").is_file() else None
-    recipe = Recipe.bundled(package, *modules)
-    return study_of(name, recipe, kind, collect, prepare=prepare, warnings=warnings, published=printed)
-
-
-def study_of(
-    name: str,
-    recipe: Recipe,
-    kind: Callable[..., O],
-    collect: Callable[[Context[O]], Corpus],
-    *,
-    prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
-    warnings: Callable[[Any], Iterable[str]] = lambda _: (),
-    published: PublishedFigures | None = None,
-) -> Study[O]:
-    """A recipe as a study."""
+    printed = None
+    if isinstance(source, str) and files(source).joinpath("published.yaml").is_file():
+        printed = PublishedFigures.bundled(source)
+    recipe = Recipe.bundled(source, *modules) if isinstance(source, str) else source
 
     def analyse(corpus: Corpus, context: Context[O]) -> Result:
         analysis = prepare(corpus, context)
         with context.step("analysing", len(recipe.sections)) as moved:
             warned = tuple(warnings(analysis))
-            return recipe.result(analysis, published=published, warnings=warned, step=moved)
+            return recipe.result(analysis, published=printed, warnings=warned, step=moved)
 
     return Study(
         name,
@@ -129,7 +117,7 @@ def _recipe(path: Path) -> Study[Any]:
                 )
         return corpus
 
-    return study_of(path.stem, recipe, _options(recipe.options), collect)
+    return recipe_study(path.stem, recipe, _options(recipe.options), collect)
 
 
 def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:

@@ -1,28 +1,32 @@
-"""Running a study: from its options to a folder with everything in it, also when it is cut off."""
+"""Running a study: from its options to a folder with everything in it, also when it is cut off; or an estimate only."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vantage.errors import InputError, VantageError
+from vantage.raters.models import nothing_sent
 from vantage.report.folder import Report, check, is_report, read_manifest
 from vantage.report.overview import overview
 from vantage.report.parts import Result
 from vantage.report.record import Record, now, versions
-from vantage.studies.base import Study, find
+from vantage.runs.forecast import Forecast
+from vantage.studies.base import O, Study, find
 from vantage.studies.execution import STORE, Context, Progress, stored_calls
 
 if TYPE_CHECKING:
-    from vantage.corpora import Corpus
     from vantage.runs.options import RunOptions
+    from vantage.runs.plan import RunPlan
 
 C = TypeVar("C", bound=Context[Any])
 _IDENTITY: Final = ("study", "data", "models", "seed")
 """What makes a run another one, besides the options of its study."""
+UNTRAINED: Final = "How long raters take to be trained is not estimated."
 
 
 def run(
@@ -55,39 +59,107 @@ def run(
     Returns:
         The report: `report.result.findings`, `report.result.tables`, `report.record` and so on.
     """
-    chosen, context = prepared(
-        study, Context, data=data, models=models, seed=seed, settings=settings, carried=carried, options=options
-    )
-    context.progress = progress
-    record, folder = context.record, None if out is None else Path(out)
-    context.folder = folder
-    if folder is not None:
-        check(folder)
-        if is_report(folder):
-            _continues(folder, record)
-        Report(record, Result([])).note(folder)
+    folder = None if out is None else Path(out)
+    how = {"seed": seed, "settings": settings or {}, "carried": carried, "progress": progress, "folder": folder}
+    chosen, context = _prepared(study, Context, data, models, options, how)
+    record = context.record
+    if folder is None:
+        return _finished(chosen, context)
+    check(folder)
+    if is_report(folder):
+        _continues(folder, record)
+    Report(record, Result([])).note(folder)
     try:
-        report, corpus = _finish(chosen, context)
-        if folder is not None:
-            corpus.write(folder / "corpus")
-            report.write(folder)
+        report = _finished(chosen, context)
+        report.write(folder)
     except BaseException as error:
-        if folder is not None:
-            _leave(folder, context, error)
+        # The folder says how far the run has come.
+        record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
+        if context.reached is not None:
+            context.reached.write(folder / "corpus")
+            record.describe(context.reached, folder, context.data)
+        Report(record, Result([])).note(folder)
         raise
     return report
 
 
-def prepared(
+@dataclass
+class Planning(Context[O]):
+    """A context that adds up what would be asked and trained; corpora stay as they are."""
+
+    plans: ClassVar[bool] = True
+    forecast: Forecast = field(default_factory=Forecast)
+    trained: dict[str, str] = field(default_factory=dict)
+
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
+        """Adds a plan to the estimate."""
+        self.forecast.add(plan, assumption)
+        return False
+
+    def trains(self, rater: str, learns: str) -> bool:
+        """Notes a rater that would be trained."""
+        self.trained[rater] = learns
+        return False
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a study will take.
+
+    Args:
+        study: Its name.
+        forecast: Calls, tokens, cost and time.
+        trained: The raters that it would train and what each learns from; the time does not count it.
+        notes: What the numbers rest on, and what was found on the way.
+    """
+
+    study: str
+    forecast: Forecast
+    trained: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def preview(
+    study: str | Study[Any],
+    *,
+    out: str | Path | None = None,
+    data: str | Path | None = None,
+    models: Sequence[str] = (),
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    carried: RunOptions | None = None,
+    **options: object,
+) -> Preview:
+    """Counts what `vantage.studies.run` with the same arguments would ask. Nothing is sent, trained or written.
+
+    Where what is asked depends on earlier replies, the most that can be asked is counted, and `notes` say so.
+    """
+    how = {"seed": seed, "settings": settings or {}, "carried": carried, "forecast": Forecast(carried)}
+    chosen, context = _prepared(study, Planning, data, models, options, how)
+    with nothing_sent(f"study '{chosen.name}' asks a model without context.rate, so its calls cannot be estimated"):
+        try:
+            chosen.collect(context)
+        except VantageError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"study '{chosen.name}' cannot be estimated, since it collects only with replies at hand "
+                f"({type(error).__name__}: {error})",
+                remedy="see docs/studies.md on what collect must bear",
+            ) from error
+    notes = [*context.forecast.notes, *([UNTRAINED] if context.trained else []), *context.warnings]
+    if out is not None and (Path(out) / STORE).is_file():
+        notes.append(f"Calls whose replies are stored in {Path(out) / STORE} will not be made again.")
+    return Preview(chosen.name, context.forecast, context.trained, tuple(notes))
+
+
+def _prepared(
     study: str | Study[Any],
     kind: Callable[..., C],
-    *,
     data: str | Path | None,
     models: Sequence[str],
-    seed: int,
-    settings: Mapping[str, Any] | None,
-    carried: RunOptions | None,
     options: Mapping[str, Any],
+    how: Mapping[str, Any],
 ) -> tuple[Study[Any], C]:
     """The study and the context that it is run with, once data and options are found to be there."""
     chosen = find(study) if isinstance(study, str) else study
@@ -104,20 +176,12 @@ def prepared(
         started=now(),
         data="" if data is None else str(data),
         models=list(used),
-        seed=seed,
+        seed=how["seed"],
         # As `study.json` will hold them.
         options=json.loads(json.dumps(dataclasses.asdict(values), default=str)),
         versions=versions(chosen.libraries),
     )
-    return chosen, kind(
-        options=values,
-        record=record,
-        data=None if data is None else Path(data),
-        models=used,
-        seed=seed,
-        settings=settings or {},
-        carried=carried,
-    )
+    return chosen, kind(values, record, data=None if data is None else Path(data), models=used, **how)
 
 
 def redraw(folder: str | Path) -> Report:
@@ -133,26 +197,18 @@ def redraw(folder: str | Path) -> Report:
     return report
 
 
-def _leave(folder: Path, context: Context[Any], error: BaseException) -> None:
-    """Leaves a folder from which a report can say how far the run has come."""
-    record = context.record
-    record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
-    if context.reached is not None:
-        context.reached.write(folder / "corpus")
-        record.describe(context.reached, folder, context.data)
-    Report(record, Result([])).note(folder)
-
-
-def _finish(study: Study[Any], context: Context[Any]) -> tuple[Report, Corpus]:
+def _finished(study: Study[Any], context: Context[Any]) -> Report:
+    """The report on a study that is collected and analysed; the corpus is written."""
     corpus = study.collect(context)
     context.record.describe(corpus, context.folder, context.data)
     with context.step("measuring"):
         result = study.analyse(corpus, context)
     if context.warnings:
         result = dataclasses.replace(result, warnings=list(dict.fromkeys([*context.warnings, *result.warnings])))
-    record = context.record
-    record.state, record.finished = "complete", now()
-    return Report(record, result), corpus
+    context.record.state, context.record.finished = "complete", now()
+    if context.folder is not None:
+        corpus.write(context.folder / "corpus")
+    return Report(context.record, result)
 
 
 def _partial(folder: Path, record: Record) -> Report:

@@ -103,11 +103,11 @@ def test_reasons_that_share_fewer_words_than_chance_are_not_called_more_alike(co
 @pytest.mark.parametrize(("beyond", "word"), [(-0.2, "fewer"), (0.2, "more"), (0.001, "cannot be told apart")])
 def test_the_sentence_on_reasons_follows_the_difference(beyond: float, word: str) -> None:
     recipe = Recipe.bundled("vantage.studies.appraisals", experts, emotions, models, evaluation, reasons)
-    entry = next(e for section in recipe.sections for e in section.show if e.function == "experts_beyond_chance")
+    entry = next(e for section in recipe.sections for e in section.show if e.function == "reasons_agreement")
     row = {"candidates_by": "the other annotator", "what": "the same question about another post"}
     ends = {"beyond": beyond, "beyond_low": beyond - 0.05, "beyond_high": beyond + 0.05}
     [rule] = entry.rules or []
-    frame = pl.DataFrame([{**row, **ends, "p": p_over_posts(ends.values(), 40)}])
+    frame = pl.DataFrame([{**row, **ends, "said": beyond, "p": p_over_posts(ends.values(), 40)}])
     [[finding]] = decide([statement(rule, frame, Words())])
     check(finding)
     assert word in finding.text

@@ -28,5 +28,4 @@ def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return known[spec]
 
     monkeypatch.setattr("vantage.raters.chat.load_model", load)
-    monkeypatch.setattr("vantage.studies.context.pipeline.generation.load_model", load)
     return known

@@ -14,7 +14,7 @@ from vantage.collect.study import AnnotationStudy
 from vantage.context import attached, generate
 from vantage.errors import InputError
 from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.checking import KEPT, checked, contexts_to_check, leave
+from vantage.studies.context.contexts import PASSED, checked, contexts_to_check, leave
 from vantage.studies.context.options import ContextOptions
 
 
@@ -24,9 +24,7 @@ def written(statements: int = 8) -> Corpus:
     corpus = corpus._with(items=corpus.items.with_columns(pl.lit("sarcasm").alias("task")))
     parts = [corpus.filter(pl.col("item").is_in(corpus.items["item"][n::2].implode())) for n in (0, 1)]
     both = [
-        generate(
-            part, "sarcasm", ScriptWriter(), ScriptWriter("checker", grades=grades), first_person=False, attempts=1
-        )
+        generate(part, "sarcasm", ScriptWriter(), ScriptWriter("checker", grades=grades), attempts=1)
         for part, grades in zip(parts, ("5", "1"), strict=True)
     ]
     steps = pl.concat([one.steps for one in both])
@@ -36,7 +34,7 @@ def written(statements: int = 8) -> Corpus:
 
 def test_both_kinds_are_drawn_and_nothing_shown_tells_them_apart() -> None:
     items = contexts_to_check(written(), 3).items
-    assert sorted(items[KEPT].to_list()) == [False] * 3 + [True] * 3
+    assert sorted(items[PASSED].to_list()) == [False] * 3 + [True] * 3
     assert items["item"].str.starts_with("c-").all()
     assert min(items["conversation"].list.len()) > 2
     shown = {"statement", "label", "conversation"}
@@ -52,7 +50,7 @@ def test_the_corpus_is_served_by_the_bundled_flow_and_read_back(tmp_path: Path) 
     assert AnnotationStudy.load("flow:context-check", folder=tmp_path / "check").instrument.id == "context-quality"
     rows = [
         {"item": item, "question": question, "rater": rater, "value": float(4 if kept else 2)}
-        for item, kept in corpus.items.select("item", KEPT).iter_rows()
+        for item, kept in corpus.items.select("item", PASSED).iter_rows()
         for question in ("label-alignment", "natural-flow")
         for rater in ("ann", "bob")
     ]

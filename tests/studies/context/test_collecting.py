@@ -14,7 +14,7 @@ from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context.collecting import DETECTED_POORLY, POOR, _warn, collect
+from vantage.studies.context.collecting import POOR, Roles, collect
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.execution import Context
 
@@ -68,10 +68,11 @@ def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data:
 def test_the_report_warns_of_the_embedded_model(planted_data: Path) -> None:
     told = context(planted_data, writer="embedded", methods="direct")
     told.models = ("embedded",)
-    _warn(told)
-    assert POOR in told.warnings
-    assert DETECTED_POORLY in told.warnings
-    assert any("embedded wrote the contexts" in warning for warning in told.warnings)
+    warnings = Roles.of(told).warnings(["direct"])
+    assert POOR in warnings
+    assert any("embedded wrote the contexts" in warning for warning in warnings)
+    silent = context(planted_data, writer="openai:x", verifier="openai:y", methods="length")
+    assert Roles.of(silent).warnings([]) == []
 
 
 def test_planted_data_are_what_they_say(planted_data: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.studies.context.pipeline.conftest import statements
+from tests.studies.context.pipeline.conftest import STATEMENTS, statements
 from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from vantage import Corpus, Instrument
 from vantage.report.engine import Absent
@@ -24,7 +24,7 @@ def once(step: str, said: str, number: int) -> str | None:
 
 
 def analysis(corpus: Corpus) -> ContextAnalysis:
-    labelled = corpus.items.with_columns(pl.lit("sarcasm").alias("task"), pl.lit("yes").alias("label"))
+    labelled = corpus.items.with_columns(pl.lit("sarcasm").alias("task"))
     whole = Corpus(labelled, corpus.raters, corpus.judgments, corpus.instruments)
     return ContextAnalysis(whole, ContextOptions(tasks="sarcasm"))
 
@@ -33,8 +33,9 @@ def analysis(corpus: Corpus) -> ContextAnalysis:
 def whole() -> ContextAnalysis:
     sarcasm = Instrument.load("sarcasm")
     grades = ScriptWriter("verifier", lambda step, _, number: "2" if step == "redundancy" and number == 0 else None)
-    made = [generate(statements(), sarcasm, ScriptWriter(replies=once), grades, control=c) for c in ("label", "blind")]
-    return analysis(attached(statements(), sarcasm, *made)[0])
+    corpus = statements({**STATEMENTS, "s4": ("Trains are late on Mondays.", None)})
+    made = [generate(corpus, sarcasm, ScriptWriter(replies=once), grades, control=c) for c in ("label", "blind")]
+    return analysis(attached(corpus, sarcasm, *made)[0])
 
 
 def test_everything_is_counted(whole: ContextAnalysis) -> None:
@@ -43,8 +44,7 @@ def test_everything_is_counted(whole: ContextAnalysis) -> None:
     assert (overview["statements"], overview["kept"], overview["share"]) == (4, 3, 0.75)
     assert overview["kept_for_label"] == 3
     assert overview["first_try"] == 0
-    assert overview["differs"] == pytest.approx(1 / 3)
-    assert told.frame.filter(control="blind").select("differs", "kept_for_label").row(0) == (None, None)
+    assert told.frame.filter(control="blind")["kept_for_label"].to_list() == [None]
     assert told.facts == {"writers": "writer", "checkers": "verifier"}
     lost = contexts.rejected(whole)
     assert lost is not None
@@ -52,12 +52,7 @@ def test_everything_is_counted(whole: ContextAnalysis) -> None:
     assert attempts["label", "conversation", "the conversation is empty"] == 1
     assert attempts["label", "verification", "redundancy is 2, below 4"] == 3
     dropped = lost.filter(control="label", step="statement dropped")
-    assert dropped.select("reason", "statements").rows() == [("the statement is not made in the first person", 1)]
-    graded = contexts.verified(whole)
-    assert graded is not None
-    mine = graded.filter(control="label", question="redundancy")
-    assert dict(mine.select("status", "mean").iter_rows()) == {"passed": 5.0, "rejected": 2.0}
-    assert "label-alignment" not in graded.filter(control="blind")["question"]
+    assert dropped.select("reason", "statements").rows() == [("the item has no original label", 1)]
 
 
 def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whole: ContextAnalysis) -> None:
@@ -72,7 +67,7 @@ def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whol
 
 def test_no_contexts_no_section() -> None:
     nothing = analysis(statements())
-    for function in (contexts.written, contexts.rejected, contexts.verified, contexts.examples):
+    for function in (contexts.written, contexts.rejected, contexts.examples):
         with pytest.raises(Absent):
             function(nothing)
 
@@ -81,4 +76,4 @@ def test_a_corpus_in_which_nothing_was_kept_is_told_plainly() -> None:
     sarcasm = Instrument.load("sarcasm")
     made = generate(statements(), sarcasm, ScriptWriter(replies=lambda *_: ""), ScriptWriter("v"), attempts=1)
     told = contexts.written(analysis(attached(statements(), sarcasm, made)[0]))
-    assert told.frame.select("kept", "first_try", "differs").row(0) == (0, None, None)
+    assert told.frame.select("kept", "first_try").row(0) == (0, None)

@@ -26,7 +26,7 @@ def tasked(corpus: Corpus) -> Corpus:
 
 def found(kinds: list[str], **options: Any) -> Statements:
     corpus = planted_corpus(kinds)
-    told = simulate(corpus, "sarcasm", Simulator(Planted(), count=6, answers="scoring"), "selective")
+    told = simulate(corpus, "sarcasm", Simulator(Planted(), count=6, samples=1, stop=0), "selective")
     chosen = ContextOptions(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
     costs = {("sarcasm", "planted", "selective"): Cost(7, None, None)}
     return ContextAnalysis(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
@@ -52,9 +52,9 @@ def test_methods_stand_beside_votes_and_the_last_model_flags() -> None:
     assert set(modelled["method"]) == {SELECTIVE, detection.RANDOM}
     assert set(modelled["used"]) == {"that use planted"}
     assert modelled.filter(method=detection.RANDOM)["low"].null_count() == 0
-    relevant = detection.relevance(one)
-    assert relevant is not None
-    assert relevant.select("asked", "fewest", "none").row(0) == (6, 0, 1)
+    relevant = told.frame.filter(method=SELECTIVE)["relevant"].to_list()
+    assert relevant == pytest.approx([one.selector.table["relevant"].mean()])
+    assert one.selector.table["relevant"].min() == 0
 
 
 def test_the_most_ambiguous_statements_come_first() -> None:
@@ -71,9 +71,8 @@ def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> No
     assert [method.method for method in one.methods] == [SELECTIVE]
     assert len(one.flagged) == 1
     told = detection.methods(one)
-    assert "auc" not in told.frame.columns
+    assert told.frame["auc"].to_list() == [None]
     assert told.facts["few_votes"] == "4 items of the task"
-    assert detection.calibrated(one) is None
     assert detection.curves(one) is detection.remaining_doubt(one) is None
 
 
@@ -101,7 +100,6 @@ def test_context_that_helps_shows_in_what_is_left() -> None:
 def test_scores_of_more_personas_are_nearer_to_those_of_all() -> None:
     one = found(["clear", "ambiguous", "clear"] * 8, methods="selective")
     by_number = detection.by_personas(one)
-    assert by_number is not None
     assert by_number["personas"].to_list() == [5, 6]
     some, everyone = by_number["rho_all"].to_list()
     assert 0.5 < some < everyone == pytest.approx(1.0)

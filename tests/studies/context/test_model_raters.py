@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,10 +12,11 @@ from tests.studies.context.pipeline.conftest import statements
 from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
 from vantage.report.record import Record
-from vantage.studies.context.collecting import ask_models, example_corpus
+from vantage.studies.context.collecting import EXAMPLES, Roles, ask_models, example_corpus
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.controls import attached
 from vantage.studies.context.pipeline.generation import generate
+from vantage.studies.context.tasks import TASKS, read_task
 from vantage.studies.execution import Context
 
 SARCASM = Instrument.load("sarcasm")
@@ -35,24 +37,34 @@ def asking(**options: Any) -> Asking:
     return context
 
 
-def pool(count: int = 12) -> tuple[pl.DataFrame, pl.DataFrame]:
-    items = pl.DataFrame(
-        {"item": [f"t{n}" for n in range(count)], "text": [f"I wait, case {n}." for n in range(count)]}
-    )
-    return items, items.select("item", value=(pl.int_range(pl.len()) % 3 == 0).cast(pl.Float64))
+def pool(count: int = 12) -> Corpus:
+    items = {
+        "item": [f"t{n}" for n in range(count)],
+        "text": [f"I wait, case {n}." for n in range(count)],
+        "task": ["sarcasm"] * count,
+        "label": ["no" if n % 3 else "yes" for n in range(count)],
+    }
+    return Corpus.of_items(pl.DataFrame(items), SARCASM)
 
 
 def test_examples_come_from_outside_the_sample_in_equal_shares() -> None:
-    items, labels = pool()
-    twin = pl.DataFrame({"item": ["s9"], "text": ["i  WAIT, case 3."]})
-    sample = pl.concat([items.head(1), twin])
-    drawn = example_corpus(items, labels, SARCASM, sample, count=4, seed=1)
-    assert len(drawn.items) == 4
+    whole = pool(60)
+    sample = whole.filter(item=["t0", "t3"])
+    drawn = example_corpus(whole, sample, SARCASM, seed=1)
+    assert len(drawn.items) == EXAMPLES
     assert not {"t0", "t3"} & set(drawn.items["item"])
-    assert sorted(drawn.judgments["value"]) == [0, 0, 1, 1]
-    again = example_corpus(items, labels, SARCASM, sample, count=4, seed=1)
-    assert again == drawn
-    assert len(example_corpus(items, labels, SARCASM, sample, count=99).items) == 10
+    assert sorted(drawn.judgments["value"]) == [0] * 12 + [1] * 12
+    assert example_corpus(whole, sample, SARCASM, seed=1) == drawn
+    assert example_corpus(whole, sample, SARCASM, seed=2) != drawn
+    assert len(example_corpus(pool(12), sample, SARCASM).items) == 10
+
+
+def test_no_example_has_the_text_of_a_sampled_item(tmp_path: Path) -> None:
+    rows = "text,label\nI wait.,yes\ni  WAIT!,no\nWe wait.,no\nThey wait.,yes\n"
+    (tmp_path / "sarcasm.csv").write_text(rows, "utf-8")
+    whole = read_task(tmp_path, TASKS["sarcasm"])
+    drawn = example_corpus(whole, whole.filter(item="sarcasm-1"), SARCASM)
+    assert sorted(drawn.items["text"]) == ["They wait.", "We wait."]
 
 
 @pytest.fixture
@@ -66,15 +78,15 @@ def with_contexts() -> tuple[Corpus, Instrument]:
 
 def test_every_style_and_condition_is_asked(with_contexts: tuple[Corpus, Instrument]) -> None:
     corpus, extended = with_contexts
-    items, labels = pool()
-    static = example_corpus(items, labels, SARCASM, corpus.items)
+    static = example_corpus(pool(), corpus, SARCASM)
     context = asking(styles="zero-shot,few-shot:3", runs=2)
-    judged = ask_models(context, corpus, extended, ("static", "context", "context-opposite"), {"static": static})
+    conditions = ("static", "context", "context-opposite")
+    judged = ask_models(context, Roles.of(context).judges, corpus, extended, conditions, {"static": static})
     counts = judged.judgments.filter(pl.col("rater").str.starts_with("writer")).group_by("rater", "condition").len()
     assert sorted(counts.rows()) == [
         ("writer+few-shot:3", "static", 8),
-        ("writer+zero-shot", "context", 6),
-        ("writer+zero-shot", "context-opposite", 6),
+        ("writer+zero-shot", "context", 8),
+        ("writer+zero-shot", "context-opposite", 8),
         ("writer+zero-shot", "static", 8),
     ]
     assert context.warnings == [
@@ -92,11 +104,10 @@ def test_every_style_and_condition_is_asked(with_contexts: tuple[Corpus, Instrum
 
 def test_examples_with_context_are_shown_with_theirs(with_contexts: tuple[Corpus, Instrument]) -> None:
     corpus, extended = with_contexts
-    items, labels = pool(6)
-    plain = example_corpus(items, labels, SARCASM, corpus.items)
-    inside = generate(plain, SARCASM, ScriptWriter("generator"), ScriptWriter("v"), labels=labels).corpus
+    plain = example_corpus(pool(6), corpus, SARCASM)
+    inside = generate(plain, SARCASM, ScriptWriter("generator"), ScriptWriter("v")).corpus
     context = asking(styles="few-shot:3", runs=1)
-    ask_models(context, corpus, extended, ("context",), {"context": inside})
+    ask_models(context, Roles.of(context).judges, corpus, extended, ("context",), {"context": inside})
     asked = context.model.requests[0].messages
     assert len(asked) == 2 + 2 * 3
     assert all("Conversation:\nPerson A: The train" in m.content for m in asked if m.role == "user")

@@ -163,8 +163,6 @@ def test_the_order_is_turned_round_and_two_runs_are_not(result: Result) -> None:
     assert rho["all", "static and context"] < -0.5
     assert rho["all", "two runs, static"] > 0.5
     assert {part for part, _ in rho} == {"all", "context needed", "the rest"}
-    swaps = table(result, "models-swaps").filter(style="zero-shot", system="m:a", other="m:d")
-    assert swaps["estimate"][0] > 0.9
     ranked = table(result, "models-rank-correlation").filter(systems_are="models and people", part="all")
     assert ranked["systems"].unique().to_list() == [6]
     changes = table(result, "models-ranks").filter(style="zero-shot")
@@ -199,7 +197,7 @@ def test_models_that_only_judged_statements_alone_are_told_of_too() -> None:
 
 def test_one_model_has_no_order_and_no_model_no_scores() -> None:
     corpus = judged_corpus(20, {"m:a": (0.8, 0.8)}, controls=False)
-    assert not {"models-swaps", "models-ranks"} & {one.name for one in analysed(corpus, resamples=50).tables}
+    assert "models-ranks" not in {one.name for one in analysed(corpus, resamples=50).tables}
     nobody = corpus.filter(pl.col("rater") == "nobody")
     assert [one.name for one in analysed(nobody).tables] == ["summary"]
 

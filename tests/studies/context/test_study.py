@@ -110,7 +110,7 @@ def test_bad_options_are_named_before_anything_is_asked(planted_data: Path, mode
         ({"personas": "crowd"}, "crowd"),
         ({"mark": 0.0}, "mark"),
         ({"budget": 2.0}, "budget"),
-        ({"folds": 1}, "folds"),
+        ({"folds": 3}, "the option 'folds' of study 'context' is gone: thresholds are chosen in five folds"),
         ({"controls": "gold"}, "gold"),
     ):
         with pytest.raises(InputError, match=message):

@@ -10,18 +10,17 @@ import polars as pl
 import pytest
 
 from tests.report.noise import SEEDS, Claiming, claiming, few
-from tests.report.truth import check_all, claims
+from tests.report.truth import check_all, check_intervals, claims
 from tests.studies.context.judged import analysed, judged_corpus
 from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
-from vantage.context import METHODS, Simulator, simulate
+from vantage.context import METHODS, SURFACE, Simulator, simulate
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context import checking, contexts, detection, models, order
+from vantage.studies.context import contexts, detection, models, order
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.options import ContextOptions
-from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.execution import Context
 
 CHANCE = {"m:a": (0.5, 0.5), "m:b": (0.5, 0.5)}
@@ -54,6 +53,7 @@ def test_the_small_study(planted_data: Path) -> None:
         "context", data=planted_data, models=["planted"], writer="writer", tasks="sarcasm", first_person=False, **few
     )
     check_all(report.result)
+    check_intervals(report.result)
     assert report.result.dialogues
 
 
@@ -68,14 +68,16 @@ def test_random_readers_are_never_better_than_chance() -> None:
         items = corpus.items.with_columns(pl.Series("text", words), pl.lit("sarcasm").alias("task"))
         corpus = Corpus(items, corpus.raters, corpus.judgments, corpus.instruments)
         for method in ("direct", "persona", "selective"):
-            corpus = simulate(corpus, "sarcasm", Simulator(Guessing(seed), count=3, answers="scoring"), method).corpus
+            corpus = simulate(
+                corpus, "sarcasm", Simulator(Guessing(seed), count=3, answers="scoring", samples=2), method
+            ).corpus
         result = analysed(corpus, methods=",".join([*SURFACE, *METHODS]), resamples=20)
         check_all(result)
         told += [text for text in claims(result) if "chance with" in text or "best" in text]
     assert told == []
 
 
-SAYING = Claiming("vantage.studies.context", detection, contexts, models, order, checking)
+SAYING = Claiming("vantage.studies.context", detection, contexts, models, order)
 
 
 def guessed(seed: int) -> Result:

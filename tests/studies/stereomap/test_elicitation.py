@@ -14,8 +14,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.studies.stereomap.elicitation import (
-    KeywordRater,
-    PrimedRater,
+    BlockRater,
     blocks,
     conditions,
     elicit,
@@ -73,7 +72,7 @@ def test_blocks_hold_every_question_once() -> None:
 
 
 def test_keywords_are_asked_in_the_society_that_was_named() -> None:
-    asked = rater(KeywordRater, block="emotions", words=WORDS, samples=2)
+    asked = rater(BlockRater, block="emotions", words=WORDS, samples=2)
     calls = list(asked.plan(CORPUS, keyword_instrument(EXTENDED), questions=["emotions-keywords"]))
     assert len(calls) == 4
     system, user = calls[0].request.messages
@@ -84,20 +83,20 @@ def test_keywords_are_asked_in_the_society_that_was_named() -> None:
 
 
 def test_without_instructions_they_are_left_out_everywhere() -> None:
-    plain = rater(KeywordRater, block="traits", words=WORDS, instructed=False)
+    plain = rater(BlockRater, block="traits", words=WORDS, instructed=False)
     (call, *_) = plain.plan(CORPUS, keyword_instrument(EXTENDED), questions=["traits-keywords"])
     assert "Reporting a view" not in call.request.messages[0].content
-    bare = rater(PrimedRater, style="together", instructed=False)
+    bare = rater(BlockRater, style="together", instructed=False)
     (call, *_) = bare.plan(CORPUS, EXTENDED, questions=["friendly", "honest"])
     assert "Guidelines" not in call.request.messages[0].content
-    full = rater(PrimedRater, style="together")
+    full = rater(BlockRater, style="together")
     (call, *_) = full.plan(CORPUS, EXTENDED, questions=["friendly", "honest"])
     assert "Guidelines" in call.request.messages[0].content
 
 
 def test_ratings_follow_the_keywords_of_the_same_group_and_run() -> None:
     lists = keyword_instrument(EXTENDED)
-    asked = rater(KeywordRater, block="traits", words=WORDS, samples=2)
+    asked = rater(BlockRater, block="traits", words=WORDS, samples=2)
     rows = pl.DataFrame(
         {
             "item": ["nurses", "nurses", "lawyers", "lawyers"],
@@ -112,7 +111,7 @@ def test_ratings_follow_the_keywords_of_the_same_group_and_run() -> None:
     told = CORPUS.add(rows, pl.DataFrame({"rater": ["silent"], "kind": ["model"]}), lists)
     said = asked.said(told, lists, "")
     assert ("lawyers", 1) not in said
-    primed = rater(PrimedRater, style="together", turns=said, samples=2)
+    primed = rater(BlockRater, style="together", turns=said, samples=2)
     calls = {call.request.tag: call for call in primed.plan(told, EXTENDED, questions=["friendly", "honest"])}
     messages = calls["nurses", "traits", 1].request.messages
     assert [message.role for message in messages] == ["system", "user", "assistant", "user"]
@@ -125,10 +124,10 @@ def test_ratings_follow_the_keywords_of_the_same_group_and_run() -> None:
 
 
 def test_variants_are_tagged_so_that_records_are_found() -> None:
-    primed = rater(PrimedRater, style="together", block="emotions")
+    primed = rater(BlockRater, style="together", block="emotions")
     (call, *_) = primed.plan(CORPUS, EXTENDED, questions=["feel-envy", "feel-pity"], condition="bare")
     assert call.request.tag == ("nurses", "bare/emotions", 0)
-    single = rater(PrimedRater, style="zero-shot")
+    single = rater(BlockRater, style="zero-shot")
     (call, *_) = single.plan(CORPUS, EXTENDED, questions=["friendly"])
     assert call.request.tag == ("nurses", "friendly", 0)
 
@@ -213,7 +212,9 @@ def _context(asked: list[tuple[str, str, int, str]], **options: Any) -> Any:
     """A context that notes who would be asked how."""
 
     def rate(corpus: Corpus, rater: Any, instrument: Any, *, questions: list[str], condition: str) -> Corpus:
-        asked.append((type(rater).__name__, rater.style.name, rater.samples, f"{condition}:{len(questions)}"))
+        asked.append(
+            ("keywords" if rater.words else "ratings", rater.style.name, rater.samples, f"{condition}:{len(questions)}")
+        )
         return corpus
 
     given = StereomapOptions(**options)
@@ -223,19 +224,19 @@ def _context(asked: list[tuple[str, str, int, str]], **options: Any) -> Any:
 def test_every_turn_goes_through_the_context() -> None:
     asked: list[tuple[str, str, int, str]] = []
     elicit(_context(asked, runs=4, variants="bare", variant_runs=2), CORPUS, EXTENDED)
-    assert asked[:2] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together+free", 4, ":12")]
-    assert ("PrimedRater", "reasoning+together+free", 4, ":4") in asked
+    assert asked[:2] == [("keywords", "zero-shot", 4, ":1"), ("ratings", "together+free", 4, ":12")]
+    assert ("ratings", "reasoning+together+free", 4, ":4") in asked
     # Three reasons come before the overall rating.
-    assert asked[7:9] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together+free", 4, ":1")]
+    assert asked[7:9] == [("keywords", "zero-shot", 4, ":1"), ("ratings", "together+free", 4, ":1")]
     assert [one for one in asked if one[3].startswith("bare")] == [
-        ("PrimedRater", "together+free", 2, f"bare:{n}") for n in (12, 4, 8, 8, 1)
+        ("ratings", "together+free", 2, f"bare:{n}") for n in (12, 4, 8, 8, 1)
     ]
     asked.clear()
     elicit(_context(asked, answers="scoring", runs=4), CORPUS, EXTENDED)
-    assert {one[:3] for one in asked} == {("PrimedRater", "scoring", 1)}
+    assert {one[:3] for one in asked} == {("ratings", "scoring", 1)}
     asked.clear()
     elicit(_context(asked, first="nothing", runs=1, variants="no-instructions"), CORPUS, EXTENDED)
-    assert {one[0] for one in asked} == {"PrimedRater"}
+    assert {one[0] for one in asked} == {"ratings"}
 
 
 @pytest.mark.parametrize(("replies", "held"), [("free", False), ("schema", True)])

@@ -65,7 +65,6 @@ def test_names_in_a_list_are_recognised_and_keep_their_wording() -> None:
             "group,label,aliases,theme\nharbour pilots,pilots,pilots of harbours; port pilots,sea\nnurses,,,\n",
         ),
         ("own.txt", "harbour pilots\n\nnurses\n"),
-        ("own.yaml", "groups:\n  - {group: harbour pilots, aliases: [port pilots]}\n  - {group: nurses}\n"),
         ("own.jsonl", '{"group": "harbour pilots"}\n{"group": "nurses"}\n'),
     ],
 )
@@ -84,7 +83,6 @@ def test_files_of_ones_own(tmp_path: Path, name: str, text: str) -> None:
         ("own.csv", "group,label\nnurses,x\n,y\n", "row 3.*no name"),
         ("own.csv", "group\nnurses\nNurses\n", "'Nurses' occurs twice \\(entries 1 and 2\\)"),
         ("own.csv", "group\nDisabled people\nDisabled\n", "occurs twice"),
-        ("own.yaml", "people: []\n", "no list 'groups'"),
         ("own.txt", "\n", "no groups"),
     ],
 )

@@ -61,7 +61,3 @@ def test_german_questions_about_german_society(tmp_path: Path) -> None:
     assert "keyword-dimensions" not in tables
     texts = [text for part in report.result.sections for text in part.text]
     assert "Of 8 trait keywords about groups in clusters, the dictionary knows 0." in texts
-    ends = tables["summary-places"].row(0, named=True)
-    assert ends["competence above warmth"].startswith("Banker (+3.0)")
-    assert ends["warmth above competence"].startswith("Rentner (+2.0)")
-    assert ends["groups"] == 4

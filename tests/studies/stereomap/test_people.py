@@ -9,7 +9,6 @@ from vantage.studies.stereomap.groups import (
     _reference,
     human_clusters,
     human_correlations,
-    published_models,
     reference_groups,
 )
 
@@ -35,10 +34,9 @@ def test_the_printed_clusters_of_models_hold_every_group_once() -> None:
         assert missing == ({"welfare-recipients", "white"} if model == "BARD" else set())
 
 
-@pytest.mark.parametrize("model", ["DAVINCI", "GPT-3.5", "BARD"])
-def test_the_agreement_of_published_models_is_that_of_the_peer(model: str) -> None:
+@pytest.mark.parametrize(("model", "printed"), [("DAVINCI", 0.23), ("GPT-3.5", 0.20), ("BARD", 0.54)])
+def test_the_agreement_of_published_models_is_the_one_in_the_documentation(model: str, printed: float) -> None:
     human = {group.id: group.reference for group in reference_groups()}
     clusters = _reference()["models"]["clusters"][model]
     pairs = [(n, human[group]) for n, one in enumerate(clusters) for group in one["groups"]]
-    row = published_models().filter(model=model).row(0, named=True)
-    assert row["estimate"] == pytest.approx(adjusted_rand_score([n for n, _ in pairs], [id_ for _, id_ in pairs]))
+    assert adjusted_rand_score([n for n, _ in pairs], [id_ for _, id_ in pairs]) == pytest.approx(printed, abs=0.005)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.report.noise import SEEDS, Claiming, claiming, few
-from tests.report.truth import check_all, claims
+from tests.report.truth import check_all, check_intervals, claims
 from tests.studies.stereomap.planted import recorded
 from vantage.corpora import Corpus
 from vantage.errors import InputError
@@ -18,7 +18,7 @@ from vantage.instruments import Instrument
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Result
 from vantage.studies import run
-from vantage.studies.stereomap import answers, comparing, places, relations
+from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.evaluation import response_items
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups, reference_groups
@@ -87,11 +87,16 @@ def test_centroids_are_means_of_their_groups_on_both_axes(found: dict[str, pl.Da
 
 @pytest.mark.slow
 def test_mixed_clusters_of_people_are_recovered(found: dict[str, pl.DataFrame]) -> None:
-    mixed = found["recovered"].filter(pl.col("human").is_in(["HC-LW", "LC-HW"]))
+    people = "people in 2002 (means of clusters)"
+    ours, theirs = (
+        found["recovered"].filter(test) for test in (pl.col("source") != people, pl.col("source") == people)
+    )
+    mixed = ours.filter(pl.col("human").is_in(["HC-LW", "LC-HW"]))
     assert (mixed["agreeing_low"] > 0).all()
     assert (mixed["jaccard"] > 0.6).all()
     # Where people see no difference there is no direction to agree with.
-    assert found["recovered"].filter(pl.col("human").is_in(["HC-HW", "MC-MW"]))["agreeing"].null_count() == 2
+    assert ours.filter(pl.col("human").is_in(["HC-HW", "MC-MW"]))["agreeing"].null_count() == 2
+    assert dict(theirs.select("human", "difference").iter_rows())["HC-LW"] == pytest.approx(1.06)
 
 
 @pytest.mark.slow
@@ -154,7 +159,6 @@ def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
     # "not lazy" of the groups that are high on both is a negation.
     both = told.filter(pl.col("cluster") == "HC-HW", pl.col("dimension") == "Assertiveness").row(0, named=True)
     assert both["direction"] == 1.0
-    assert "zorbly" in found["unknown-keywords"]["keyword"].to_list()
     covered = found["keyword-coverage"]["covered"].to_list()
     assert covered == sorted(covered)
     assert 0.8 < covered[-1] < 1
@@ -164,7 +168,7 @@ def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
 def test_reasons_are_kept_by_cluster_and_names_are_masked(found: dict[str, pl.DataFrame]) -> None:
     phrases = found["phrases-by-cluster"]
     assert set(phrases["cluster"]) == {"HC-MW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
-    text = " ".join(phrases["phrase"]).casefold()
+    text = " ".join(phrases["phrases"]).casefold()
     for name in ("asian", "black", "jewish", "muslim", "hispanic", "native american", "christian"):
         assert name not in text
 
@@ -188,19 +192,20 @@ def test_extremes_have_variances(found: dict[str, pl.DataFrame]) -> None:
     )
     status = ends.filter(pl.col("question") == "status").sort("place")
     assert status["place"].to_list() == list(range(1, 11))
-    assert status["lowest_group"][0] in {
+    assert status["group_lowest"][0] in {
         "homeless people",
         "poor people",
         "welfare recipients",
         "people with disabilities",
     }
-    assert status["highest_mean"].to_list() == sorted(status["highest_mean"].to_list(), reverse=True)
-    assert ends["highest_variance"].is_not_null().all()
+    assert status["mean_highest"].to_list() == sorted(status["mean_highest"].to_list(), reverse=True)
+    assert ends["variance_highest"].is_not_null().all()
 
 
 @pytest.mark.slow
 def test_the_findings_say_what_was_planted(planted: Report) -> None:
     check_all(planted.result)
+    check_intervals(planted.result)
     told = [finding.text for finding in planted.result.findings]
     assert len(told) <= 9
     said = [finding.text for section in planted.result.sections for finding in section.findings]
@@ -262,8 +267,8 @@ def test_the_corpus_can_be_analysed_again_and_people_can_judge_the_answers(tmp_p
     assert ":" in first["keywords"]
     assert "Friendly: " in first["ratings"]
     assert first["again"]
-    with pytest.raises(InputError, match="no keywords about"):
-        response_items(corpus, about="structure")
+    with pytest.raises(InputError, match="both keywords and ratings"):
+        response_items(corpus.filter(question=["friendly"]))
 
 
 def test_a_model_that_refuses_everything_gives_a_report_that_says_so(tmp_path: Path) -> None:
@@ -361,20 +366,20 @@ def test_a_run_that_is_cut_off_says_how_much_is_there_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vantage.studies.running import redraw
-    from vantage.studies.stereomap.elicitation import PrimedRater
+    from vantage.studies.stereomap.elicitation import BlockRater
 
     groups = "nurses, lawyers, students, women, men, poor"
     path = recorded(tmp_path / "answers.parquet", groups=read_groups(groups), runs=1, keywords=False)
     options: dict[str, Any] = {"groups": groups, "runs": 1, "first": "nothing", "k": 3, "resamples": 10}
-    plan = PrimedRater.plan
+    plan = BlockRater.plan
 
-    def cut_off(self: PrimedRater, *args: Any, **kwargs: Any) -> Any:
+    def cut_off(self: BlockRater, *args: Any, **kwargs: Any) -> Any:
         if self.block == "emotions":
             raise KeyboardInterrupt
         return plan(self, *args, **kwargs)
 
     with monkeypatch.context() as patched:
-        patched.setattr(PrimedRater, "plan", cut_off)
+        patched.setattr(BlockRater, "plan", cut_off)
         with pytest.raises(KeyboardInterrupt):
             run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)
     half = redraw(tmp_path / "out")
@@ -413,7 +418,7 @@ def test_noise_claims_nothing(tmp_path: Path) -> None:
     assert any("cannot be told apart from chance" in finding.text for finding in report.result.findings)
 
 
-SAYING = Claiming("vantage.studies.stereomap", places, comparing, relations, answers)
+SAYING = Claiming("vantage.studies.stereomap", places, relations, answers)
 SHORT = Instrument.load("stereotype-content:short")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Final
 
 import polars as pl
@@ -22,6 +22,10 @@ from vantage.studies.execution import Context
 
 THIRDS: Final[dict[int, tuple[float, ...]]] = {3: (0.33, 0.33, 0.33)}
 """The draft's BLEU-3 comes out only with weights that do not quite add up to one."""
+CRITERIA: Final = ("factuality", "relevance", "consistency", "usefulness")
+"""What people judge about a rationale."""
+MAIN: Final = ("gold", "chatgpt", "alpaca-7B", "flan-t5-xxl")
+"""The four sources of rationales that both files of the evaluation have."""
 
 
 @dataclass(eq=False)
@@ -110,6 +114,12 @@ class Appraised(Analysis):
         return self.twice
 
     @cached_property
+    def evaluators(self) -> Corpus | None:
+        """People's judgments of the rationales of these sources."""
+        named = "source" in self.corpus.items.columns
+        return self.corpus.filter(question=list(CRITERIA), source=list(MAIN)) if named else None
+
+    @cached_property
     def gold(self) -> Floats:
         """People's ratings in the draft's coding: blank is 0, two annotators are averaged."""
         return matrix(self.by_people, self.posts, self.questions, 0.0)
@@ -127,30 +137,27 @@ class Appraised(Analysis):
         """
         judgments = self.experts.judgments
         posts = [post for post in self.posts if post in set(judgments["item"])]
-        first, second = (judgments.filter(rater=name) for name in judgments["rater"].unique().sort().to_list()[:2])
-        return {
-            blank: (matrix(first, posts, self.questions, blank), matrix(second, posts, self.questions, blank))
-            for blank in (0.0, None)
-        }
+        first, second = (judgments.filter(rater=name) for name in judgments["rater"].unique().sort()[:2])
+        of = partial(matrix, posts=posts, questions=self.questions)
+        return {blank: (of(first, blank=blank), of(second, blank=blank)) for blank in (0.0, None)}
 
     def samples(self, model: str) -> list[int]:
         """The seeds of a model's runs."""
         return self.by_models.filter(rater=model)["sample"].unique().sort().to_list()
 
+    @lru_cache(maxsize=64)  # noqa: B019 - an analysis lives as long as its run
     def parsed(self, model: str, blank: float | None) -> list[Floats]:
         """A model's ratings as our parser reads them, run by run; what it cannot read is missing."""
         mine = self.by_models.filter(rater=model)
         return [matrix(mine.filter(sample=s), self.posts, self.questions, blank) for s in self.samples(model)]
 
+    @lru_cache(maxsize=64)  # noqa: B019 - an analysis lives as long as its run
     def released(self, model: str) -> list[Floats]:
         """A model's ratings as the release cleaned them: the first whole number, 0 where it is not 1 to 9."""
-        mine = self.by_models.filter(rater=model)
-        replies = mine["reply"] if "reply" in mine.columns else pl.Series([None] * len(mine), dtype=pl.String)
-        values = [
-            first_integer(reply) if reply is not None else (value or 0.0)
-            for reply, value in zip(replies, mine["value"], strict=True)
-        ]
-        coded = mine.with_columns(pl.Series("value", values), pl.lit("answered").alias("status"))
+        mine, value = self.by_models.filter(rater=model), pl.col("value").fill_null(0.0)
+        if "reply" in mine.columns:
+            value = pl.col("reply").map_elements(first_integer, pl.Float64).fill_null(value)
+        coded = mine.with_columns(value.alias("value"), pl.lit("answered").alias("status"))
         return [matrix(coded.filter(sample=s), self.posts, self.questions, None) for s in self.samples(model)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -49,43 +49,39 @@ def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: in
     kinds = corpus.raters.select("rater", pl.col("kind").cast(pl.String))
     given = corpus.judgments.filter(pl.col("question").is_in(list(titles))).drop_nulls("rationale")
     given = given.join(kinds, on="rater").filter(pl.col("kind").is_in(["person", "model"]))
-    source = pl.when(pl.col("kind") == "person").then(pl.lit(HUMAN)).otherwise("rater").alias("source")
     rng = np.random.default_rng(seed)
-    order = pl.Series("order", rng.permutation(len(given)))
-    given = given.with_columns(source, order).sort("order").unique(["item", "question", "source"], keep="first")
+    given = given.with_columns(
+        pl.when(pl.col("kind") == "person").then(pl.lit(HUMAN)).otherwise("rater").alias("source"),
+        pl.Series("order", rng.permutation(len(given))),
+    )
+    given = given.sort("order").unique(["item", "question", "source"], keep="first")
     sources = given["source"].n_unique()
     shared = given.filter(pl.len().over("item", "question") == sources).sort("item", "question")
     cells = shared.select("item", "question").unique(maintain_order=True)
     if sources < 2 or cells.is_empty():
         raise InputError("no post and question has reasons of two sources", remedy="record or ask at least one model")
     chosen = cells[sorted(rng.permutation(len(cells))[:each].tolist())]
-    texts = dict(corpus.items.select("item", "text").iter_rows())
-    rows: list[dict[str, Any]] = []
-    for row in shared.join(chosen, on=["item", "question"], how="semi").iter_rows(named=True):
-        key = f"{seed}/{row['item']}/{row['question']}/{row['source']}"
-        rated = row["value"] is not None
-        rows.append(
-            {
-                "item": f"r-{blake2b(key.encode(), digest_size=6).hexdigest()}",
-                "post": texts[row["item"]],
-                "asked": titles[row["question"]],
-                "rating": f"{row['value']:g}" if rated else str(row["status"]).replace("_", " "),
-                "rationale": row["rationale"],
-                "reddit_id": row["item"],
-                "appraisal": row["question"],
-                "source": row["source"],
-            }
-        )
-    # The order of the ids says nothing about who wrote them either.
-    items = pl.DataFrame(rows).sort("item")
+    drawn = shared.join(chosen, on=["item", "question"], how="semi").join(corpus.items, on="item")
+    key = pl.format("{}/{}/{}/{}", pl.lit(seed), "item", "question", "source")
+    status = pl.col("status").cast(pl.String).str.replace("_", " ")
+    items = drawn.select(
+        *("rationale", "source"),
+        item=key.map_elements(lambda text: f"r-{blake2b(text.encode(), digest_size=6).hexdigest()}", pl.String),
+        post="text",
+        asked=pl.col("question").replace(titles),
+        rating=pl.col("value").map_elements(lambda value: f"{value:g}", pl.String).fill_null(status),
+        reddit_id="item",
+        appraisal="question",
+    )
     about = About(name="rationale-evaluation", title="Reasons to be judged", language=corpus.about.language)
-    return Corpus.of_items(items, Instrument.load(INSTRUMENT), about)
+    # The order of the ids says nothing about who wrote them either.
+    return Corpus.of_items(items.sort("item"), Instrument.load(INSTRUMENT), about)
 
 
 def leave(corpus: Corpus, instrument: Instrument, each: int, folder: Path | None, seed: int = 0) -> str:
     """Writes the corpus and the study file; gives the sentence that says how to serve them."""
     if folder is None:
-        raise InputError("the study of reasons needs a folder", remedy="pass --out FOLDER")
+        raise InputError("the study of reasons needs a folder", remedy="pass --to FOLDER")
     place = folder / FOLDER
     items = reasons_to_judge(corpus, instrument, each, seed)
     if not (place / "study.yaml").exists():

@@ -76,14 +76,19 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     [1.0]
     """
     if along == "questions" and method == "pearson":
-        return _by_question(one, two)
+        sums = _sums(one, two)
+        return lambda weight: known_means(_pearson(weight @ sums))
+    if along == "posts" and method == "pearson":
+        # A post is drawn with its correlation, which no other post has a part in.
+        each = _pearson(_sums(one.T, two.T).sum(axis=0, keepdims=True))[0]
+        of_posts = np.column_stack([np.nan_to_num(each), ~np.isnan(each)])
+        return lambda weight: ratio(weight @ of_posts)
     lines = list(_lines(one, two, along))
     if along == "posts":
-        # A post is drawn with its correlation, which no other post has a part in.
-        sums = np.zeros((len(one), 2))
+        of_posts = np.zeros((len(one), 2))
         for x, y, posts in lines:
-            sums[posts[0]] = coefficient(x, y, method), 1.0
-        return lambda weight: ratio(weight @ sums)
+            of_posts[posts[0]] = coefficient(x, y, method), 1.0
+        return lambda weight: ratio(weight @ of_posts)
 
     def mean(weight: Floats) -> Floats:
         each = [weighted_correlation(x, y, weight[:, posts], method) for x, y, posts in lines]
@@ -92,16 +97,14 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     return mean
 
 
-def _by_question(one: Floats, two: Floats) -> Weighted:
-    """The mean Pearson correlation over questions, all of them from one product of weights and sums."""
+def _sums(one: Floats, two: Floats) -> Floats:
+    """What the correlations of columns are made of, a row for each row and six blocks of columns side by side."""
     known = ~(np.isnan(one) | np.isnan(two))
     known[:, known.sum(axis=0) < 3] = False
     count = np.maximum(known.sum(axis=0), 1)
     # Centred, the squares that are subtracted stay small and exact.
     x, y = (np.where(known, side - np.where(known, side, 0.0).sum(axis=0) / count, 0.0) for side in (one, two))
-    sums = np.concatenate([known, x, y, x * x, y * y, x * y], axis=1)
-
-    return lambda weight: known_means(_pearson(weight @ sums))
+    return np.concatenate([known, x, y, x * x, y * y, x * y], axis=1)
 
 
 def _pearson(sums: Floats) -> Floats:

@@ -8,17 +8,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.agreement.alpha import alpha
 from vantage.measures.resampling import mean_with_interval
 from vantage.report.cells import counted
-from vantage.report.engine import Data
+from vantage.report.engine import Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_map
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import Along, Method, compared, mean_p
 
-SPARSE: Final = ("fairness", "social-norms", "internal-values")
-"""Questions that most posts say nothing about; the authors' later code leaves them out."""
 CODINGS: Final = {"as 0": 0.0, "left out": None}
 """What a blank counts as."""
 # Of two ratings both standard deviations are a multiple of their distance.
@@ -47,10 +44,8 @@ def agreement(analysis: Appraised) -> Data:
         for statistic, scale in SPREADS.items():
             rows.append({"statistic": statistic, "blanks": name, **_ends(comparison, "delta", scale)})
         for statistic, (column, along, method) in CORRELATIONS.items():
-            p, defined = mean_p(one, two, along, method)
-            rows.append(
-                {"statistic": statistic, "blanks": name, **_ends(comparison, column), "p": p, "defined": defined}
-            )
+            tested = dict(zip(("p", "defined"), mean_p(one, two, along, method), strict=True))
+            rows.append({"statistic": statistic, "blanks": name, **_ends(comparison, column), **tested})
     frame = pl.DataFrame(rows, infer_schema_length=None)
     questions = frame.filter(statistic="Pearson per question")["estimate"]
     facts = {"shared_posts": counted(len(one), "post"), "r_zero": questions[0], "r_answers": questions[1]}
@@ -70,24 +65,6 @@ def raters_map(analysis: Appraised) -> list[Part | str]:
     # Each question about a post has a location of its own: appraisals are not one dimension.
     cells = answers.with_columns(item=pl.concat_str("item", "question", separator=" "), question=pl.lit("appraisals"))
     return [wright_map(cells, "all questions about the posts that two experts rated", "raters-map")]
-
-
-def agreement_alpha(analysis: Appraised) -> pl.DataFrame:
-    """Krippendorff's alpha with blanks as 0, left out, and left out with three questions that hardly apply."""
-    judgments = analysis.experts.judgments
-    blank = pl.col("status").cast(pl.String) == "not_mentioned"
-    zeroed = judgments.with_columns(
-        pl.when(blank).then(0.0).otherwise("value").alias("value"), pl.lit("answered").alias("status")
-    )
-    kept = judgments.filter(~pl.col("question").is_in(SPARSE))
-    frames = [
-        alpha(frame, level=level, resamples=analysis.options.resamples, seed=analysis.seed).with_columns(
-            pl.lit(name).alias("blanks"), pl.lit(level).alias("level")
-        )
-        for name, frame in (("as 0", zeroed), ("left out", judgments), ("left out, 21 questions", kept))
-        for level in ("interval", "ordinal")
-    ]
-    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def agreement_groups(analysis: Appraised) -> pl.DataFrame:
@@ -137,22 +114,28 @@ def standardised(judgments: pl.DataFrame) -> pl.DataFrame:
 
 def ratings(analysis: Appraised) -> Data:
     """People's ratings per question, and how often posts say nothing about it."""
-    frame = _summary(analysis, "appraisal")
-    order = {title: place for place, title in enumerate(analysis.titles.values())}
-    judgments = analysis.by_people
-    blank = int((judgments["status"].cast(pl.String) == "not_mentioned").sum()) / max(len(judgments), 1)
-    facts = {"rated_posts": counted(len(analysis.posts), "post"), "blank_share": f"{100 * blank:.1f} %"}
-    return Data(frame.sort(pl.col("appraisal").replace_strict(order)), facts)
-
-
-def ratings_groups(analysis: Appraised) -> pl.DataFrame:
-    """The same for the four groups of six questions."""
-    return _summary(analysis, "questions").sort(pl.col("questions").str.extract(r"(\d+)").cast(pl.Int64))
-
-
-def annotators(analysis: Appraised) -> pl.DataFrame:
-    """The same per annotator."""
-    return _summary(analysis, "rater").sort("rater")
+    silent = pl.col("status").cast(pl.String) == "not_mentioned"
+    judged = standardised(there(analysis.by_people)).with_columns(silent.cast(pl.Float64).alias("blank"))
+    value, rows = pl.col("value"), []
+    for title in [title for title in analysis.titles.values() if title in judged["appraisal"]]:
+        part = judged.filter(appraisal=title)
+        share = mean_with_interval(part["item"], part["blank"].to_numpy(), analysis.how)
+        summary = part.select(
+            answers=value.count(),
+            mean=value.mean(),
+            sd=value.std(),
+            median=value.median(),
+            lower_quartile=value.quantile(0.25),
+            upper_quartile=value.quantile(0.75),
+            z_mean=pl.col("z").mean(),
+        ).row(0, named=True)
+        ends = {"blank": share["estimate"], "blank_low": share["low"], "blank_high": share["high"]}
+        rows.append({"appraisal": title, **summary, **ends})
+    facts = {
+        "rated_posts": counted(len(analysis.posts), "post"),
+        "blank_share": f"{100 * (judged['blank'].sum() / max(len(judged), 1)):.1f} %",
+    }
+    return Data(pl.DataFrame(rows, infer_schema_length=None), facts)
 
 
 def rating_values(analysis: Appraised) -> pl.DataFrame:
@@ -160,27 +143,3 @@ def rating_values(analysis: Appraised) -> pl.DataFrame:
     order = {title: place for place, title in enumerate(analysis.titles.values())}
     ratings_of = standardised(analysis.by_people).filter(pl.col("value").is_not_null())
     return ratings_of.sort(pl.col("appraisal").replace_strict(order)).select("appraisal", "value", "z")
-
-
-def _summary(analysis: Appraised, by: str) -> pl.DataFrame:
-    member = {analysis.questions[place]: name for name, places in analysis.groups.items() for place in places}
-    standard = standardised(analysis.by_people).with_columns(
-        pl.col("question").replace_strict(member).alias("questions"),
-        (pl.col("status").cast(pl.String) == "not_mentioned").cast(pl.Float64).alias("blank"),
-    )
-    value = pl.col("value")
-    summary = standard.group_by(by).agg(
-        value.count().alias("answers"),
-        value.mean().alias("mean"),
-        value.std().alias("sd"),
-        value.median().alias("median"),
-        value.quantile(0.25).alias("lower_quartile"),
-        value.quantile(0.75).alias("upper_quartile"),
-        pl.col("z").mean().alias("z_mean"),
-    )
-    blanks = []
-    for (key,), part in standard.group_by(by):
-        share = mean_with_interval(part["item"], part["blank"].to_numpy(), analysis.how)
-        blanks.append({by: key, "blank": share["estimate"], "blank_low": share["low"], "blank_high": share["high"]})
-    kinds = {by: pl.String, **dict.fromkeys(("blank", "blank_low", "blank_high"), pl.Float64)}
-    return summary.join(pl.DataFrame(blanks, schema=kinds), on=by, maintain_order="left")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,6 @@ PROFILE: Final = "mean of the question over other posts"
 """What it takes no reading to reach."""
 ALL: Final = ("delta", "per_question", "per_post", "spearman", "randolph", "fleiss")
 SHORT: Final = ("delta", "per_question", "per_post", "randolph")
-_SIDE_BY_SIDE: Final = {"delta": "", "per_question": ", r"}
 PREFIX: Final = 141
 """How many posts, from the first, the draft's Table 3 seems to rest on."""
 DRAFT: Final = ("chatgpt", "alpaca-7B", "alpaca-13B", "dolly-v2-7B", "dolly-v2-12B", "flan-t5-xxl")
@@ -47,33 +45,30 @@ def models(analysis: Appraised) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def models_unread(analysis: Appraised) -> pl.DataFrame | None:
+def models_unread(analysis: Appraised) -> pl.DataFrame:
     """How far each model is from people, and how much farther than the mean of each question over other posts."""
-    profile = _unread(analysis).get(PROFILE)
-    if profile is None:
-        return None
-    rows = []
+    profile = there(_unread(analysis).get(PROFILE))
+    rows: list[dict[str, Any]] = []
     for model in analysis.model_names:
         runs = analysis.parsed(model, 0.0)
         asked = _asked(runs)
-        mine = [difference(run[asked], analysis.gold[asked]) for run in runs]
-        theirs = difference(profile[asked], analysis.gold[asked])
+        posts, gold = int(asked.sum()), analysis.gold[asked]
+        mine, theirs = [difference(run[asked], gold) for run in runs], difference(profile[asked], gold)
 
         def farther(weight: Floats, mine: Any = mine, theirs: Any = theirs) -> Floats:
             apart = known_means(np.column_stack([one(weight) for one in mine])) - theirs(weight)
             return np.asarray(apart[:, None])
 
-        low, high = analysis.how.intervals(int(asked.sum()), farther)[0]
-        row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"])}
-        row |= {"unread": float(theirs(np.ones((1, int(asked.sum()))))[0])}
-        apart = float(farther(np.ones((1, int(asked.sum()))))[0, 0])
-        row_ends = {"farther": None if np.isnan(apart) else apart, "farther_low": low, "farther_high": high}
-        rows.append({**row, **row_ends, "p": p_over_posts(row_ends.values(), int(asked.sum()))})
-    if not rows:
-        return None
+        whole = np.ones((1, posts))
+        low, high = analysis.how.intervals(posts, farther)[0]
+        apart = float(farther(whole)[0, 0])
+        ends = {"farther": None if np.isnan(apart) else apart, "farther_low": low, "farther_high": high}
+        row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"]), **ends}
+        rows.append({**row, "unread": float(theirs(whole)[0]), "p": p_over_posts(ends.values(), posts)})
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
     enough = pl.col("posts") >= 0.9 * pl.col("posts").max()
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.when(enough).then("delta").alias("comparable"))
+    frame = there(pl.DataFrame(rows, infer_schema_length=None))
+    return frame.with_columns(pl.when(enough).then("delta").alias("comparable"))
 
 
 def models_ratings(analysis: Appraised) -> pl.DataFrame:
@@ -89,19 +84,10 @@ def models_replies(analysis: Appraised) -> pl.DataFrame:
     return counted.with_columns((pl.col("replies") / pl.col("replies").sum().over("rater")).alias("share"))
 
 
-@lru_cache(maxsize=1)
 def models_questions(analysis: Appraised) -> pl.DataFrame:
     """Every model and question, answers only."""
     places = {title: [place] for place, title in enumerate(analysis.titles.values())}
     return _on_parts(analysis, "appraisal", places, None, ALL[:2])
-
-
-def models_by_question(analysis: Appraised) -> pl.DataFrame:
-    """The same with one row per question, so that models stand side by side."""
-    by_question = models_questions(analysis)
-    names = {f"{old}_{model}": f"{model}{new}" for model in analysis.model_names for old, new in _SIDE_BY_SIDE.items()}
-    wide = by_question.pivot(on="rater", index="appraisal", values=list(_SIDE_BY_SIDE))
-    return wide.rename(names).select("appraisal", *names.values())
 
 
 def models_groups(analysis: Appraised) -> pl.DataFrame:
@@ -109,32 +95,27 @@ def models_groups(analysis: Appraised) -> pl.DataFrame:
     return _on_parts(analysis, "questions", analysis.groups, 0.0, SHORT)
 
 
-def models_runs(analysis: Appraised) -> pl.DataFrame | None:
+def models_runs(analysis: Appraised) -> pl.DataFrame:
     """Every run by itself, blanks as 0."""
     rows = [
         {"rater": model, "run": sample, **compared([run], analysis.gold, SHORT, analysis.how)}
         for model in analysis.model_names
         for sample, run in zip(analysis.samples(model), analysis.parsed(model, 0.0), strict=True)
     ]
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def models_draft(analysis: Appraised) -> Data | None:
+def models_draft(analysis: Appraised) -> Data:
     """The draft's Table 3 on the first 141 posts, where it fits best, by the rule of the release."""
-    known = [model for model in DRAFT if model in analysis.model_names]
-    if not known or len(analysis.posts) < PREFIX:
-        return None
-    rows = []
-    gold = analysis.gold[:PREFIX]
+    known = there([model for model in DRAFT if model in analysis.model_names and len(analysis.posts) >= PREFIX] or None)
+    rows, gold = [], analysis.gold[:PREFIX]
     for model in known:
         runs = [run[:PREFIX] for run in analysis.released(model)]
-        chances = [mean_p(run, gold, "posts")[0] for run in runs]
-        comparison = {**compared(runs, gold, ("delta", "per_post", "randolph"), analysis.how)}
-        rows.append(
-            {"rater": model, **comparison, "p": float(np.mean([p for p in chances if p is not None] or [np.nan]))}
-        )
-    few = [model for model in known if len(analysis.samples(model)) < RUNS]
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"few_runs": ", ".join(few)} if few else {})
+        chances = [p for run in runs if (p := mean_p(run, gold, "posts")[0]) is not None]
+        comparison = compared(runs, gold, ("delta", "per_post", "randolph"), analysis.how)
+        rows.append({"rater": model, **comparison, "p": float(np.mean(chances or [np.nan]))})
+    few = ", ".join(model for model in known if len(analysis.samples(model)) < RUNS)
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"few_runs": few} if few else {})
 
 
 def _unread(analysis: Appraised) -> dict[str, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -17,11 +17,10 @@ from vantage.measures.resampling import named
 from vantage.report.recipe import Analysis
 from vantage.studies.base import listed
 from vantage.studies.context.options import ContextOptions
-from vantage.studies.context.pipeline.ambiguity import SURFACE, Detected, by_surface, detected, votes
+from vantage.studies.context.pipeline.ambiguity import SURFACE, by_surface, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
-from vantage.studies.context.pipeline.detection import Judging
-from vantage.studies.context.pipeline.simulation import METHOD, Cost, Simulation
-from vantage.studies.context.pipeline.thresholds import LEAST, in_order
+from vantage.studies.context.pipeline.detection import LEAST, Judging, in_order
+from vantage.studies.context.pipeline.simulation import METHOD, Cost, Detected, Simulation, detected
 from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, question_of
 from vantage.studies.execution import Context
 
@@ -30,8 +29,7 @@ COSTS: Final = "costs"
 TITLES: Final = {
     "constant": "always the average answer",
     "length": "short texts first",
-    "words": "words (TF-IDF): entropy",
-    "words-doubt": "words (TF-IDF): doubt",
+    "words-doubt": "words (TF-IDF)",
     "direct": "no persona, direct",
     "reasoning": "no persona, reasoning",
     "persona": "all personas, direct",
@@ -62,7 +60,7 @@ class Statements(Analysis):
     @cached_property
     def votes(self) -> pl.DataFrame:
         """People's votes on the statements standing alone."""
-        return votes(self.corpus, self.question, condition=STATIC)
+        return votes(self.corpus, self.question)
 
     @cached_property
     def after(self) -> pl.DataFrame:
@@ -82,14 +80,27 @@ class Statements(Analysis):
     @cached_property
     def by_model(self) -> dict[str, list[Detected]]:
         """The scores of every method by model; first, without a name, those that need none, where votes are enough."""
-        return {"": self._surfaces() if self.judged else [], **self._simulated()}
+        names = [name for name in listed(self.options.methods) if name in SURFACE and self.judged]
+        tables = [by_surface(self.corpus.items, self.votes, name, seed=self.seed) for name in names]
+        methods = {"": [Detected(TITLES[name], table) for name, table in zip(names, tables, strict=True)]}
+        readers = self.corpus.raters
+        known = readers.drop_nulls(METHOD) if METHOD in readers.columns else readers.clear()
+        for (model, method), raters in known.group_by("model", METHOD, maintain_order=True) if len(known) else ():
+            cost = self.costs.get((self.task.name, str(model), str(method))) or Cost(0, None, None)
+            methods.setdefault(str(model), []).append(self.detected(TITLES[str(method)], list(raters["rater"]), cost))
+        return methods
+
+    def detected(self, method: str, readers: Sequence[str], cost: Cost) -> Detected:
+        """What some simulated readers say of the ambiguity of the statements."""
+        simulation = Simulation(method, self.corpus, self.question, tuple(readers), cost)
+        return detected(simulation, opt_outs=self.options.ambiguous_in)
 
     @cached_property
     def methods(self) -> list[Detected]:
         """The scores of every method; where there are several models, methods are named with theirs."""
-        named = {model: f"{model}: " if model and len(self.by_model) > 2 else "" for model in self.by_model}
+        prefixes = {model: f"{model}: " if model and len(self.by_model) > 2 else "" for model in self.by_model}
         every = self.by_model.items()
-        return [replace(one, method=named[model] + one.method) for model, some in every for one in some]
+        return [replace(one, method=prefixes[model] + one.method) for model, some in every for one in some]
 
     @cached_property
     def selector(self) -> Detected | None:
@@ -103,8 +114,9 @@ class Statements(Analysis):
         chosen = self.selector
         if chosen is None:
             return []
-        if self.judged and not (flags := self.judging.flags(chosen, self.votes)).reason:
-            return flags.flagged
+        items, reason = self.judging.flags(chosen, self.votes) if self.judged else ([], "too few votes")
+        if not reason:
+            return items
         scored = chosen.table.drop_nulls("score")
         places = [int(n) for tie in in_order(scored["score"]) for n in tie]
         return scored["item"].gather(places[: round(self.judging.budget * len(chosen.table))]).to_list()
@@ -117,34 +129,6 @@ class Statements(Analysis):
         wanted = (pl.col("condition") == STATIC) | pl.col("condition").str.starts_with(CONTEXT)
         mine = self.corpus.judgments.filter(wanted, pl.col("question") == self.question.id)
         return mine.join(raters, on="rater", how="semi", maintain_order="left")
-
-    def rescored(self, method: Detected, readers: Sequence[str]) -> Detected:
-        """A method as some of its readers alone would have it."""
-        return detected(
-            Simulation(method.method, self.corpus, self.question, tuple(readers), Cost()), self.options.spread()
-        )
-
-    def _surfaces(self) -> list[Detected]:
-        spread = self.options.spread()
-        if not self.votes["ambiguity"].sum():
-            # People who could not say "ambiguous" are foretold without it.
-            spread = replace(spread, opt_outs=False)
-        how: dict[str, Any] = {"spread": spread, "folds": self.judging.folds, "seed": self.seed}
-        names = [name for name in listed(self.options.methods) if name in SURFACE]
-        surfaces = {name: by_surface(self.corpus.items, self.votes, self.question.scale, name, **how) for name in names}
-        return [Detected(TITLES[name], one.table) for name, one in surfaces.items()]
-
-    def _simulated(self) -> dict[str, list[Detected]]:
-        methods: dict[str, list[Detected]] = {}
-        if METHOD not in self.corpus.raters.columns:
-            return methods
-        known = self.corpus.raters.drop_nulls(METHOD)
-        for (model, method), raters in known.group_by("model", METHOD, maintain_order=True):
-            cost = self.costs.get((self.task.name, str(model), str(method))) or Cost(0, None, None)
-            simulation = Simulation(str(method), self.corpus, self.question, tuple(raters["rater"]), cost)
-            scored = detected(simulation, self.options.spread())
-            methods.setdefault(str(model), []).append(replace(scored, method=TITLES[str(method)]))
-        return methods
 
 
 @dataclass(eq=False)
@@ -162,12 +146,8 @@ class ContextAnalysis(Analysis):
     @cached_property
     def parts(self) -> dict[str, Statements]:
         """The statements of each task, by its title."""
-        return {
-            task.title: Statements(
-                self.corpus.filter(pl.col(TASK) == task.name), self.options, self.seed, task, self.costs
-            )
-            for task in chosen_tasks(self.options.tasks)
-        }
+        tasks = {task: self.corpus.filter(pl.col(TASK) == task.name) for task in chosen_tasks(self.options.tasks)}
+        return {task.title: Statements(part, self.options, self.seed, task, self.costs) for task, part in tasks.items()}
 
     @cached_property
     def labels(self) -> pl.DataFrame:

@@ -1,59 +1,70 @@
-"""The written contexts: how many there are, what was rejected and why, what they cost, and some of them."""
+"""The written contexts: how many there are, what was rejected and why, some of them, and what people say of them."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
+from vantage.corpora import About, Corpus
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.measures.resampling import Resampling, difference_with_interval, named
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.pipeline.controls import COST, DROPPED, KEPT, KINDS, OUTCOME, column_of, context_fields
-from vantage.studies.context.pipeline.dialogue import as_turns
-from vantage.studies.context.tasks import LABEL, TASK
+from vantage.studies.context.pipeline.controls import (
+    COST,
+    DROPPED,
+    KEPT,
+    KINDS,
+    OUTCOME,
+    attached_steps,
+    column_of,
+    context_fields,
+)
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, read_turns
+from vantage.studies.context.pipeline.generation import QUALITY, label_in_words
+from vantage.studies.context.tasks import LABEL, TASK, TASKS, labels_of, question_of
 
 BY: Final = (TASK, "control")
-_ANSWER: Final = re.compile(r"([a-z-]+) (\d+(?:\.\d+)?)(?:,|$)")
+CHECK: Final = "check"
+"""The folder of contexts that people are to check."""
+PASSED: Final = "context_kept"
+"""The item column that says whether a context passed the verifier; people do not see it."""
 
 
 @lru_cache(maxsize=1)
 def _steps(analysis: ContextAnalysis) -> pl.DataFrame:
     """All steps, with the task and what contexts were written for."""
     whole = [frame.with_columns(pl.lit(control).alias("control")) for control, frame in analysis.steps.items()]
-    return pl.concat(there(whole or None)).join(
-        analysis.corpus.items.select("item", TASK), on="item", maintain_order="left"
-    )
+    tasks = analysis.corpus.items.select("item", TASK)
+    return pl.concat(there(whole or None)).join(tasks, on="item", maintain_order="left")
 
 
 def written(analysis: ContextAnalysis) -> Data:
     """How many contexts were kept, by task and by what they were written for, and what they took."""
-    steps = _steps(analysis)
-    outcome = pl.col("step") == OUTCOME
+    steps, outcome = _steps(analysis), pl.col("step") == OUTCOME
     kept = outcome & (pl.col("status") == KEPT)
-    # What was written for no label cannot be labelled otherwise.
-    own = (pl.col("step") == "own-label") & (pl.col("control") != "blind")
     counts = steps.group_by(BY, maintain_order=True).agg(
         statements=outcome.sum(),
         kept=kept.sum(),
         first_try=(kept & (pl.col("attempt") <= 1)).sum(),
-        labelled=own.sum(),
-        differs=(own & (pl.col("status") == "differs")).sum(),
         **{name: pl.col(name).sum() for name in COST},
     )
-    shares = {"share": ("kept", "statements"), "first_try": ("first_try", "kept"), "differs": ("differs", "labelled")}
     frame = counts.with_columns(
+        (pl.col("kept") / pl.col("statements")).alias("share"),
         # A share of nothing is not zero but null.
-        *(pl.when(pl.col(of) > 0).then(pl.col(part) / pl.col(of)).alias(name) for name, (part, of) in shares.items()),
+        pl.when(pl.col("kept") > 0).then(pl.col("first_try") / pl.col("kept")).alias("first_try"),
         pl.when(pl.col("control") == "label").then("kept").alias("kept_for_label"),
-    ).drop("labelled")
-
-    def named(step: str) -> str:
-        return ", ".join(steps.filter(step=step)["model"].drop_nulls().unique(maintain_order=True)) or "nobody"
-
-    return Data(frame, {"writers": named("conversation"), "checkers": named("verification")})
+    )
+    steps_of = {"writers": "conversation", "checkers": "verification"}
+    models = {who: steps.filter(step=step)["model"].drop_nulls() for who, step in steps_of.items()}
+    return Data(frame, {who: ", ".join(some.unique(maintain_order=True)) or "nobody" for who, some in models.items()})
 
 
 def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
@@ -64,36 +75,87 @@ def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
         for status, name in (("rejected", "attempts"), (DROPPED, "statements"))
     ]
     frame = pl.concat(counts, how="diagonal").with_columns(pl.col("step").replace(OUTCOME, "statement dropped"))
-    return frame.sort(
-        *BY, "step", pl.coalesce("attempts", "statements"), "reason", descending=[False] * 3 + [True, False]
-    )
-
-
-def verified(analysis: ContextAnalysis) -> pl.DataFrame | None:
-    """What the verifier answered: means of attempts that passed and of those that did not."""
-    steps = _steps(analysis)
-    rows: list[dict[str, Any]] = []
-    for row in steps.filter(step="verification").iter_rows(named=True):
-        named = {name: row[name] for name in (*BY, "status")}
-        rows += [{**named, "question": q, "value": float(value)} for q, value in _ANSWER.findall(row["text"] or "")]
-    if not rows:
-        return None
-    graded = pl.DataFrame(rows).group_by(*BY, "question", "status")
-    return graded.agg(mean=pl.col("value").mean(), attempts=pl.len()).sort(*BY, "question", "status")
+    order = [*BY, "step", pl.coalesce("attempts", "statements"), "reason"]
+    return frame.sort(order, descending=[False] * 3 + [True, False])
 
 
 def examples(analysis: ContextAnalysis) -> list[Dialogue]:
     """The first kept contexts of each task as conversations: two for the label, one of each control."""
-    steps = _steps(analysis)
     items = {row["item"]: row for row in analysis.corpus.items.iter_rows(named=True)}
     shown = []
-    for (task, control), kept in steps.filter(step=OUTCOME, status=KEPT).group_by(BY, maintain_order=True):
-        part = next(one for one in analysis.parts.values() if one.task.name == task)
-        instrument = next(one for one in part.corpus.instruments if one.id == part.task.instrument)
+    for (task, control), kept in _steps(analysis).filter(step=OUTCOME, status=KEPT).group_by(BY, maintain_order=True):
+        instrument = Instrument.load(TASKS[task].instrument)
         column = column_of(context_fields(instrument)[1].name, control)
         for number, name in enumerate(kept["item"].head(2 if control == "label" else 1), 1):
             item = items[name]
             caption = f"A conversation {KINDS[control]}, with the statement that was judged (its label: {item[LABEL]})."
-            turns = [(turn.speaker, turn.text) for turn in as_turns(item[column])]
+            turns = [(turn["speaker"], turn["text"]) for turn in item[column]]
             shown.append(Dialogue(f"context-{task}-{control}-{number}", caption, turns, item["text"]))
     return shown
+
+
+def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
+    """Contexts that the verifier let pass and contexts that it rejected, under ids that do not tell which.
+
+    Of every statement at most one context is drawn of each kind, `each` contexts of either at most; they are those
+    written for the label.
+    """
+    steps, keys = attached_steps(corpus).get("label"), ["item", "attempt"]
+    drawn: list[pl.DataFrame] = []
+    if steps is not None:
+        texts = steps.filter(step="insertion", status="written").select(*keys, "text")
+        passed = steps.filter(step="verification").select(*keys, (pl.col("status") == "passed").alias(PASSED))
+        whole = texts.join(passed, on=keys, maintain_order="left")
+        order = np.random.default_rng(seed).permutation(len(whole))
+        shuffled = whole[order].unique(["item", PASSED], keep="first", maintain_order=True)
+        drawn = [part.head(each) for _, part in shuffled.group_by(PASSED)]
+    if len(drawn) < 2:
+        raise InputError("there are no kept and rejected contexts to be checked", remedy="write contexts first")
+    known = {row["item"]: row for row in corpus.items.select("item", "text", TASK).iter_rows(named=True)}
+    labels = dict(labels_of(corpus.items).select("item", "value").iter_rows())
+    rows: list[dict[str, Any]] = []
+    for row in pl.concat(drawn).iter_rows(named=True):
+        item = known[row["item"]]
+        digest = blake2b(f"{seed}/{row['item']}/{row['attempt']}".encode(), digest_size=6).hexdigest()
+        label = label_in_words(question_of(TASKS[item[TASK]]), labels[row["item"]])
+        shown = {"item": f"c-{digest}", "statement": item["text"], "label": label}
+        rows.append({**shown, "conversation": read_turns(row["text"]), "of": row["item"], PASSED: row[PASSED]})
+    items = pl.DataFrame(rows, schema_overrides={"conversation": CONVERSATION}).sort("item")
+    about = About(name="context-check", title="Contexts to be checked")
+    return Corpus.of_items(items, Instrument.load(QUALITY), about)
+
+
+def leave(corpus: Corpus, each: int, folder: Path | None, seed: int = 0) -> str:
+    """Writes the contexts as a corpus; gives the sentence that says how to have people check them."""
+    if folder is None:
+        raise InputError("the contexts to be checked need a folder", remedy="pass --to FOLDER")
+    items = contexts_to_check(corpus, each, seed)
+    items.write(folder / CHECK)
+    kept = int(items.items[PASSED].sum())
+    return (
+        f"{kept} kept and {len(items.items) - kept} rejected contexts are ready to be checked: serve them with vantage "
+        f"collect {folder / CHECK} --study flow:context-check, export, and run this study again with --checked."
+    )
+
+
+def checked(analysis: ContextAnalysis) -> pl.DataFrame | None:
+    """What people answered about kept and about rejected contexts, and the difference with its interval over them."""
+    if not analysis.options.checked:
+        return None
+    theirs = Corpus.read(analysis.options.checked).included()
+    if PASSED not in theirs.items.columns or not theirs.judgments["value"].count():
+        raise InputError(
+            "the corpus has no checks of contexts",
+            file=analysis.options.checked,
+            remedy="name the corpus that was exported after flow:context-check",
+        )
+    answers = theirs.judgments.drop_nulls("value").join(theirs.items.select("item", PASSED), on="item")
+    how = Resampling(resamples=analysis.options.resamples, seed=analysis.seed)
+    rows = []
+    for (question,), part in answers.group_by("question", maintain_order=True):
+        kept = part[PASSED].cast(pl.Float64).to_numpy()
+        sides = {"kept": part.filter(pl.col(PASSED)), "rejected": part.filter(~pl.col(PASSED))}
+        means = {name: side["value"].mean() for name, side in sides.items()}
+        apart = named("difference", difference_with_interval(part["item"], part["value"].to_numpy(), kept, how))
+        rows.append({"question": question, **means, **apart, "contexts": part["item"].n_unique(), "answers": len(part)})
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -20,26 +20,13 @@ from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
 from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
-from vantage.raters.style import Style
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
-from vantage.studies.context.pipeline.controls import (
-    CONTEXT,
-    KEPT,
-    KINDS,
-    OUTCOME,
-    STATIC,
-    Control,
-    condition_of,
-    target,
-)
-from vantage.studies.context.pipeline.thresholds import LEAST
+from vantage.studies.context.pipeline.controls import CONTEXT, KEPT, KINDS, OUTCOME, STATIC, condition_of, target
+from vantage.studies.context.pipeline.detection import LEAST
 from vantage.studies.context.tasks import TASK
 
 ALL: Final = "all"
-NEEDED: Final = "context needed"
-REST: Final = "the rest"
-SELECTIVE: Final = "selective"
 DRAWS: Final = 20
 """Random selections with which a selective one is compared."""
 SWAPS: Final = 4999
@@ -50,13 +37,7 @@ WRONG: Final[dict[str, Any]] = {"missing": "wrong", "opt_outs": "wrong"}
 
 @dataclass(frozen=True)
 class Rated:
-    """What one model said in one style, beside the original labels, and how it is scored.
-
-    Args:
-        part: The statements of the task.
-        named: Its `task`, `model`, `style` and `rater`.
-        judged: Its judgments, with the label in `gold` and the run in `person`.
-    """
+    """What one model said in one style, with the original label in `gold` and the run in `person`."""
 
     part: Statements
     named: Mapping[str, str]
@@ -97,17 +78,12 @@ class Rated:
         `p` is that of an approximate randomisation test (Noreen 1989), in which the answers under the two conditions
         change places item by item. With flagged items, `selective` takes the second condition for these alone, and
         `random` is its mean for as many items chosen at random. Fewer than ten items have neither interval nor p.
-
-        Args:
-            columns: The conditions by the name of their column.
-            items: The items, which were judged under all of them.
-            flagged: The items for which `selective` takes the second condition.
-            change: The name of the difference.
+        The conditions are given by the name of their `columns`, and `change` is the name of the difference.
         """
         if not items:
             return {"reason": "no item of this part was judged under all conditions"}
-        f1, n = self.f1(list(columns.values()), items), len(items)
-        (first, *other), seed = columns, self.part.seed
+        f1, n, seed = self.f1(list(columns.values()), items), len(items), self.part.seed
+        first, *other = columns
         statistics: dict[str, Callable[[Floats], Floats]] = {first: f1}
         row: dict[str, Any] = {}
         if other:
@@ -115,7 +91,7 @@ class Rated:
             if flagged:
                 chosen = np.isin(items, list(flagged)).astype(np.float64)
                 drawn = np.random.default_rng(seed).permuted(np.tile(chosen, (DRAWS, 1)), axis=1)
-                statistics[SELECTIVE] = lambda w: f1(w * (1 - chosen), w * chosen)
+                statistics["selective"] = lambda w: f1(w * (1 - chosen), w * chosen)
                 row["random"] = float(f1(1 - drawn, drawn).mean())
             statistics[change] = lambda w: f1(0 * w, w) - f1(w, 0 * w)
 
@@ -145,12 +121,12 @@ def rated(part: Statements) -> Iterator[Rated]:
         yield Rated(part, {TASK: part.task.name, **named}, rows)
 
 
-def parts_of(items: Sequence[str], flagged: Collection[str]) -> dict[str, list[str]]:
+def parts_of(items: Sequence[str] | pl.Series, flagged: Collection[str]) -> dict[str, list[str]]:
     """The items as a whole and, where some are flagged, those that need context and the rest."""
     parts = {ALL: list(items)}
     if flagged:
-        parts[NEEDED] = [item for item in items if item in flagged]
-        parts[REST] = [item for item in items if item not in flagged]
+        parts["context needed"] = [item for item in items if item in flagged]
+        parts["the rest"] = [item for item in items if item not in flagged]
     return parts
 
 
@@ -168,35 +144,18 @@ def f1(analysis: ContextAnalysis) -> Data:
 
 
 def before_and_after(one: Rated, flagged: Collection[str]) -> Iterator[dict[str, Any]]:
-    """One row per part of the items: F1 in each condition and the difference that context makes, with intervals."""
+    """One row per part of the items: F1 in each condition and the difference that context makes, with intervals.
+
+    Beside it stand the shares of answers "ambiguous", and of those that are no answer at all.
+    """
     conditions = [name for name in (STATIC, CONTEXT) if len(one.under(name))]
     for part, items in parts_of(one.common(*conditions), flagged).items():
         row: dict[str, Any] = {"part": part, "items": len(items)}
-        for name in conditions:
-            row |= _declined(one.under(name).filter(pl.col("item").is_in(items)), name)
+        for name in conditions if items else ():
+            status = one.under(name).filter(pl.col("item").is_in(items))["status"].cast(pl.String)
+            row[f"ambiguous_{name}"] = (status == "ambiguous").mean()
+            row[f"unread_{name}"] = status.is_in(["refused", "unparsed", "failed"]).mean()
         yield {**row, **one.scores({name: name for name in conditions}, items, flagged if part == ALL else ())}
-
-
-def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
-    """The share of answers "ambiguous", and of those that are no answer at all."""
-    status = frame["status"].cast(pl.String)
-    if not len(status):
-        return {}
-    unclear, lost = status == "ambiguous", status.is_in(["refused", "unparsed", "failed"])
-    return {f"ambiguous_{name}": int(unclear.sum()) / len(status), f"unread_{name}": int(lost.sum()) / len(status)}
-
-
-def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
-    """The same on all items by the number of examples in the prompt, where models were asked with several numbers."""
-    shots = pl.col("style").map_elements(_shots, return_dtype=pl.Int64, skip_nulls=False)
-    some = f1(analysis).frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
-    return some if some["shots"].n_unique() > 1 else None
-
-
-def _shots(style: str) -> int | None:
-    """The number of examples of a style that is nothing but that."""
-    plain = style == "zero-shot" or (style.startswith("few-shot:") and "+" not in style)
-    return Style.parse(style).shots if plain else None
 
 
 @lru_cache(maxsize=1)
@@ -216,36 +175,6 @@ def effects(analysis: ContextAnalysis) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_EFFECTS, orient="row")
 
 
-def _kinds(one: Rated) -> Iterator[dict[str, Any]]:
-    for written_for, kind in KINDS.items():
-        condition = condition_of(written_for)
-        items = one.common(STATIC, condition)
-        if not items:
-            continue
-        row = {"written_for": written_for, "kind": kind, "items": len(items)}
-        row |= one.scores({STATIC: STATIC, CONTEXT: condition}, items)
-        row["gain" if written_for == "label" else "control"] = row["difference"]
-        if written_for in ("label", "opposite"):
-            row |= _following(one, condition, items, written_for)
-        if written_for == "blind" and (both := one.common(STATIC, CONTEXT, condition)):
-            scores = one.scores({"blind": condition, "label": CONTEXT}, both, change="beyond")
-            row |= {name: value for name, value in scores.items() if name.startswith("beyond")}
-        yield row
-
-
-def _following(one: Rated, condition: str, items: Sequence[str], written_for: Control) -> dict[str, Any]:
-    """The shares of answers that are the label of a context, without and with it."""
-    scale, shares, means = one.part.question.scale, [], []
-    for name in (STATIC, condition):
-        mine = one.under(name).filter(pl.col("item").is_in(items))
-        aims = pl.Series([target(scale, gold, written_for) for gold in mine["gold"]], dtype=pl.Float64)
-        hit = mine.select("item", hit=(mine["value"] == aims).fill_null(value=False).cast(pl.Float64))
-        shares.append(float(hit["hit"].mean()))  # type: ignore[arg-type]
-        means.append(hit.group_by("item").agg(pl.col("hit").mean()).sort("item")["hit"].to_numpy())
-    row: dict[str, Any] = {"follows_static": shares[0], "follows": shares[1]}
-    return row | (paired("followed", means[1] - means[0]) if written_for == "opposite" else {})
-
-
 _EFFECTS: Final[dict[str, Any]] = {
     **dict.fromkeys((TASK, "model", "style", "rater", "who", "written_for", "kind"), pl.String),
     "items": pl.Int64,
@@ -258,6 +187,32 @@ _EFFECTS: Final[dict[str, Any]] = {
 }
 
 
+def _kinds(one: Rated) -> Iterator[dict[str, Any]]:
+    for written_for, kind in KINDS.items():
+        condition = condition_of(written_for)
+        items = one.common(STATIC, condition)
+        if not items:
+            continue
+        row = {"written_for": written_for, "kind": kind, "items": len(items)}
+        row |= one.scores({STATIC: STATIC, CONTEXT: condition}, items)
+        row["gain" if written_for == "label" else "control"] = row["difference"]
+        if written_for in ("label", "opposite"):
+            scale, gold = one.part.question.scale, one.judged["gold"]
+            aims = pl.Series([target(scale, label, written_for) for label in gold], dtype=pl.Float64)
+            hits = one.judged.with_columns(hit=(pl.col("value") == aims).fill_null(value=False).cast(pl.Float64))
+            hits = hits.filter(pl.col("item").is_in(items)).sort("item")
+            alone, inside = (hits.filter(condition=name) for name in (STATIC, condition))
+            row |= {"follows_static": alone["hit"].mean(), "follows": inside["hit"].mean()}
+            if written_for == "opposite":
+                shares = (side.group_by("item", maintain_order=True).agg("hit") for side in (alone, inside))
+                before, after = (side["hit"].list.mean().to_numpy() for side in shares)
+                row |= paired("followed", after - before)
+        if written_for == "blind" and (both := one.common(STATIC, CONTEXT, condition)):
+            scores = one.scores({"blind": condition, "label": CONTEXT}, both, change="beyond")
+            row |= {name: value for name, value in scores.items() if name.startswith("beyond")}
+        yield row
+
+
 def summary(analysis: ContextAnalysis) -> Data:
     """One row per task: how many statements are ambiguous, what was done about it, and what context changed."""
     rows = [_summarised(analysis, part) for part in analysis.parts.values()]
@@ -268,29 +223,25 @@ def summary(analysis: ContextAnalysis) -> Data:
 
 
 def _summarised(analysis: ContextAnalysis, part: Statements) -> dict[str, Any]:
-    target, voted = part.judging.target, len(part.votes)
     both = part.votes.join(part.after.select("item", pl.col("doubt").alias("after")), on="item")
-    change = paired("change", (both["after"] - both["doubt"]).to_numpy())
-    steps = analysis.steps.get("label")
-    kept = None
-    if steps is not None:
-        kept = steps.filter(step=OUTCOME, status=KEPT).join(part.corpus.items, on="item", how="semi").height
+    items, voted, steps = part.corpus.items, len(part.votes), analysis.steps.get("label")
     models = effects(analysis).filter(task=part.task.name, written_for="label")
-    ambiguous = int(target.marked(part.votes).sum())
+    ambiguous = int(part.judging.marked(part.votes).sum()) if voted else None
+    kept = None if steps is None else steps.filter(step=OUTCOME, status=KEPT).join(items, on="item", how="semi").height
     return {
         TASK: part.task.name,
-        "statements": len(part.corpus.items),
-        "unjudged": None if voted else len(part.corpus.items),
+        "statements": len(items),
+        "unjudged": None if voted else len(items),
         "voted": voted or None,
-        "ambiguous": ambiguous if voted else None,
-        "share": ambiguous / voted if voted else None,
+        "ambiguous": ambiguous,
+        "share": None if ambiguous is None else ambiguous / voted,
         "flagged": len(part.flagged) if part.methods else None,
         "contexts": kept,
         "alone": None if len(both) else part.task.name,
         "items": len(both) or None,
-        "doubt_static": both["doubt"].mean() if len(both) else None,
-        "doubt_context": both["after"].mean() if len(both) else None,
-        **change,
+        "doubt_static": both["doubt"].mean(),
+        "doubt_context": both["after"].mean(),
+        **paired("change", (both["after"] - both["doubt"]).to_numpy()),
         "f1_static": models["static"].mean(),
         "f1_context": models["context"].mean(),
     }

@@ -1,14 +1,12 @@
-"""The options of the study, and what they say about reading and judging ambiguity."""
+"""The options of the study."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from vantage.studies.base import option
-from vantage.studies.context.pipeline.ambiguity import Spread
 from vantage.studies.context.pipeline.detection import Judging
-from vantage.studies.context.pipeline.thresholds import Target
 from vantage.studies.context.tasks import TASKS
 
 ROLE: Final = "with settings of its own behind its name, or else those of --model"
@@ -18,11 +16,17 @@ ROLE: Final = "with settings of its own behind its name, or else those of --mode
 class ContextOptions:
     """What can be changed about the study."""
 
+    GONE: ClassVar[dict[str, str]] = {
+        "score": "items are scored by the entropy of the pooled answers.",
+        "base": "entropies are divided by the logarithm of the number of answers, so that scales can be compared.",
+        "folds": "thresholds are chosen in five folds.",
+    }
+
     tasks: str = option("sarcasm,politeness", f"which tasks, with commas: {', '.join(TASKS)}")
     items: int = option(120, "statements per task, with labels in proportion")
     people: str = option("", "a corpus folder that vantage collect exported, judged with and without context")
     methods: str = option(
-        "constant,length,words,words-doubt,direct,reasoning,persona,persona-reasoning,selective,selective-reasoning",
+        "constant,length,words-doubt,direct,reasoning,persona,persona-reasoning,selective,selective-reasoning",
         "methods of detection, with commas; the last one that uses a model flags items",
     )
     personas: str = option("pool", "pool (the 40 bundled ones), control, or a file of your own")
@@ -36,14 +40,11 @@ class ContextOptions:
     answers: Literal["auto", "sampling", "scoring"] = option(
         "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
     )
-    score: Literal["entropy", "ambiguous", "doubt"] = option("entropy", "what of the pooled answers is the score")
-    base: Literal["k", "nats", "bits"] = option("k", "the logarithm of the entropy; k makes scales comparable")
     ambiguous_in: bool = option(True, "whether ambiguous counts as an answer inside the entropy")
     target: Literal["doubt", "entropy", "ambiguity"] = option("doubt", "what of people's votes makes an item ambiguous")
     mark: float = option(0.4, "from which value on it does; 0.4 of the doubt are two of five readers")
-    threshold: Literal["youden", "f1", "budget"] = option("youden", "how thresholds are chosen on held-out items")
+    threshold: Literal["youden", "budget"] = option("youden", "how thresholds are chosen on held-out items")
     budget: float = option(0.25, "the share of items for which context can be afforded")
-    folds: int = option(5, "folds of items of which each is flagged by what was learned on the others")
     simulator: str = option("", f"the models that simulate readers; {ROLE}")
     judge: str = option("", f"the models that judge the statements, without and with context; {ROLE}")
     writer: str = option(
@@ -67,11 +68,6 @@ class ContextOptions:
     checked: str = option("", "the corpus folder of people's checks that vantage collect exported")
     resamples: int = option(1000, "how often items are resampled for intervals")
 
-    def spread(self) -> Spread:
-        """How ambiguity is read off answers."""
-        return Spread(self.score, self.base, opt_outs=self.ambiguous_in)
-
     def judging(self, seed: int) -> Judging:
         """How methods of detection are judged."""
-        target = Target(self.target, self.mark)
-        return Judging(target, self.threshold, self.budget, self.folds, self.resamples, seed)
+        return Judging(self.target, self.mark, self.threshold, self.budget, self.resamples, seed)

@@ -27,7 +27,7 @@ from vantage.studies.base import listed
 
 TASK: Final = "task"
 LABEL: Final = "label"
-_KEPT: Final = ("conversation", "turns", "preceding")
+_KEPT: Final = ("conversation", "turns")
 """Further columns of items that are kept: real conversations, where the data have them."""
 
 
@@ -77,8 +77,9 @@ def read_task(data: Path, task: Task) -> Corpus:
     Items are named after the task, so that several tasks fit into one corpus. Statements without text or label, and
     all but the first of equal ones, are left out.
     """
-    whole = _read(data, task)
-    items, question = _usable(whole.items), question_of(task)
+    whole, question = _read(data, task), question_of(task)
+    items = whole.items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
+    items = items.filter(pl.Series([key(text) for text in items["text"]], dtype=pl.String).is_first_distinct())
     people = whole.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
     kept = whole.judgments.filter(pl.col("question") == question.id)
     kept = kept.join(items, on="item", how="semi").join(people, on="rater", how="semi")
@@ -128,35 +129,38 @@ def shares_out(counts: list[int], size: int) -> list[int]:
 def labels_of(items: pl.DataFrame) -> pl.DataFrame:
     """The original labels as codes: `item`, `question` and `value`."""
     questions = {name: question_of(task) for name, task in TASKS.items()}
-    asked = pl.DataFrame({TASK: list(questions), "question": [one.id for one in questions.values()]})
-    codes = pl.DataFrame(
-        [(name, option.name, option.code) for name, one in questions.items() for option in one.scale.options],
-        schema={TASK: pl.String, LABEL: pl.String, "value": pl.Float64},
-        orient="row",
-    )
-    labelled = items.select("item", TASK, LABEL).join(asked, on=TASK, maintain_order="left")
-    return labelled.join(codes, on=[TASK, LABEL], how="left", maintain_order="left").select("item", "question", "value")
+    codes = {(name, option.name): option.code for name, one in questions.items() for option in one.scale.options}
+    rows = [
+        (item, questions[task].id, codes.get((task, label)))
+        for item, task, label in items.select("item", TASK, LABEL).iter_rows()
+    ]
+    return pl.DataFrame(rows, schema={"item": pl.String, "question": pl.String, "value": pl.Float64}, orient="row")
 
 
 def _read(data: Path, task: Task) -> Corpus:
     """The statements of a task with a column `label`: one's own corpus or CSV file, or else the release."""
-    question, path = question_of(task), data / f"{task.name}.csv"
-    if is_corpus(data / task.name):
-        corpus = Corpus.read(data / task.name)
-        _require(corpus.items, data / task.name)
-        check_scale(corpus, question, data / task.name)
-        return corpus._with(items=_labelled(corpus.items, question, data / task.name))
-    if path.is_file():
-        return _table(path, task)
+    instrument, table, folder = Instrument.load(task.instrument), data / f"{task.name}.csv", data / task.name
+    if is_corpus(folder):
+        corpus = Corpus.read(folder)
+        check_scale(corpus, instrument.questions[0], folder)
+        return corpus._with(items=_labelled(corpus.items, instrument.questions[0], folder))
+    if table.is_file():
+        try:
+            items = pl.read_csv(table, infer_schema=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"the file cannot be read ({error})", file=table, remedy="give a CSV file") from None
+        if "item" not in items.columns:
+            items = items.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item"))
+        return Corpus.of_items(_labelled(items, instrument.questions[0], table), instrument)
     # A folder that is itself a release of one task needs no other inside it.
     whole = data if task.reader in ("isarcasm", "tydip") else None
-    folder = next((data / name for name in task.folders if (data / name).is_dir()), whole)
-    if folder is not None:
-        return _release(folder, task)
+    release = next((data / name for name in task.folders if (data / name).is_dir()), whole)
+    if release is not None:
+        return _release(release, task)
     raise InputError(
         f"there are no data of the task '{task.name}'",
         file=data,
-        remedy=f"put {path.name} there, with the columns text and label, or a corpus folder named {task.name}"
+        remedy=f"put {table.name} there, with the columns text and label, or a corpus folder named {task.name}"
         + (f", or the release ({' or '.join(task.folders)})" if task.folders else ""),
     )
 
@@ -165,33 +169,12 @@ def _release(folder: Path, task: Task) -> Corpus:
     """One of the data sets that are read as they were released."""
     corpus = load(task.reader, folder)
     items = corpus.items.drop_nulls(task.voted) if task.voted else corpus.items
-    given = items[task.column].cast(pl.String)
     answers = {option.name for option in question_of(task).scale.options}
-    known = {name: task.names.get(name, name) for name in given.drop_nulls().unique()}
-    named = {name: other for name, other in known.items() if other in answers}
-    label = given.replace_strict(named, default=None, return_dtype=pl.String).alias(LABEL)
+    label = pl.col(task.column).cast(pl.String).replace(task.names)
+    items = items.with_columns(pl.when(label.is_in(answers)).then(label).alias(LABEL))
     # Without votes, the one judgment of a statement is the label itself, which is not a person's.
     votes = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
-    return corpus._with(items=items.with_columns(label), judgments=votes if task.voted else votes.clear())
-
-
-def _table(path: Path, task: Task) -> Corpus:
-    """Statements from a CSV file, which nobody has voted on."""
-    try:
-        table = pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"the file cannot be read ({error})", file=path, remedy="give a CSV file") from None
-    _require(table, path)
-    if "item" not in table.columns:
-        numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item")
-        table = table.with_columns(numbers)
-    return Corpus.of_items(_labelled(table, question_of(task), path), Instrument.load(task.instrument))
-
-
-def _require(items: pl.DataFrame, place: Path) -> None:
-    for column in ("text", LABEL):
-        if column not in items.columns:
-            raise InputError(f"the statements have no column '{column}'", file=place, remedy="add it")
+    return corpus._with(items=items, judgments=votes if task.voted else votes.clear())
 
 
 def check_scale(corpus: Corpus, question: Question, place: str | Path) -> None:
@@ -207,23 +190,16 @@ def check_scale(corpus: Corpus, question: Question, place: str | Path) -> None:
 
 def _labelled(items: pl.DataFrame, question: Question, place: Path) -> pl.DataFrame:
     """Items whose labels are those of the scale; one that is none is named with its row."""
+    for column in ("text", LABEL):
+        if column not in items.columns:
+            raise InputError(f"the statements have no column '{column}'", file=place, remedy="add it")
     names = {option.code: option.name for option in question.scale.options}
-    labels = []
-    for row, label in enumerate(items[LABEL].cast(pl.String).to_list(), 1):
-        code = None if label is None else question.scale.code(label.strip())
-        if code is None and label is not None and label.strip():
-            raise InputError(
-                f"'{label}' is no answer of question '{question.id}'",
-                file=place,
-                row=row,
-                column=LABEL,
-                remedy=f"use {question.scale.describe()}",
-            )
-        labels.append(None if code is None else names.get(code))
+    labels: list[str | None] = []
+    for row, label in enumerate(items[LABEL].cast(pl.String).fill_null("").str.strip_chars(), 1):
+        code = question.scale.code(label)
+        if label and code is None:
+            remedy = f"use {question.scale.describe()}"
+            problem = f"'{label}' is no answer of question '{question.id}'"
+            raise InputError(problem, file=place, row=row, column=LABEL, remedy=remedy)
+        labels.append(None if code is None else names[code])
     return items.with_columns(pl.Series(LABEL, labels, dtype=pl.String))
-
-
-def _usable(items: pl.DataFrame) -> pl.DataFrame:
-    items_used = items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
-    first = pl.Series([key(text) for text in items_used["text"]], dtype=pl.String).is_first_distinct()
-    return items_used.filter(first)

@@ -64,11 +64,6 @@ class Demo(Analysis):
         return self.kept.filter(question=QUESTION)
 
     @cached_property
-    def replaceable(self) -> pl.DataFrame:
-        """The alternative annotator test of all models."""
-        return alt_test(self.trust, resamples=self.resamples, seed=self.seed)
-
-    @cached_property
     def split(self) -> pl.DataFrame:
         """The sentences with the shares of low and high answers."""
         return split_items(self.careful, share=SPLIT, per="item")
@@ -118,15 +113,12 @@ def spread_ratio(corpus: Corpus, rater: str, how: Resampling) -> dict[str, float
     sums = per_item(shared["item"], np.hstack([powers * mine[:, None], powers * (1 - mine)[:, None]]))
 
     def ratio(total: Floats) -> Floats:
-        return np.asarray(np.sqrt(_variance(total[:, :3]) / _variance(total[:, 3:])))
+        count, first, second = (total[:, [n, n + 3]] for n in range(3))
+        variance = (second - first**2 / count) / (count - 1)
+        return np.asarray(np.sqrt(variance[:, 0] / variance[:, 1]))
 
     low, high = how.of_sums(sums, ratio)
     return {"estimate": float(ratio(sums.sum(axis=0, keepdims=True))[0]), "low": low, "high": high}
-
-
-def _variance(sums: Floats) -> Floats:
-    count, total, squares = sums.T
-    return np.asarray((squares - total**2 / count) / (count - 1))
 
 
 def planted_values(demo: Demo) -> Data:
@@ -167,7 +159,7 @@ def _verdict(planted: float, low: float | None, high: float | None, none: float 
     return AS_PLANTED
 
 
-def planted_sets(demo: Demo) -> Data:
+def planted_sets(demo: Demo) -> pl.DataFrame:
     """Who and what was planted, beside who and what was found."""
     people = demo.people.raters
     careless = people.filter(pl.col("planted").is_in(["answers at random", "gives one answer"]))["rater"]
@@ -177,7 +169,7 @@ def planted_sets(demo: Demo) -> Data:
     items = demo.corpus.items
     ambiguous = items.filter(reading="ambiguous")["item"]
     # Nothing is planted about a real model, so that it is neither found nor missed.
-    passing = [row["model"] for row in demo.replaceable.iter_rows(named=True) if row["passes"]]
+    passing = alt_test(demo.trust, resamples=demo.resamples, seed=demo.seed).filter("passes")["model"]
     among_models = [model for model in passing if model in SYNTHETIC]
     pairs: dict[str, tuple[Sequence[str], Sequence[str], int]] = {
         "careless-raters": (sorted(careless), demo.careless, len(people)),
@@ -188,14 +180,12 @@ def planted_sets(demo: Demo) -> Data:
     rows = []
     for truth in _truths()["sets"]:
         planted, hits, among = pairs[truth["id"]]
-        missed, alarms = sorted(set(planted) - set(hits)), sorted(set(hits) - set(planted))
-        wrong = f"{len(missed)} missed, {len(alarms)} too many" if missed or alarms else ""
-        counts = {"among": among, "missed": len(missed), "false_alarms": len(alarms)}
-        words: dict[str, object] = {"verdict": wrong or AS_PLANTED, "errors": f"; {wrong}" if wrong else ""}
-        words |= {"what": truth["what"], "short": truth["short"]}
-        rows.append(words | counts | {"planted": _listed(planted), "found": _listed(hits)})
-    frame = pl.DataFrame(rows)
-    return Data(frame, {"sets": len(frame), "sets_as_planted": int((frame["verdict"] == AS_PLANTED).sum())})
+        missed, alarms = len(set(planted) - set(hits)), len(set(hits) - set(planted))
+        wrong = f"{missed} missed, {alarms} too many" if missed or alarms else ""
+        row = {**truth, "planted": _listed(planted), "found": _listed(hits), "among": among, "missed": missed}
+        errors = f"; {wrong}" if wrong else ""
+        rows.append({**row, "false_alarms": alarms, "verdict": wrong or AS_PLANTED, "errors": errors})
+    return pl.DataFrame(rows)
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

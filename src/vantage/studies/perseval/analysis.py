@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import polars as pl
@@ -11,8 +11,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.perspective import Evaluation, Split, evaluate
 from vantage.perspective.benchmark import ENOUGH
-from vantage.perspective.evaluation import Over
-from vantage.perspective.tally import CLOSENESS, Undefined
+from vantage.perspective.evaluation import Missing, Over
+from vantage.perspective.tally import CLOSENESS
 from vantage.report.cells import counted
 from vantage.report.recipe import Analysis, there
 from vantage.studies.execution import Context
@@ -37,7 +37,6 @@ class Evaluated:
     asked: Split | None
     """The test set as far as it was put to models; null where none was asked."""
     resamples: int
-    _others: dict[Any, Evaluation] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def done(self) -> list[GridCell]:
@@ -70,31 +69,20 @@ class Evaluated:
         """The F1 of a cell at a level, of the class that is looked at."""
         return self.evaluations[cell].f1(level, self.task.label)  # type: ignore[arg-type]
 
-    def under(self, cell: GridCell, rule: Undefined) -> Evaluation:
-        """The scores of a cell where classes count by another rule; unread answers as the library counts them."""
-        if (cell, rule) not in self._others:
-            known = self.evaluations[cell]
-            missing = "class" if rule == "reference" and known.pairs["predicted"].null_count() else "wrong"
-            self._others[cell, rule] = evaluate(
-                self.predictions[cell.rater, cell.variant],
-                self.split(cell),
-                traits=known.traits,
-                undefined=rule,
-                missing=missing,  # type: ignore[arg-type]
-                resamples=0,
-            )
-        return self._others[cell, rule]
+    def as_printed(self, cell: GridCell) -> Evaluation:
+        """The scores of a cell by the rule of the paper's library for classes that are absent and answers unread."""
+        known = self.evaluations[cell]
+        missing: Missing = "class" if known.pairs["predicted"].null_count() else "wrong"
+        how: dict[str, Any] = {"traits": known.traits, "undefined": "reference", "missing": missing, "resamples": 0}
+        return evaluate(self.predictions[cell.rater, cell.variant], self.split(cell), **how)
 
     def common(self, cell: GridCell) -> Evaluation:
         """The scores of a cell on the texts that every rater judged: the only ones on which raters can be compared."""
         if self.asked is None or self.asked_all or cell.kind == "prompted":
             return self.evaluations[cell]
-        if cell not in self._others:
-            frame = self.predictions[cell.rater, cell.variant]
-            frame = frame.join(self.asked.test, on=["item", "rater"], how="semi")
-            how = {"resamples": self.resamples, "seed": self.task.seed, "over": self.over}
-            self._others[cell] = evaluate(frame, self.asked, traits=(), **how)  # type: ignore[arg-type]
-        return self._others[cell]
+        frame = self.predictions[cell.rater, cell.variant].join(self.asked.test, on=["item", "rater"], how="semi")
+        how: dict[str, Any] = {"resamples": self.resamples, "seed": self.task.seed, "over": self.over}
+        return evaluate(frame, self.asked, traits=(), **how)
 
     def split(self, cell: GridCell) -> Split:
         """The split whose test set a cell judged."""
@@ -196,29 +184,21 @@ def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
     """Scores every cell that has predictions; the others are told why they have none."""
-    predictions = by_rater(corpus, task)
-    asked = _asked(task, cells, predictions)
-    over: Over = "users" if task.split().test["rater"].n_unique() >= ENOUGH else "texts"
-    scored: dict[GridCell, Evaluation] = {}
-    plan = []
-    for cell in cells:
-        frame = predictions.get((cell.rater, cell.variant))
-        if frame is None:
-            plan.append(cell if cell.reason else replace(cell, reason=NOT_RUN))
-            continue
-        plan.append(cell)
-        whole = task.split() if cell.kind == "trained" or asked is None else asked
-        users = task.people.raters.join(whole.test, on="rater", how="semi")
-        differing = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
-        scored[cell] = evaluate(frame, whole, traits=differing, resamples=options.resamples, seed=task.seed, over=over)
-    return Evaluated(task, plan, predictions, scored, over, asked, options.resamples)
-
-
-def _asked(task: CorpusTask, cells: list[GridCell], evaluated: dict[tuple[str, str], pl.DataFrame]) -> Split | None:
-    frames = [
-        evaluated[c.rater, c.variant] for c in cells if c.kind == "prompted" and (c.rater, c.variant) in evaluated
-    ]
-    if not frames:
-        return None
-    whole = task.split()
-    return replace(whole, test=whole.test.join(frames[0], on=["item", "rater"], how="semi", maintain_order="left"))
+    predictions, whole = by_rater(corpus, task), task.split()
+    run = {cell: predictions.get((cell.rater, cell.variant)) for cell in cells}
+    plan = [cell if cell.reason or run[cell] is not None else replace(cell, reason=NOT_RUN) for cell in cells]
+    prompted = [frame for cell, frame in run.items() if cell.kind == "prompted" and frame is not None]
+    asked = None
+    if prompted:
+        test = whole.test.join(prompted[0], on=["item", "rater"], how="semi", maintain_order="left")
+        asked = replace(whole, test=test)
+    over: Over = "users" if whole.test["rater"].n_unique() >= ENOUGH else "texts"
+    evaluated = Evaluated(task, plan, predictions, {}, over, asked, options.resamples)
+    for cell, frame in run.items():
+        if frame is not None:
+            split = evaluated.split(cell)
+            users = task.people.raters.join(split.test, on="rater", how="semi")
+            traits = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
+            how: dict[str, Any] = {"traits": traits, "resamples": options.resamples, "seed": task.seed, "over": over}
+            evaluated.evaluations[cell] = evaluate(frame, split, **how)
+    return evaluated

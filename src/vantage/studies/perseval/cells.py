@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from vantage.errors import InputError
 from vantage.perspective.splits import Adaptation, Users
@@ -64,11 +64,15 @@ class PersevalOptions:
             raise InputError("texts and resamples cannot be negative, and one earlier answer must be shown")
 
 
+Variants: TypeAlias = Sequence[tuple[Users | None, Adaptation | None]]
 PROMPTS: Final = ("base", "perspective", "history")
 """Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
 QUICK_ENCODERS: Final = ("baseline", "tokens")
-NOT_KNOWN: Final = "of an unnamed user without adaptation nothing is known"
-NO_TRAITS: Final = "the corpus tells no traits of its people"
+BLIND: Final = [(None, None)]
+_USERS: Final[tuple[Users, ...]] = ("named", "unnamed")
+_ADAPTATIONS: Final[tuple[Adaptation, ...]] = ("none", "train", "test")
+KNOWN: Final = list(product(_USERS, _ADAPTATIONS))
+"""Users and adaptation of the cells of a rater that is told nothing about users, and of one that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +105,21 @@ class GridCell:
 
     def row(self) -> dict[str, str]:
         """The variant as columns of a table, in the paper's order."""
-        extended = "–" if self.extended is None else "yes" if self.extended else "no"
-        return {
-            "rater": self.rater,
-            "users": self.users or "–",
-            "adaptation": self.adaptation or "–",
-            "extended": extended,
-        }
+        extended = {True: "yes", False: "no", None: "–"}[self.extended]
+        known = {"users": self.users or "–", "adaptation": self.adaptation or "–", "extended": extended}
+        return {"rater": self.rater, **known}
 
 
 def planned(task: CorpusTask, options: PersevalOptions, models: Sequence[str] = ()) -> list[GridCell]:
     """Every cell of a corpus, with the reason for each that cannot be run."""
-    cells = [cell for method in methods(options) for cell in _trained(task, method)]
-    if options.quick:
-        cells = [replace(cell, reason=cell.reason or _left_out(cell)) for cell in cells]
-    wanted = _words(options.prompts, PROMPTS, "way to prompt")
-    for model in models:
-        cells += [cell for prompt in wanted for cell in _prompted(task, f"{model}: {prompt}", prompt)]
-    return cells
+    cells: list[GridCell] = []
+    for method in methods(options):
+        variants: Variants = KNOWN if PAIR_METHODS[method].users else BLIND
+        cells += [GridCell(method, "trained", *variant, extended) for extended in (False, True) for variant in variants]
+    for model, way in product(models, _words(options.prompts, PROMPTS, "way to prompt")):
+        variants = BLIND if way == "base" else KNOWN
+        cells += [GridCell(f"{model}: {way}", "prompted", *variant) for variant in variants]
+    return [replace(cell, reason=_reason(task, cell, quick=options.quick)) for cell in cells]
 
 
 def methods(options: PersevalOptions) -> list[str]:
@@ -128,47 +129,25 @@ def methods(options: PersevalOptions) -> list[str]:
     return [m for m in chosen if not PAIR_METHODS[m].torch] if options.encoder == "none" else chosen
 
 
-def _trained(task: CorpusTask, method: str) -> list[GridCell]:
-    if not PAIR_METHODS[method].users:
-        cells = [GridCell(method, "trained", extended=extended) for extended in (False, True)]
-        if method == "text-majority":
-            cells[0] = replace(cells[0], reason="no text of the test set is in training, so nobody's vote is known")
-        return cells
-    grid = []
-    for extended, users, adaptation in product((False, True), ("named", "unnamed"), ("none", "train", "test")):
-        reason = _unknown(task, users, adaptation)
-        grid.append(GridCell(method, "trained", users, adaptation, extended, reason))  # type: ignore[arg-type]
-    return grid
-
-
-def _prompted(task: CorpusTask, rater: str, prompt: str) -> list[GridCell]:
-    if prompt == "base":
-        return [GridCell(rater, "prompted")]
-    cells = []
-    for users, adaptation in product(("named", "unnamed"), ("none", "train", "test")):
-        reason = _unknown(task, users, adaptation)
-        if not reason and adaptation == "train":
-            reason = "a prompted model is not trained"
-        if not reason and prompt == "perspective" and (users == "unnamed" or adaptation == "test"):
-            reason = "a perspective is told by traits alone"
-        if not reason and prompt == "history" and adaptation == "none":
-            reason = "without adaptation there is no history to show"
-        cells.append(GridCell(rater, "prompted", users, adaptation, None, reason))  # type: ignore[arg-type]
-    return cells
-
-
-def _unknown(task: CorpusTask, users: str, adaptation: str) -> str:
-    if users == "unnamed" and adaptation == "none":
-        return NOT_KNOWN
-    return NO_TRAITS if users == "named" and not task.traits else ""
-
-
-def _left_out(cell: GridCell) -> str:
-    """Encoders take minutes each; a quick run trains two, of which one tells named users apart, on the strict split."""
-    if cell.rater not in PAIR_METHODS or not PAIR_METHODS[cell.rater].torch:
-        return ""
-    if cell.rater not in QUICK_ENCODERS or cell.extended or cell.users == "unnamed" or cell.adaptation == "train":
-        return "left out by quick"
+def _reason(task: CorpusTask, cell: GridCell, *, quick: bool) -> str:
+    """Why a cell cannot be run; empty where it can."""
+    way = cell.rater.rpartition(": ")[2] if cell.kind == "prompted" else ""
+    if cell.users == "unnamed" and cell.adaptation == "none":
+        return "of an unnamed user without adaptation nothing is known"
+    if cell.users == "named" and not task.traits:
+        return "the corpus tells no traits of its people"
+    if cell.rater == "text-majority" and not cell.extended:
+        return "no text of the test set is in training, so nobody's vote is known"
+    if way and cell.adaptation == "train":
+        return "a prompted model is not trained"
+    if way == "perspective" and (cell.users == "unnamed" or cell.adaptation == "test"):
+        return "a perspective is told by traits alone"
+    if way == "history" and cell.adaptation == "none":
+        return "without adaptation there is no history to show"
+    if quick and not way and PAIR_METHODS[cell.rater].torch:
+        # Encoders take minutes each; two of them, of which one tells named users apart, are trained on strict splits.
+        strict = not cell.extended and cell.users != "unnamed" and cell.adaptation != "train"
+        return "" if strict and cell.rater in QUICK_ENCODERS else "left out by quick"
     return ""
 
 

@@ -48,7 +48,7 @@ def prompt(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOpt
     """Runs every prompted cell that is not finished."""
     for model in context.models:
         mine = [c for c in cells if c.kind == "prompted" and c.rater.startswith(f"{model}: ") and not c.reason]
-        if any(kept.find(cell.rater, cell.variant, "prompted") is None for cell in mine):
+        if any((cell.rater, cell.variant) not in kept for cell in mine):
             _Asker(task, model, context, kept).run(mine)
 
 
@@ -81,11 +81,11 @@ class _Asker:
             elif cell.users == "named":
                 votes = {trait: self._given_trait(way, trait) for trait in self.task.traits}
                 for trait, frame in votes.items():
-                    self.kept.put(cell.rater, f"trait:{trait}", frame, "prompted")
+                    self.kept[cell.rater, f"trait:{trait}"] = frame
                 predicted = self._filled(vote(votes))
             else:
                 predicted = self._filled(self._histories(""))
-            self.kept.put(cell.rater, cell.variant, predicted, "prompted")
+            self.kept[cell.rater, cell.variant] = predicted
 
     def _given_trait(self, way: str, trait: str) -> pl.DataFrame:
         """Predictions for the users whose trait is known, when it is all that is told, or beside their history."""
@@ -100,7 +100,7 @@ class _Asker:
             asked = self._ask(f"perspective:{trait}", {"user": user}, texts, f"{trait}={value}")
             rows.append(asked.with_columns(pl.lit(value).alias(trait)))
         labels = self._labelled(pl.concat(rows))
-        self.kept.put(f"{self.model}: perspective", f"values:{trait}", labels.rename({trait: "rater"}), "prompted")
+        self.kept[f"{self.model}: perspective", f"values:{trait}"] = labels.rename({trait: "rater"})
         return self.pairs.join(users, on="rater").join(labels, on=["item", trait], how="left").select(*PAIR, "value")
 
     def _histories(self, trait: str) -> pl.DataFrame:
@@ -120,9 +120,8 @@ class _Asker:
                 f"{self.task.name}: {len(without)} of {self.pairs['rater'].n_unique()} users have no history, such as "
                 f"{some}; for them the model's answer without one counts."
             )
-        style = "+".join(
-            filter(None, [f"perspective:{trait}" if trait else "", f"history:{self.context.options.shown}"])
-        )
+        history = f"history:{self.context.options.shown}"
+        style = f"perspective:{trait}+{history}" if trait else history
         rows = []
         for user in users:
             texts = self.pairs.filter(pl.col("rater") == user)["item"].to_list()
@@ -137,9 +136,7 @@ class _Asker:
         people = self.task.people
         items = people.items.filter(pl.col("item").is_in(texts))
         asked = Corpus(items, people.raters, people.judgments.clear(), people.instruments, people.about)
-        scored = self.context.options.scoring == "on" or (
-            self.context.options.scoring == "auto" and self.model == "embedded"
-        )
+        scored = {"on": True, "off": False}.get(self.context.options.scoring, self.model == "embedded")
         full = "+".join(filter(None, ["scoring" if scored else "", style])) or "zero-shot"
         name = f"{self.task.name}/{self.model}+{full}/{who}"
         # Calibrated one by one, two values of a trait could not differ in level; they are calibrated together below.
@@ -170,11 +167,9 @@ class _Asker:
     def encoder(self) -> Encode:
         """What makes texts similar: the embedded sentence encoder where it is installed, else TF-IDF."""
         wanted = self.context.options.retrieval
-        if self.context.plans:
-            # Which texts are shown hardly changes how long a prompt is, so no encoder is loaded for an estimate.
-            return load_encoder("tfidf")
-        if wanted != "auto":
-            return load_encoder(wanted)
+        # Which texts are shown hardly changes how long a prompt is, so no encoder is loaded for an estimate.
+        if self.context.plans or wanted != "auto":
+            return load_encoder("tfidf" if self.context.plans else wanted)
         try:
             return load_encoder("minilm")
         except ModelError:

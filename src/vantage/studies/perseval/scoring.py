@@ -1,4 +1,4 @@
-"""Scores of every cell: the splits behind them, four levels in the paper's layout, the shared task, and the paper."""
+"""Scores of every cell: the splits behind them, four levels in the paper's layout, and the paper."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.perspective import average_user, shared_task
+from vantage.perspective import average_user
 from vantage.perspective.splits import people_pairs
-from vantage.perspective.tally import CLOSENESS, UNDEFINED
+from vantage.perspective.tally import CLOSENESS
 from vantage.report.engine import Absent, Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
 from vantage.studies.perseval.cells import GridCell
@@ -76,33 +76,6 @@ def same_texts(analysis: Perspectives) -> Data:
     return Data(frame, {"asked": one.asked.test["item"].n_unique()})
 
 
-def rules(analysis: Perspectives) -> pl.DataFrame:
-    """Text-level F1 where a class counts by each rule, and over how many texts."""
-
-    def counted(one: Evaluated, cell: GridCell) -> dict[str, Any] | None:
-        if one.task.label == CLOSENESS:
-            return None
-        row: dict[str, Any] = {}
-        for rule in UNDEFINED:
-            summary = one.under(cell, rule).summary.filter(pl.col("class") == one.task.label, level="text")
-            row |= {rule: summary["f1"][0], f"{rule}_texts": summary["groups"][0]}
-        return row
-
-    return analysis.per_rater(counted)
-
-
-def shared_tasks(analysis: Perspectives) -> pl.DataFrame:
-    """Perspectivist and soft scores of the shared task, where two people or more are tested."""
-
-    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
-        people, frame = one.split(cell).part("test"), one.predictions[cell.rater, cell.variant]
-        if len(people.raters) < 2:
-            return None
-        return shared_task(frame, people, question=one.task.question, resamples=one.resamples)
-
-    return analysis.per_rater(scored)
-
-
 def sizes(analysis: Perspectives) -> pl.DataFrame:
     """Annotators, texts and annotations of each corpus, and of its strict split."""
 
@@ -124,7 +97,7 @@ def beside_the_paper(analysis: Perspectives) -> pl.DataFrame:
         same = task.method != "balanced" and task.seed == 42 and named_alike
         for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
             cell = _counterpart(one, row)
-            reference = None if cell is None else one.under(cell, "reference")
+            reference = None if cell is None else one.as_printed(cell)
             here = {f"here_{level}": reference and reference.f1(level, task.label) for level in LEVELS}
             rest = {"here": cell and cell.rater, "annotations": len(reference.pairs) if reference else None}
             known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]

@@ -20,7 +20,7 @@ from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
 from vantage.perspective.tally import CLOSENESS
 from vantage.studies.base import listed
 
-GENERATIONS: Final = ((58, "Boomer"), (42, "GenX"), (26, "GenY"))
+GENERATIONS: Final = {26: "GenY", 42: "GenX", 58: "Boomer"}
 """From which age on somebody counts to a generation, as in the paper; whoever is younger is GenZ."""
 TRAITS: Final = (
     *("group", "gender", "generation", "age", "age_group", "nationality", "ethnicity", "race"),
@@ -120,12 +120,11 @@ def read(
 
     With several, ids get the name of their corpus in front. `warn` is told which traits are left out, and why.
     """
-    several = len(names) > 1
     parts = []
     for name in names:
         corpus = _source(data, name, groups)
         asked = _question(corpus, name, question)
-        part, left_out = _prepared(corpus, name, asked, traits, f"{name}:" if several else "")
+        part, left_out = _prepared(corpus, name, asked, traits, f"{name}:" if len(names) > 1 else "")
         if left_out:
             reasons = "; ".join(f"{', '.join(some)} ({reason})" for reason, some in left_out.items())
             warn(f"{name}: traits that are not told of users: {reasons}.")
@@ -147,7 +146,7 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         items = items.select([column for column in items.columns if items[column].null_count() < len(items)])
         people = Corpus(items, raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about)
         source = SOURCES.get(name, PublishedCorpus())
-        method: Method = source.method if draw in ("auto", "paper") else "balanced"
+        method: Method = "balanced" if draw == "balanced" else source.method
         if draw == "paper" and method == "balanced":
             method = "perseval"
         doubled = tuple((prefix + item, prefix + rater) for item, rater in source.doubled)
@@ -165,9 +164,8 @@ def _source(data: Path, name: str, groups: str) -> Corpus:
     source = SOURCES[name]
     options = {"groups": groups} if name == "hs-brexit" else source.options
     wanted = {folder.casefold() for folder in (*source.folders, name)}
-    places = [data] if data.name.casefold() in wanted or data.is_file() else []
-    places += [path for path in sorted(data.glob("*")) if path.is_dir() and path.name.casefold() in wanted]
-    places += [path for path in sorted(data.glob("*/*")) if path.is_dir() and path.name.casefold() in wanted]
+    inside = [path for depth in ("*", "*/*") for path in sorted(data.glob(depth)) if path.is_dir()]
+    places = [data] if data.is_file() else [path for path in (data, *inside) if path.name.casefold() in wanted]
     if not places:
         needs = READERS[source.reader].needs
         raise InputError(
@@ -205,14 +203,8 @@ def _prepared(
         ids = [column for column in ("item", "rater") if column in frame.columns]
         return frame.with_columns((pl.lit(prefix) + pl.col(column)).alias(column) for column in ids)
 
-    prepared = Corpus(
-        moved(items).with_columns(pl.lit(name).alias("corpus")),
-        moved(people).with_columns(pl.lit(name).alias("corpus")),
-        moved(judged),
-        instrument,
-        corpus.about,
-    )
-    return prepared, left_out
+    items, people = (moved(frame).with_columns(pl.lit(name).alias("corpus")) for frame in (items, people))
+    return Corpus(items, people, moved(judged), instrument, corpus.about), left_out
 
 
 def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str], dict[str, list[str]]]:
@@ -239,10 +231,9 @@ def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str
 def _in_words(people: pl.DataFrame, trait: str) -> pl.Expr:
     """A trait in words: ages as generations, rare values as unknown."""
     if trait == "generation" and "generation" not in people.columns:
-        generation: Any = pl.lit("GenZ")
-        for start, name in reversed(GENERATIONS):
-            generation = pl.when(pl.col("age") >= start).then(pl.lit(name)).otherwise(generation)
-        value: pl.Expr = pl.when(pl.col("age").is_not_null()).then(generation)
+        value: pl.Expr = pl.when(pl.col("age").is_not_null()).then(pl.lit("GenZ"))
+        for start, name in GENERATIONS.items():
+            value = pl.when(pl.col("age") >= start).then(pl.lit(name)).otherwise(value)
     else:
         value = pl.col(trait).cast(pl.String)
     counts = people.select(value.alias("value"))["value"].drop_nulls().value_counts().sort("count", "value")

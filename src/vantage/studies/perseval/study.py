@@ -12,7 +12,7 @@ from vantage.studies.perseval.cells import PersevalOptions, planned
 from vantage.studies.perseval.learning import learn
 from vantage.studies.perseval.prompting import prompt
 from vantage.studies.perseval.sources import read, tasks
-from vantage.studies.perseval.stored import Predictions
+from vantage.studies.perseval.stored import added, by_rater
 from vantage.studies.recipes import recipe_study
 
 
@@ -31,15 +31,17 @@ def collect(context: Context[PersevalOptions]) -> Corpus:
                 f"The instrument '{one.id}' has no wording: it was inferred from answers, so models read only the "
                 f"name of the question ({ids}). Write an instrument file and import the corpus with it."
             )
+    # What an interrupted run predicted is not predicted again.
+    left = context.folder / "corpus" if context.folder else None
+    before = Corpus.read(left) if left is not None and is_corpus(left) else corpus
     for task in tasks(corpus, names, draw=options.draw, seed=options.split_seed):
         cells = planned(task, options, context.models)
-        kept = Predictions(task, context)
+        kept = by_rater(before, task)
         try:
             learn(task, cells, context, kept)
             prompt(task, cells, context, kept)
         finally:
-            corpus = kept.added(corpus)
-            context.reached = corpus
+            corpus = context.reached = added(corpus, task, kept)
     return corpus
 
 

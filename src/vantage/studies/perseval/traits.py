@@ -1,4 +1,4 @@
-"""What traits do: in people's answers, in predictions, in votes over traits, and in juries."""
+"""What traits do: in people's answers, in predictions, and in votes over traits."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.reliability.components import components as components_of
 from vantage.perspective import ablation as ablation_of
-from vantage.perspective import alignment, exaggeration, jury
+from vantage.perspective import alignment, exaggeration
 from vantage.perspective import explained as explained_of
 from vantage.perspective import label_change as label_change_of
-from vantage.report.recipe import Data
 from vantage.report.ruler import trait_effects
 from vantage.studies.perseval.analysis import Evaluated, Perspectives
 from vantage.studies.perseval.cells import GridCell
-from vantage.studies.perseval.learning import SEATS, composition
 
 TESTED: Final = 30
 """From how many texts on that two groups judged the interval of their difference is given."""
@@ -44,11 +41,6 @@ def trait_model(analysis: Perspectives) -> pl.DataFrame:
         return trait_effects(people, task.traits, task.question, family="gaussian", seed=task.seed)
 
     return analysis.per_corpus(modelled)
-
-
-def components(analysis: Perspectives) -> pl.DataFrame:
-    """Shares of the variance of people's answers, one trait at a time."""
-    return analysis.per_corpus(_components)
 
 
 def exaggerated(analysis: Perspectives) -> pl.DataFrame:
@@ -124,41 +116,6 @@ def soft(analysis: Perspectives) -> pl.DataFrame:
     return analysis.per_rater(apart)
 
 
-def juries(analysis: Perspectives) -> Data:
-    """Verdicts of juries by composition, predicted and by people themselves."""
-
-    def decided(one: Evaluated) -> Iterator[dict[str, Any]]:
-        known = [(rater, frame) for (rater, style), frame in one.predictions.items() if style == "jury"]
-        for rater, frame in known[:1] if one.task.tested_traits else ():
-            yield from _verdicts(one, rater, frame)
-
-    verdicts = analysis.per_corpus(decided)
-    return Data(verdicts, {"seats": 2 * SEATS})
-
-
-def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
-    people = one.task.people
-    scale = people.question(one.task.question).scale
-    if not (scale.ordered or len(scale.codes) == 2):
-        return
-    # Two answers are as good as ordered, which a nominal scale does not say of itself.
-    plain = people.judgments.select("item", "rater", "value").join(people.raters, on="rater")
-    for trait in one.task.traits:
-        try:
-            shares = components_of(plain.drop_nulls(trait), trait=trait, estimator="moments", ci="none")
-        except InputError:
-            continue
-        share = dict(shares.select("component", "estimate").iter_rows())
-        names = {
-            "item": "item",
-            "groups": trait,
-            "by_text": f"item × {trait}",
-            "rater": "rater",
-            "residual": "residual",
-        }
-        yield {"trait": trait} | {name: share.get(key) for name, key in names.items()}
-
-
 def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
     """Predictions by one trait for every pair; none where the trait of the user is not known."""
     whole = one.task.split().test if one.asked is None else one.asked.test
@@ -176,34 +133,3 @@ def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
     corpus = Corpus(items, raters, judged, people.instruments)
     row = label_change_of(frame, corpus, trait, one.task.question).row(0, named=True)
     return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}
-
-
-def _verdicts(one: Evaluated, rater: str, frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    trait, values = composition(one.task)
-    compositions = {" and ".join(f"{SEATS} {value}" for value in values): dict.fromkeys(values, SEATS)}
-    for value in values:
-        compositions[f"{len(values) * SEATS} {value}"] = {value: len(values) * SEATS}
-    people = one.task.people.judgments.select("item", "rater", "value").join(frame, on="item", how="semi")
-    top = max(one.task.people.question(one.task.question).scale.codes)
-    for name, seats in compositions.items():
-        by_jury = {
-            source: jury(given, one.task.people, trait, seats, juries=200, seed=one.task.seed)
-            for source, given in (("predicted", frame), ("people", people))
-        }
-        for source, verdicts in by_jury.items():
-            filled = verdicts.filter(pl.col("reason").is_null())
-            decided = filled.drop_nulls("verdict")
-            both = decided.join(by_jury["people"].drop_nulls("verdict"), on="item")
-            yield {
-                "rater": rater,
-                "trait": trait,
-                "jury": name,
-                "source": source,
-                "texts": len(filled),
-                "unfilled": len(verdicts) - len(filled),
-                "decided": len(decided) / len(filled) if len(filled) else None,
-                "positive": (decided["verdict"] == top).mean(),
-                "share": decided["share"].mean(),
-                "tied": filled["tied"].mean(),
-                "agrees": (both["verdict"] == both["verdict_right"]).mean() if source == "predicted" else None,
-            }

@@ -13,7 +13,6 @@ from vantage.measures.multiplicity import adjusted
 from vantage.perspective import (
     Evaluation,
     advantage,
-    against_majority,
     average_user,
     below,
     evaluate,
@@ -109,19 +108,6 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame:
     return analysis.per_rater(of_values)
 
 
-def users(analysis: Perspectives) -> pl.DataFrame:
-    """The F1 of every user."""
-
-    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
-        place = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
-        scores = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-        series = pl.lit(place + _short(cell)).alias("series")
-        return scores.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
-
-    scores = analysis.per_rater(scored)
-    return scores.sort("user", maintain_order=True)
-
-
 def gaps(analysis: Perspectives) -> pl.DataFrame:
     """The gap in every trait."""
     return analysis.per_rater(lambda one, cell: _gaps(one, cell) if one.evaluations[cell].traits else None)
@@ -135,24 +121,10 @@ def not_served(analysis: Perspectives) -> pl.DataFrame:
             return None
         evaluation = one.evaluations[one.focus[0]]
         users_of = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
-        traits = pl.concat_str([pl.lit(""), *evaluation.traits], separator=", ", ignore_nulls=True).str.strip_prefix(
-            ", "
-        )
-        names = ("f1", "precision", "recall", "support", "predicted")
-        return users_of.select(pl.col("rater").alias("user"), *names, traits.alias("traits"))
+        traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
+        return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits)
 
     return analysis.per_corpus(listed)
-
-
-def stances(analysis: Perspectives) -> pl.DataFrame:
-    """How often answers are met that agree with most others', that oppose them, and that face a tie."""
-
-    def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
-        scores = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
-        who = cell.name if len(analysis.evaluated) == 1 else f"{one.task.name}: {cell.name}"
-        return scores.with_columns(pl.lit(who).alias("who"))
-
-    return analysis.per_rater(apart)
 
 
 def minority(analysis: Perspectives) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 `groups` holds the published groups with the human reference values and reads lists of one's own (`reference_groups()`
 gives the 24 with a human reference); `elicitation` asks a model; `placing` finds clusters and `analysis` holds what is
-analysed; `places`, `comparing`, `relations` and `answers` are the functions that `recipe.yaml` shows; `evaluation` lets
+analysed; `places`, `relations` and `answers` are the functions that `recipe.yaml` shows; `evaluation` lets
 people judge answers. What another study could use as well lives in `vantage.measures` (clusters, phrases …).
 """
 

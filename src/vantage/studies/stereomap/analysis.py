@@ -49,14 +49,12 @@ class Stereomap(Analysis):
         """
         asked = [question.id for question in self.instrument.questions]
         corpus = self.corpus.included()
-        persons = corpus.people().raters["rater"].unique().to_list()
         rated = corpus.judgments.filter(pl.col("question").is_in(asked))
-        is_person = pl.col("rater").is_in(persons)
+        is_person = pl.col("rater").is_in(corpus.people().raters["rater"].to_list())
         theirs = rated.filter(is_person).sort("sample", maintain_order=True)
         theirs = theirs.unique(["item", "question", "rater", "condition"], keep="first", maintain_order=True)
-        number = pl.col("rater").rank("dense") - 1
-        pooled = theirs.with_columns(number.cast(rated.schema["sample"]).alias("sample"), rater=pl.lit(PEOPLE))
-        return pl.concat([rated.filter(~is_person), pooled.select(rated.columns)])
+        person = (pl.col("rater").rank("dense") - 1).cast(rated.schema["sample"])
+        return pl.concat([rated.filter(~is_person), theirs.with_columns(sample=person, rater=pl.lit(PEOPLE))])
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -71,8 +69,7 @@ class Stereomap(Analysis):
     @cached_property
     def sources(self) -> list[PlacedGroups]:
         """People where there are some, every model and, where there are several, all models together."""
-        names = ("k", "members", "runs", "resamples")
-        chosen = {name: getattr(self.options, name) for name in names}
+        chosen = {name: getattr(self.options, name) for name in ("k", "runs", "resamples")}
         return place(self.asked, self.instrument, axes=self.dimensions, seed=self.seed, **chosen)
 
     @cached_property

@@ -33,9 +33,9 @@ def refused(analysis: Stereomap) -> pl.DataFrame:
 
 def refused_groups(analysis: Stereomap) -> pl.DataFrame:
     """Refusals by model and group, those with the highest share first."""
-    rates = refusals(_put(analysis), by=["rater", "item"])
-    named = rates.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
-    return named.sort(["estimate", "rater", "item"], descending=[True, False, False], nulls_last=True)
+    group = pl.col("item").replace(analysis.labels).alias("group")
+    rates = refusals(_put(analysis), by=["rater", "item"]).with_columns(group)
+    return rates.sort(["estimate", "rater", "item"], descending=[True, False, False], nulls_last=True)
 
 
 def refused_first(analysis: Stereomap) -> pl.DataFrame:
@@ -44,27 +44,24 @@ def refused_first(analysis: Stereomap) -> pl.DataFrame:
     return rows.with_columns(analysis.beside("group", "rater").alias("of"))
 
 
-def spread_of_runs(analysis: Stereomap) -> Data | None:
+def spread_of_runs(analysis: Stereomap) -> Data:
     """How far runs differ, over equally many of each condition, since variants have fewer."""
-    scores = _scores(analysis)
-    equal = min(scores.group_by(RATERS).agg(pl.col("sample").n_unique())["sample"].to_list(), default=0)
-    if equal < 2:
-        return None
-    spread = run_spread(scores, runs=equal, seed=analysis.seed)
+    scores = there(_scores(analysis))
+    equal = min(scores.group_by(RATERS).agg(pl.col("sample").n_unique())["sample"].to_list())
+    spread = there(run_spread(scores, runs=equal, seed=analysis.seed) if equal > 1 else None)
     group = pl.col("item").cast(pl.String).replace(analysis.labels)
     return Data(_named(spread).with_columns(group), {"equal_runs": equal})
 
 
-def variants(analysis: Stereomap) -> pl.DataFrame | None:
+def variants(analysis: Stereomap) -> pl.DataFrame:
     """Agreement of each variant with the prompt as it is."""
-    return condition_agreement(_scores(analysis), seed=analysis.seed) if _varied(analysis) else None
+    _varied(analysis)
+    return condition_agreement(_scores(analysis), seed=analysis.seed)
 
 
-def variant_refusals(analysis: Stereomap) -> pl.DataFrame | None:
+def variant_refusals(analysis: Stereomap) -> pl.DataFrame:
     """Refusals under each variant."""
-    return (
-        _named(refusals(analysis.ratings.filter(pl.col("rater") != PEOPLE), by=RATERS)) if _varied(analysis) else None
-    )
+    return _named(refusals(_varied(analysis), by=RATERS))
 
 
 def diversity(analysis: Stereomap) -> pl.DataFrame:
@@ -86,9 +83,11 @@ def _scores(analysis: Stereomap) -> pl.DataFrame:
     return composites(made, analysis.instrument).filter(pl.col("question").is_in(analysis.dimensions))
 
 
-def _varied(analysis: Stereomap) -> bool:
-    conditions = analysis.ratings["condition"].unique().to_list()
-    return len(conditions) > 1 and "" in conditions
+def _varied(analysis: Stereomap) -> pl.DataFrame:
+    """The ratings of models, where there are some as asked and some under a variant."""
+    conditions = analysis.ratings["condition"].unique()
+    there(("" in conditions and len(conditions) > 1) or None)
+    return analysis.ratings.filter(pl.col("rater") != PEOPLE)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
@@ -108,17 +107,16 @@ def keyword_coverage(analysis: Stereomap) -> Data:
     return Data(coverage(there(analysis.matches), by="rater"), facts)
 
 
-def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
+def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame:
     """How often trait keywords fall on each dimension, and in which direction, by cluster."""
     traits = _traits(analysis)
     # A dictionary of another language, or a short list of words, may know none of them.
-    if not traits["dimension"].count():
-        return None
+    there(traits.drop_nulls("dimension"))
     profiles = profile(traits, analysis.dictionary, of="cluster", by="rater", seed=analysis.seed)
     return profiles.with_columns(analysis.beside("cluster", "rater").alias("series"))
 
 
-def keyword_overlap(analysis: Stereomap) -> pl.DataFrame | None:
+def keyword_overlap(analysis: Stereomap) -> pl.DataFrame:
     """How far two models choose the same trait keywords for a group: Jaccard overlap, with an interval over groups.
 
     `elsewhere` is their overlap between different groups: what two models share whatever the group.
@@ -128,29 +126,16 @@ def keyword_overlap(analysis: Stereomap) -> pl.DataFrame | None:
     for rater, item, keyword in given.select("rater", "item", pl.col("keyword").str.to_lowercase()).iter_rows():
         words.setdefault(rater, {}).setdefault(item, set()).add(keyword)
     rows: list[dict[str, Any]] = []
-    for first, second in combinations(sorted(words), 2):
-        shared = sorted(words[first].keys() & words[second].keys())
+    for (first, ours), (second, theirs) in combinations(sorted(words.items()), 2):
+        shared = sorted(ours.keys() & theirs.keys())
         if not shared:
             continue
-        table = np.array([[_jaccard(words[first][one], words[second][two]) for two in shared] for one in shared])
+        table = np.array([[len(ours[i] & theirs[j]) / len(ours[i] | theirs[j]) for j in shared] for i in shared])
         apart = table[~np.eye(len(shared), dtype=bool)]
         same = mean_with_interval(pl.Series(shared), np.diag(table), Resampling(seed=analysis.seed))
         elsewhere = float(apart.mean()) if len(apart) else None
         rows.append({"first": first, "second": second, **same, "elsewhere": elsewhere, "groups": len(shared)})
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
-
-
-def _jaccard(one: set[str], two: set[str]) -> float:
-    return len(one & two) / len(one | two)
-
-
-def unknown_keywords(analysis: Stereomap) -> pl.DataFrame:
-    """The hundred most frequent keywords that the dictionary does not know."""
-    unknown = analysis.matches.filter(pl.col("stage").is_null()).with_columns(pl.col("keyword").str.to_lowercase())
-    counted = unknown.group_by("keyword").agg(
-        pl.len().cast(pl.Int64).alias("times"), pl.col("item").n_unique().cast(pl.Int64).alias("groups")
-    )
-    return counted.sort("times", "keyword", descending=[True, False]).head(100)
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def phrases_by_cluster(analysis: Stereomap) -> Data:
@@ -183,18 +168,6 @@ def reason_examples(analysis: Stereomap) -> pl.DataFrame:
     return shown.sort("rater", pl.col("question").replace_strict(order), "end", maintain_order=True)
 
 
-def phrases_by_model(analysis: Stereomap) -> Data | None:
-    """Key phrases of the reasons of each model, where there are several."""
-    texts = _reasons(analysis)
-    return _phrases(analysis, texts, ["rater"]) if texts["rater"].n_unique() > 1 else None
-
-
-def reasons(analysis: Stereomap) -> pl.DataFrame:
-    """How many reasons were given, by what was asked."""
-    texts = _reasons(analysis)
-    return texts.group_by("rater", "about").agg(pl.len().cast(pl.Int64).alias("reasons")).sort("rater", "about")
-
-
 def _traits(analysis: Stereomap) -> pl.DataFrame:
     """The trait keywords of the groups that are in a cluster."""
     traits = analysis.matches.filter(pl.col("about") == "traits")
@@ -208,8 +181,15 @@ def _reasons(analysis: Stereomap) -> pl.DataFrame:
 def _phrases(analysis: Stereomap, texts: pl.DataFrame, of: list[str]) -> Data:
     there(texts)
     if not (encoder := analysis.options.encoder):
-        return Data(class_phrases(texts, of=of, names=analysis.names), {"phrases_by": "class-based TF-IDF"})
+        return Data(
+            _listed(class_phrases(texts, of=of, names=analysis.names), of), {"phrases_by": "class-based TF-IDF"}
+        )
     from vantage.raters.encoders import load_encoder
 
     phrases = similar_phrases(texts, load_encoder(encoder), of=of, names=analysis.names)
-    return Data(phrases, {"phrases_by": f"likeness to the reasons ({encoder})"})
+    return Data(_listed(phrases, of), {"phrases_by": f"likeness to the reasons ({encoder})"})
+
+
+def _listed(phrases: pl.DataFrame, of: list[str]) -> pl.DataFrame:
+    """One row for each of what is told apart, with its phrases, the weightiest first."""
+    return phrases.group_by(of, maintain_order=True).agg(pl.col("phrase").str.join(", ").alias("phrases"))

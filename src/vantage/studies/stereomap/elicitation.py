@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,15 +33,26 @@ KEYWORD_TOKENS: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class BlockPrompter(Prompter):
-    """Writes prompts with what was said before, and without the guidelines where they are to be left out."""
+    """Writes the prompts of a block: for ratings, behind what was said before, or, with `words`, for keywords."""
 
     instructed: bool = True
+    """Whether instructions are given."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    block: str = "traits"
     turns: tuple[Message, ...] = ()
 
     def system(self, questions: Sequence[Question]) -> str:
-        """Who speaks and, unless they are left out, the guidelines and what the questions mean."""
+        """Who speaks and, unless they are left out, the instructions."""
+        if self.words:
+            return f"{self.words['role']}\n\n{self.words['instructions']}" if self.instructed else self.words["role"]
         # Plain super() does not work in a dataclass with slots.
         return Prompter.system(self, questions) if self.instructed else self._voiced()
+
+    def user(self, questions: Sequence[Question], item: Mapping[str, Any]) -> str:
+        """The question and the form of the answer."""
+        if not self.words:
+            return Prompter.user(self, questions, item)
+        return f"{self.words[self.block].replace('{group}', str(item['group']))}\n\n{self.words['form']}"
 
     def request(self, questions: Sequence[Question], item: Mapping[str, Any], shots: Sequence[Shot] = ()) -> Request:
         """The request, behind the turns that went before."""
@@ -48,118 +60,67 @@ class BlockPrompter(Prompter):
         return replace(plain, messages=(*plain.messages[:-1], *self.turns, plain.messages[-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordPrompter(BlockPrompter):
-    """Asks for keywords and reasons instead of a rating."""
-
-    words: Mapping[str, str] = field(default_factory=dict)
-    block: str = "traits"
-
-    def system(self, questions: Sequence[Question]) -> str:
-        """The role and, unless they are left out, the instructions."""
-        return f"{self.words['role']}\n\n{self.words['instructions']}" if self.instructed else self.words["role"]
-
-    def user(self, questions: Sequence[Question], item: Mapping[str, Any]) -> str:
-        """The question and the form of the answer."""
-        return f"{self.words[self.block].replace('{group}', str(item['group']))}\n\n{self.words['form']}"
-
-
 @dataclass(frozen=True)
 class BlockRater(ChatRater):
-    """A chat rater that is asked block by block."""
+    """A chat rater that is asked block by block: for ratings or, with `words`, for keywords with reasons."""
 
     block: str = "traits"
     instructed: bool = True
     style_name: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The rater's row; the style is that of the whole study, whichever block is asked first."""
-        return {**ChatRater.row(self), "style": self.style_name}
+    """The style of the whole study, whichever block is asked first."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    turns: Mapping[tuple[str, int], tuple[Message, ...]] = field(default_factory=dict)
+    """What it said before about a group in a run."""
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
         """What writes this rater's prompts."""
-        return BlockPrompter(
-            **_parts(ChatRater.prompter(self, corpus, instrument, condition)), instructed=self.instructed
-        )
+        plain = ChatRater.prompter(self, corpus, instrument, condition)
+        same = {part.name: getattr(plain, part.name) for part in fields(plain)}
+        return BlockPrompter(**same, instructed=self.instructed, words=self.words, block=self.block)
+
+    def reply_tokens(self, questions: Sequence[Question]) -> int:
+        """Of keywords there are several, each with a sentence."""
+        return KEYWORD_TOKENS if self.words else ChatRater.reply_tokens(self, questions)
 
     def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[PlannedCall]:
-        """The calls, tagged with the block where its questions are asked together, so that records can be found."""
+        """The calls, each behind what was said of its group in its run.
+
+        They are tagged with the block where its questions are asked together, so that records can be found.
+        """
         condition = options.get("condition", "")
+        writer = self.prompter(corpus, instrument, condition)
         for call in ChatRater.plan(self, corpus, instrument, **options):
             item, question, sample = call.request.tag or ("", "", 0)
             named = question or self.block
             tag = (item, f"{condition}/{named}" if condition else named, sample)
-            yield replace(call, request=replace(call.request, tag=tag))
-
-
-@dataclass(frozen=True)
-class KeywordRater(BlockRater):
-    """Lists keywords with reasons."""
-
-    words: Mapping[str, str] = field(default_factory=dict)
-
-    def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
-        """What writes this rater's prompts."""
-        plain = BlockRater.prompter(self, corpus, instrument, condition)
-        return KeywordPrompter(**_parts(plain), words=self.words, block=self.block)
-
-    def reply_tokens(self, questions: Sequence[Question]) -> int:
-        """Several keywords, each with a sentence."""
-        return KEYWORD_TOKENS
+            tagged = replace(call, request=replace(call.request, tag=tag))
+            if turns := self.turns.get((item, sample)):
+                tagged = replace(tagged, prompter=replace(writer, turns=turns)).with_item(call.item)
+            yield tagged
 
     def said(
         self, corpus: Corpus, instrument: Instrument, condition: str, *, assumed: bool = False
     ) -> dict[tuple[str, int], tuple[Message, ...]]:
-        """What was asked and answered, by item and sample: the beginning of the conversation about ratings.
+        """Which keywords were asked for and given, by item and sample: the beginning of the conversation about ratings.
 
         Where nothing was asked, replies of the usual length are `assumed` for an estimate.
         """
         question = f"{self.block}-keywords"
+        mine = corpus.judgments.filter(rater=self.id, question=question, condition=condition)
+        mine = mine.filter(pl.col("status").cast(pl.String) != "failed")
+        replies: dict[tuple[str, int], str] = {}
         if assumed:
             usual = "keyword " * (KEYWORD_TOKENS // 2)
             replies = {(item, n): usual for item in corpus.items["item"] for n in range(self.samples)}
-        elif "reply" not in corpus.judgments.columns:
-            return {}
-        else:
-            mine = corpus.judgments.filter(
-                pl.col("rater") == self.id,
-                pl.col("question") == question,
-                pl.col("condition") == condition,
-                pl.col("status").cast(pl.String) != "failed",
-            )
+        elif "reply" in mine.columns:
             replies = {(item, n): reply for item, n, reply in mine.select("item", "sample", "reply").iter_rows()}
-        writer = self.prompter(corpus, instrument, condition)
-        asked = instrument.question(question)
+        writer, asked = self.prompter(corpus, instrument, condition), instrument.question(question)
         items = {str(row["item"]): row for row in corpus.items.iter_rows(named=True)}
         return {
             key: (Message("user", writer.user([asked], items[key[0]])), Message("assistant", reply))
             for key, reply in replies.items()
             if reply
         }
-
-
-@dataclass(frozen=True)
-class PrimedRater(BlockRater):
-    """Rates after what it said before about the same group in the same run."""
-
-    turns: Mapping[tuple[str, int], tuple[Message, ...]] = field(default_factory=dict)
-
-    def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[PlannedCall]:
-        """The calls, each behind the keywords and reasons of its own group and run."""
-        for call in BlockRater.plan(self, corpus, instrument, **options):
-            turns = self.turns.get((str(call.item["item"]), call.sample), ())
-            if not turns or not isinstance(call.prompter, BlockPrompter):
-                yield call
-                continue
-            writer = replace(call.prompter, turns=turns)
-            request = writer.request(call.questions, call.item, call.shots)
-            retold = replace(request, sampling=call.request.sampling, tag=call.request.tag)
-            yield replace(call, request=retold, prompter=writer)
-
-
-def _parts(prompter: Prompter) -> dict[str, Any]:
-    """What a prompter is made of, for one of another kind."""
-    return {part.name: getattr(prompter, part.name) for part in fields(prompter)}
 
 
 KEYWORD_BLOCKS: Final = ("traits", "emotions", "behaviours", "overall")
@@ -169,10 +130,16 @@ VARIANTS: Final = {
     "bare": (False, False),
 }
 """Variants of the prompt: whether keywords and reasons come first, and whether the instructions are given."""
-_STRUCTURE: Final = frozenset(
-    {"job-prestige", "economic-success", "education", "special-treatment", "power", "resources"}
-)
-_BEHAVIOURS: Final = frozenset({"help", "protect", "fight", "attack", "cooperate", "associate", "exclude", "demean"})
+_BLOCK: Final = {
+    "overall": "overall",
+    **dict.fromkeys(
+        ("job-prestige", "economic-success", "education", "special-treatment", "power", "resources"), "structure"
+    ),
+    **dict.fromkeys(
+        ("help", "protect", "fight", "attack", "cooperate", "associate", "exclude", "demean"), "behaviours"
+    ),
+}
+"""The blocks of questions that are not about traits or, as their ids say, feelings."""
 _WORDS: Final = ("role", "instructions", *KEYWORD_BLOCKS, "form")
 
 
@@ -193,14 +160,8 @@ def blocks(instrument: Instrument) -> dict[str, list[str]]:
     """The questions of an instrument by block, in its order; blocks without questions are left out."""
     questions: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": [], "overall": []}
     for question in instrument.questions:
-        if question.id == "overall":
-            questions["overall"].append(question.id)
-        elif question.id.startswith("feel-"):
-            questions["emotions"].append(question.id)
-        elif question.id in _BEHAVIOURS:
-            questions["behaviours"].append(question.id)
-        else:
-            questions["structure" if question.id in _STRUCTURE else "traits"].append(question.id)
+        feeling = question.id.startswith("feel-")
+        questions["emotions" if feeling else _BLOCK.get(question.id, "traits")].append(question.id)
     return {name: ids for name, ids in questions.items() if ids}
 
 
@@ -236,24 +197,39 @@ def conditions(options: StereomapOptions, *, keywords: bool) -> dict[str, tuple[
 
 
 def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instrument) -> Corpus:
-    """The corpus with everything that the models say, under the condition "" and under each variant."""
+    """The corpus with everything that the models say, under the condition "" and under each variant, block by block."""
     options, answers = context.options, str(context.options.answers)
     if answers == "auto":
         answers = "scoring" if context.models and set(context.models) == {"embedded"} else "sampling"
-    keywords = options.first == "keywords" or (options.first == "auto" and answers == "sampling")
+    scoring = answers == "scoring"
+    keywords = options.first == "keywords" or (options.first == "auto" and not scoring)
     society = instrument.parameters.get("society", "")
-    asking = _Asking(
-        context,
-        instrument,
-        {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()},
-        scoring=answers == "scoring",
-        style_name=f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
-    )
+    words = {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()}
+    lists = keyword_instrument(instrument)
+    style = "scoring" if scoring else "together+free" if options.replies == "free" else "together"
     asked = conditions(options, keywords=keywords)
-    for model in context.models:
-        for condition, (reasons, instructed, runs) in asked.items():
-            how = {"model": model, "samples": runs, "instructed": instructed}
-            corpus = asking.asked(corpus, condition, reasons, how)
+    for model, (condition, (reasons, instructed, runs)) in product(context.models, asked.items()):
+        common: dict[str, Any] = {
+            "model": model,
+            "name": named(model) + ("+scoring" if scoring else ""),
+            "samples": runs,
+            "temperature": options.temperature,
+            **context.common,
+            "max_tokens": options.max_tokens,
+            "instructed": instructed,
+            "style_name": f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
+        }
+        for block, questions in blocks(instrument).items():
+            how = {**common, "block": block, "style": style}
+            if reasons and block in KEYWORD_BLOCKS:
+                listing = BlockRater(**{**how, "style": "zero-shot", "words": words})
+                corpus = context.rate(corpus, listing, lists, questions=[f"{block}-keywords"], condition=condition)
+                how["turns"] = listing.said(corpus, lists, condition, assumed=context.plans)
+            elif reasons and not scoring:
+                # Social structure has no keywords; its reasons are asked for with the rating.
+                how["style"] += "+reasoning"
+            rater = BlockRater(**{**how, **({"samples": 1, "temperature": 0.0} if scoring else {})})
+            corpus = context.rate(corpus, rater, instrument, questions=questions, condition=condition)
     return recounted(corpus)
 
 
@@ -294,42 +270,3 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
     schema = {**dict.fromkeys(texts, pl.String), "sample": pl.Int64, "place": pl.Int64}
     order = ["item", "rater", "condition", "sample", "about", "place", "keyword", "reason"]
     return pl.DataFrame(rows, schema=schema).select(order)
-
-
-@dataclass(frozen=True)
-class _Asking:
-    """What all models are asked alike."""
-
-    context: Context[StereomapOptions]
-    instrument: Instrument
-    words: Mapping[str, str]
-    scoring: bool
-    style_name: str
-
-    def asked(self, corpus: Corpus, condition: str, reasons: bool, how: Mapping[str, Any]) -> Corpus:
-        """The corpus with what one model says under one condition, block after block."""
-        context, options = self.context, self.context.options
-        common: dict[str, Any] = {
-            **how,
-            "name": named(how["model"]) + ("+scoring" if self.scoring else ""),
-            "temperature": options.temperature,
-            **context.common,
-            "max_tokens": options.max_tokens,
-            "style_name": self.style_name,
-        }
-        rated = {**common, "samples": 1, "temperature": 0.0} if self.scoring else common
-        free = "+free" if options.replies == "free" else ""
-        lists = keyword_instrument(self.instrument)
-        for block, questions in blocks(self.instrument).items():
-            said: dict[tuple[str, int], tuple[Message, ...]] = {}
-            style = "scoring" if self.scoring else f"together{free}"
-            if reasons and block in KEYWORD_BLOCKS:
-                listing = KeywordRater(style="zero-shot", block=block, words=self.words, **common)
-                corpus = context.rate(corpus, listing, lists, questions=[f"{block}-keywords"], condition=condition)
-                said = listing.said(corpus, lists, condition, assumed=context.plans)
-            elif reasons and not self.scoring:
-                # Social structure has no keywords; its reasons are asked for with the rating.
-                style += "+reasoning"
-            rater = PrimedRater(style=style, block=block, turns=said, **rated)
-            corpus = context.rate(corpus, rater, self.instrument, questions=questions, condition=condition)
-        return corpus

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vantage.raters.replies.json_answers import reason_of
 from vantage.raters.replies.refusals import refuses
 from vantage.scales import Status
 
@@ -17,15 +18,14 @@ MOST: Final = 10
 """At most so many keywords are taken from one reply."""
 _TEXT: Final = 20_000
 """So much of a reply is read; five keywords with reasons need a tenth of it."""
-_MARK: Final = re.compile(r"\s{0,12}(?:[-*•+>–]|\(?\d{1,2}[.):]|\(?[a-h][.)])\s{1,4}(?=\S)")
-_BOLD: Final = re.compile(r"\*{2}([^*\n]{1,60})\*{2}")
+_MARK: Final = re.compile(r"(?:[-*•+>–]|\(?\d{1,2}[.):]|\(?[a-h][.)])\s{1,4}(?=\S)")
+_BOLD: Final = re.compile(r"\*{2}([^*\n]{1,60})\*{2}[ :–—-]*(.*)")
 _SPLIT: Final = re.compile(r"\s*(?::|\s[-–—]\s|—|\((?=[^()]{12,}\)?\s*$))\s*")
 _REASON: Final = re.compile(
     r"\s*(?:[-*•]\s*)?\**(?:reasons?|because|why|grund|begründung|raison|motivo)\**\s*[:–-]\s*\**\s*", re.IGNORECASE
 )
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _KEYS: Final = ("keyword", "word", "trait", "term", "feeling", "emotion", "verb", "behaviour", "behavior", "name")
-_WHYS: Final = ("reason", "reasons", "why", "explanation", "description", "because")
 _NOT: Final = frozenset({"keyword", "keywords", "reason", "reasons", "verbs", "feelings", "traits", "note", "answer"})
 
 
@@ -77,48 +77,43 @@ def _listed(text: str) -> list[Keyword]:
 
 
 def _lines(text: str, *, need_mark: bool) -> Iterator[Keyword]:
+    """The keywords of lines; with `need_mark`, of those in a list, in a table or in bold only."""
     last: Keyword | None = None
-    for line in text.split("\n"):
-        if not line.strip():
-            continue
+    for line in filter(None, map(str.strip, text.split("\n"))):
         if last is not None and (reason := _REASON.match(line)):
             # A bare heading "Reasons:" says nothing yet.
             last = Keyword(last.word, _clean(line[reason.end() :]) or last.reason)
             continue
-        row = line.strip()
-        table = row.startswith("|") and row.count("|") >= 2
-        mark = _MARK.match(line)
-        bold = _BOLD.match(row[mark.end() - (len(line) - len(line.lstrip())) :] if mark else row)
-        if need_mark and not (mark or bold or table):
+        mark, table = _MARK.match(line), line.startswith("|") and line.count("|") >= 2
+        rest = line[mark.end() :] if mark else line
+        if need_mark and not (mark or table or _BOLD.match(rest)):
             continue
-        keyword = _cells(row) if table else _keyword(line[mark.end() :] if mark else line, needs_reason=not need_mark)
-        if keyword is None:
-            continue
-        if last is not None:
-            yield last
-        last = keyword
+        if keyword := _cells(line) if table else _keyword(rest, sentences=need_mark):
+            if last is not None:
+                yield last
+            last = keyword
     if last is not None:
         yield last
 
 
 def _cells(row: str) -> Keyword | None:
     cells = [cell for cell in map(_clean, row.strip("|").split("|")) if cell and not cell.isdigit()]
-    if not cells or not _is_keyword(word := _word(cells[0])):
-        return None
-    return Keyword(word, cells[1] if len(cells) > 1 else None)
+    return _checked(*cells[:2]) if cells else None
 
 
-def _keyword(line: str, *, needs_reason: bool) -> Keyword | None:
-    """The keyword at the beginning of a line, and the reason behind it."""
-    bold = _BOLD.match(line.strip())
-    if bold:
-        word, reason = _word(bold[1]), _clean(line.strip()[bold.end() :].lstrip(" :–—-"))
-        return Keyword(word, reason or None) if _is_keyword(word) else None
-    parts = _SPLIT.split(line.strip(), maxsplit=1)
-    word, reason = _word(parts[0]), _clean(parts[1]).rstrip(")") if len(parts) > 1 else ""
-    if not _is_keyword(word) or (needs_reason and not reason and len(parts) == 1 and line.strip().endswith((".", "!"))):
+def _keyword(line: str, *, sentences: bool) -> Keyword | None:
+    """The keyword at the beginning of a line, and the reason behind it; a bare sentence is none unless allowed."""
+    if bold := _BOLD.match(line):
+        return _checked(bold[1], _clean(bold[2]))
+    word, *reasons = _SPLIT.split(line, maxsplit=1)
+    if not (sentences or reasons) and line.endswith((".", "!")):
         return None
-    return Keyword(word, reason or None)
+    return _checked(word, _clean(reasons[0]).rstrip(")") if reasons else "")
+
+
+def _checked(text: str, reason: str = "") -> Keyword | None:
+    word = _word(text)
+    return Keyword(word, reason or None) if _is_keyword(word) else None
 
 
 def _commas(text: str) -> Iterator[Keyword]:
@@ -131,30 +126,25 @@ def _commas(text: str) -> Iterator[Keyword]:
 
 
 def _json(text: str) -> list[Keyword]:
-    start = min((place for place in (text.find("["), text.find("{")) if place >= 0), default=-1)
-    if start < 0:
-        return []
+    start = min((place for place in (text.find("["), text.find("{")) if place >= 0), default=len(text))
     try:
         data, _ = json.JSONDecoder().raw_decode(text[start:])
     except (RecursionError, ValueError):
         return []
-    return [keyword for keyword in _within(data, 0) if _is_keyword(keyword.word)]
+    return [keyword for keyword in _within(data) if _is_keyword(keyword.word)]
 
 
-def _within(data: Any, depth: int) -> Iterator[Keyword]:
-    if depth > 3:
-        return
-    if isinstance(data, list):
+def _within(data: Any, depth: int = 0) -> Iterator[Keyword]:
+    """The keywords of JSON: words, objects with a word and a reason, or words with their reasons."""
+    if isinstance(data, str):
+        yield Keyword(_word(data))
+    elif isinstance(data, list) and depth < 4:
         for part in data[:50]:
-            if isinstance(part, str):
-                yield Keyword(_word(part))
-            else:
-                yield from _within(part, depth + 1)
-    elif isinstance(data, dict):
+            yield from _within(part, depth + 1)
+    elif isinstance(data, dict) and depth < 4:
         word = next((data[key] for key in data if str(key).casefold() in _KEYS and isinstance(data[key], str)), None)
         if word is not None:
-            why = next((data[key] for key in data if str(key).casefold() in _WHYS and isinstance(data[key], str)), None)
-            yield Keyword(_word(word), _clean(why) or None if why else None)
+            yield Keyword(_word(word), _clean(reason_of(data) or "") or None)
             return
         for key, value in list(data.items())[:50]:
             if isinstance(value, list | dict):

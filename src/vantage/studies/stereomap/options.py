@@ -44,7 +44,6 @@ class StereomapOptions:
     axes: str = option("", "the scores of the map, with commas; competence and warmth, else those in no other score")
     people: str = option("", "a corpus in which people judged the same groups, shown beside the models")
     k: int = option(5, "how many clusters")
-    members: Literal["all", "some"] = option("all", "whether a score needs all of its questions, or any")
     dictionary: str = option("", "a dictionary file for the keywords; without it the small one that comes with Vantage")
     encoder: str = option("", "minilm or hf:NAME, for key phrases by likeness; without it by counting")
     listed: int = option(10, "how many of the highest and lowest groups are listed")

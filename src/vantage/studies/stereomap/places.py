@@ -1,8 +1,7 @@
-"""The map: the groups at both ends, every group's place, the clusters, and how sure they are."""
+"""The map: every group's place, the clusters, how sure they are, and people beside it."""
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 from typing import Any, Final
 
@@ -10,43 +9,28 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.presentation import Column
+from vantage.measures.relations.correlations import coefficient
+from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
 from vantage.measures.texts.clusters import described, initials, k_table
-from vantage.report.cells import minus
+from vantage.measures.texts.composites import question_weights
+from vantage.measures.texts.sensitivity import condition_agreement
 from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
+from vantage.report.ruler import wright_map
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import human_clusters
-from vantage.studies.stereomap.placing import PEOPLE, contrast, one_against_another
+from vantage.studies.stereomap.options import USUAL
+from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups, contrast, one_against_another
 
-NAMED: Final = 3
-"""So many groups stand for an end of the map."""
+APART: Final = contrast(USUAL, *USUAL)
+"""The weights of competence minus warmth, of which alone the clusters of people are known."""
+PUBLISHED: Final = "people in 2002 (means of clusters)"
+PERMUTATIONS: Final = 9999
 CROWD: Final = 40
 """So many names fit into half of the page."""
 ELLIPSE: Final = ("ellipse_width", "ellipse_height", "ellipse_angle")
 FEW: Final = 8
 """From fewer runs than these, resampled runs show less spread than there is."""
-
-
-def ends(analysis: Stereomap) -> Data:
-    """One row per source: of two scores, where one is furthest above the other; of more, the groups highest on each."""
-    there(analysis.asked)
-    placed, rows = groups(analysis).frame, []
-    first, second = analysis.dimensions[:2]
-    if len(analysis.dimensions) == 2:
-        asked = {f"{first} above {second}": pl.col("apart"), f"{second} above {first}": -pl.col("apart")}
-    else:
-        asked = {f"most {axis}": pl.col(axis) for axis in analysis.dimensions}
-    for source in analysis.sources:
-        mine = placed.filter(source=source.name)
-        row: dict[str, Any] = {"source": source.name, "groups": len(mine)}
-        for title, score in asked.items():
-            top = mine.sort(score, "item", descending=[True, False]).head(NAMED)
-            row[title] = _listed(top.select("group", score.alias("score")), signed=len(analysis.dimensions) == 2)
-        rows.append(row)
-    columns = {"source": pl.String, "groups": pl.Int64, **dict.fromkeys(asked, pl.String)}
-    pair = len(analysis.dimensions) == 2
-    facts = {"x_axis": first, "y_axis": second, "ends_by": f"{first} minus {second}" if pair else "each score"}
-    return Data(pl.DataFrame(rows, schema=columns), facts)
 
 
 def maps(analysis: Stereomap) -> list[Part | str]:
@@ -122,29 +106,19 @@ def groups(analysis: Stereomap) -> Data:
 
 def clusters(analysis: Stereomap) -> Data:
     """One row per source, cluster and pair of scores: the centroid, and the difference with its test over runs."""
-    frames, axes = [], analysis.dimensions
-    for source in analysis.sources:
-        if source.clusters is None:
-            continue
-        tested = one_against_another(source)
-        inside = {name: np.flatnonzero(source.clusters.labels == n) for n, name in enumerate(source.clusters.names)}
-        apart = [
-            (
-                float((source.points[inside[name]] @ weights).mean()),
-                *source.over_runs(inside[name].tolist(), weights)[:2],
-            )
-            for name, *pair in tested.select("cluster", "first", "second").iter_rows()
-            for weights in [contrast(axes, *pair)]
-        ]
-        kinds = dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64)
-        differences = pl.DataFrame(apart, schema=kinds, orient="row")
-        table = source.clusters.table().with_columns(pl.lit(source.name).alias("source"))
-        both = pl.concat([tested, differences], how="horizontal")
-        frames.append(table.join(both, on="cluster", how="left", maintain_order="left"))
+    axes = analysis.dimensions
+    frames = [
+        source.clusters.table()
+        .join(one_against_another(source), on="cluster", how="left", maintain_order="left")
+        .with_columns(pl.lit(source.name).alias("source"))
+        for source in analysis.sources
+        if source.clusters is not None
+    ]
     there(frames or None)
-    position = pl.col("cluster").map_elements(lambda name: described(name, axes), pl.String).str.replace(", ", " and ")
+    comma, word = (", ", " and ") if len(axes) == 2 else (", ([^,]+)$", " and $1")
+    position = pl.col("cluster").map_elements(lambda name: described(name, axes), pl.String).str.replace(comma, word)
     pair = pl.concat_str("first", pl.lit(" : "), "second") if len(axes) > 2 else pl.lit(None, dtype=pl.String)
-    frame = pl.concat(frames).with_columns(position.alias("position"), pair.alias("pair"))
+    frame = pl.concat(frames, how="diagonal").with_columns(position.alias("position"), pair.alias("pair"))
     columns = {axis: Column(digits=2) for axis in axes}
     if len(axes) == 2:
         ends = ("difference_low", "difference_high")
@@ -153,40 +127,25 @@ def clusters(analysis: Stereomap) -> Data:
     return Data(frame.with_columns(analysis.beside("position").alias("of")), {}, columns)
 
 
-def side_by_side(analysis: Stereomap) -> pl.DataFrame | None:
-    """One row per cluster and one column per source: both means with their relation, and the groups."""
-    if len(analysis.dimensions) != 2:
-        return None
-    tested = clusters(analysis)
-    inside = {(source, name): members for source, name, _, members in members_of(analysis)}
-    rows: dict[str, dict[str, str]] = {}
-    for row in tested.frame.iter_rows(named=True):
-        means = f" {row['relation'] or '·'} ".join(f"{row[axis]:.2f}" for axis in analysis.dimensions)
-        cell = f"{means}: {inside[row['source'], row['cluster']]}"
-        rows.setdefault(row["cluster"], {})[row["source"]] = cell
-    names = tested.frame["source"].unique(maintain_order=True).to_list()
-    if len(names) < 2:
-        return None
-    level = {name: [-"LMH".index(part[0]) for part in re.split("[-<>]", name.split()[0])] for name in rows}
-    ordered = sorted(rows, key=lambda name: (sum(level[name]), level[name], name))
-    schema = dict.fromkeys(("cluster", *names), pl.String)
-    return pl.DataFrame([{"cluster": name, **rows[name]} for name in ordered], schema=schema)
-
-
-def members(analysis: Stereomap) -> pl.DataFrame:
-    """What the names of the clusters mean, and which groups are in them."""
-    columns = ("source", "cluster", "position", "groups")
-    return pl.DataFrame(members_of(analysis), schema=dict.fromkeys(columns, pl.String), orient="row")
-
-
-def members_of(analysis: Stereomap) -> list[tuple[str, str, str, str]]:
-    """Source, name, name in words and groups of every cluster."""
-    return [
-        (source.name, name, described(name, analysis.dimensions), ", ".join(analysis.labels.get(i, i) for i in inside))
-        for source in analysis.sources
-        for name in (source.clusters.names if source.clusters else ())
-        if (inside := [item for item, cluster in source.cluster_of.items() if cluster == name])
+def side_by_side(analysis: Stereomap) -> Data:
+    """One row per cluster and one column per source: the means, with the relation of two, and the groups."""
+    tested = clusters(analysis).frame.unique(["source", "cluster"], keep="first", maintain_order=True)
+    members: dict[tuple[str, str], list[str]] = {}
+    for source in analysis.sources:
+        for item, name in source.cluster_of.items():
+            members.setdefault((source.name, name), []).append(analysis.labels.get(item, item))
+    pair = len(analysis.dimensions) == 2
+    cells = [
+        (f" {row['relation'] or '·'} " if pair else ", ").join(f"{row[axis]:.2f}" for axis in analysis.dimensions)
+        + f": {', '.join(members[row['source'], row['cluster']])}"
+        for row in tested.iter_rows(named=True)
     ]
+    # The highest on all scores come first.
+    level = pl.mean_horizontal(analysis.dimensions).mean().over("cluster")
+    ordered = tested.with_columns(pl.Series("cell", cells)).sort(level, "cluster", descending=[True, False])
+    wide = ordered.pivot("source", index=["cluster", "position"], values="cell")
+    shown = wide.select("cluster", "position", *tested["source"].unique(maintain_order=True))
+    return Data(shown, {"scores": ", ".join(analysis.dimensions)})
 
 
 def stability(analysis: Stereomap) -> Data:
@@ -217,11 +176,104 @@ def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:
     return pl.concat(frames) if frames else None
 
 
-def _listed(placed: pl.DataFrame, *, signed: bool) -> str | None:
-    """Groups with their scores; of a difference only those above zero."""
-    listed = [
-        f"{group} ({minus(format(score, '+.1f' if signed else '.1f'))})"
-        for group, score in placed.iter_rows()
-        if not signed or score > 0
+def people_here(analysis: Stereomap) -> pl.DataFrame | None:
+    """How far each model gives the groups the scores that the people of the corpus give them."""
+    named = [source for source in analysis.sources if source.name != ALL]
+    if len(named) < 2 or not any(source.name == PEOPLE for source in named):
+        return None
+    scores = pl.concat([one.scores.with_columns(condition=pl.lit(one.name), rater=pl.lit("")) for one in named])
+    scores = scores.filter(pl.col("question").is_in(analysis.dimensions))
+    agreement = condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
+    return agreement.rename({"condition": "source"}).with_columns(pl.col("source").alias("of"))
+
+
+def people(analysis: Stereomap) -> pl.DataFrame:
+    """How each source's clusters compare with those of people, over the groups that have a human reference.
+
+    `estimate` is the adjusted Rand index, `p` its two-sided permutation test against random orders of the groups, of
+    which only 5 % exceed `chance_high`. `order` is Spearman's rho between people's competence minus warmth, one per
+    cluster, and the source's means over the same groups.
+    """
+    rows: list[dict[str, Any]] = []
+    for source in _compared(analysis):
+        shared = [n for n, item in enumerate(source.items) if item in analysis.reference]
+        row: dict[str, Any] = {"source": source.name, "groups": len(shared)}
+        if source.clusters is None or len(shared) < 2:
+            rows.append({**row, "reason": source.reason or "fewer than two groups have a human reference"})
+            continue
+        mine = source.clusters.labels[shared]
+        theirs = [analysis.reference[source.items[n]] for n in shared]
+        p, by_chance = rand_by_chance(mine, theirs, permutations=PERMUTATIONS, seed=analysis.seed)
+        row |= {"estimate": adjusted_rand(mine, theirs), "p": p, "chance_high": by_chance}
+        present = [one for one in human_clusters().values() if one.id in theirs]
+        if len(present) > 2:
+            ours = np.array([source.points[_inside(analysis, source, one.id)].mean(axis=0) @ APART for one in present])
+            rho = coefficient(np.array([one.difference for one in present]), ours, "spearman")
+            row |= {"order": float(rho) if np.isfinite(rho) else None, "clusters": len(present)}
+        rows.append(row)
+    numbers = dict.fromkeys(("estimate", "p", "chance_high", "order"), pl.Float64)
+    schema = {"source": pl.String, "groups": pl.Int64, **numbers, "clusters": pl.Int64, "reason": pl.String}
+    who = pl.col("source").replace(PEOPLE, "the people asked here").alias("of")
+    return pl.DataFrame(rows, schema=schema).with_columns(who)
+
+
+def recovered(analysis: Stereomap) -> pl.DataFrame:
+    """For each human cluster: does the source see the same difference, and in which of its clusters are the groups?
+
+    `difference` is competence minus warmth over the groups of the human cluster, with its interval over runs; people's
+    own comes first. For clusters in which people see a difference, `agreeing` is its size in their direction.
+    """
+    sources, known = _compared(analysis), human_clusters().values()
+    rows: list[dict[str, Any]] = []
+    for source in sources:
+        shared = {item: analysis.reference[item] for item in source.items if item in analysis.reference}
+        best = {row["first"]: row for row in overlaps(shared, source.cluster_of).iter_rows(named=True)}
+        for cluster in known:
+            if not (inside := _inside(analysis, source, cluster.id)):
+                continue
+            low, high, p = source.over_runs(inside, APART)
+            difference = float((source.points[inside] @ APART).mean())
+            row = {"source": source.name, "human": cluster.id, "title": cluster.title, "groups": len(inside)}
+            row |= {"difference": difference, "difference_low": low, "difference_high": high, "p": p}
+            closest = best.get(cluster.id, {})
+            row |= {
+                "cluster": closest.get("second"),
+                "shared": closest.get("shared"),
+                "jaccard": closest.get("jaccard"),
+            }
+            if cluster.relation != "=":
+                sign = 1 if cluster.relation == ">" else -1
+                bounds = sorted(sign * end for end in (low, high) if end is not None) or (None, None)
+                row |= {"agreeing": sign * difference, "agreeing_low": bounds[0], "agreeing_high": bounds[1]}
+            rows.append(row)
+    seen = {row["human"] for row in rows}
+    theirs = [
+        {"source": PUBLISHED, "human": one.id, "title": one.title, "difference": one.difference}
+        for one in known
+        if one.id in seen
     ]
-    return ", ".join(listed) or None
+    frame = there(pl.DataFrame([*rows, *theirs], infer_schema_length=None))
+    return frame.with_columns(pl.concat_str("human", pl.lit(": "), "title").alias("of"))
+
+
+def rulers(analysis: Stereomap) -> list[Part | str] | None:
+    """Models and groups on one scale of each dimension, from its questions; null where there is only one model."""
+    answered = analysis.models.filter(pl.col("value").is_not_null())
+    if answered["rater"].n_unique() < 2:
+        return None
+    named = answered.with_columns(item=pl.col("item").replace(analysis.labels), kind=pl.lit("model"))
+    return [
+        wright_map(named.filter(pl.col("question").is_in(list(weights))), axis, f"wright-map-{axis}")
+        for axis in analysis.dimensions
+        if (weights := question_weights(analysis.instrument, axis)[0])
+    ]
+
+
+def _compared(analysis: Stereomap) -> list[PlacedGroups]:
+    """The sources, where the map is that of people in 2002 and groups of theirs are on it."""
+    return analysis.sources if there((analysis.usual and analysis.reference) or None) else []
+
+
+def _inside(analysis: Stereomap, source: PlacedGroups, cluster: str) -> list[int]:
+    """The places of the groups of a human cluster."""
+    return [n for n, item in enumerate(source.items) if analysis.reference.get(item) == cluster]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from vantage.measures.texts.cluster_stability import (
     stability,
 )
 from vantage.measures.texts.clusters import Clusters, kmeans
-from vantage.measures.texts.composites import Members, answer_replicates, composites, expected_values, scores_by_run
+from vantage.measures.texts.composites import answer_replicates, composites, expected_values, scores_by_run
 from vantage.report.sentences import p_value
 from vantage.studies.stereomap.options import USUAL
 
@@ -146,7 +146,6 @@ def place(
     *,
     axes: Sequence[str] = USUAL,
     k: int = 5,
-    members: Members = "all",
     runs: int = 10,
     resamples: int = 200,
     seed: int = 0,
@@ -158,13 +157,12 @@ def place(
         instrument: What was asked.
         axes: The scores of the map.
         k: How many clusters.
-        members: Whether a score needs all of its questions (`all`) or any (`some`).
         runs: For a model that was read by option scoring: of how many runs the uncertainty is told.
         resamples: Of runs.
         seed: Of clusters and resamples.
     """
     rated = judgments.filter(pl.col("question").is_in([question.id for question in instrument.questions]))
-    scores = composites(expected_values(rated), instrument, members=members)
+    scores = composites(expected_values(rated), instrument)
     raters = scores["rater"].unique().sort().to_list()
     models = [name for name in raters if name != PEOPLE]
     placed = []
@@ -174,6 +172,8 @@ def place(
         items, _, cube = scores_by_run(mine, axes)
         known = np.asarray(np.isfinite(mean_over_runs(cube)).all(axis=1))
         items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
+        if items:  # A run without a single answer, all of whose calls failed, is none.
+            cube = cube[:, :, np.isfinite(cube).any(axis=(0, 1))]
         drawn = _drawn(items, answers, instrument, axes, runs, resamples, seed)
         enough = drawn is None and cube.shape[2] > 1
         resampled = run_replicates(cube, resamples=resamples, seed=seed) if enough else np.zeros((0, *cube.shape[:2]))
@@ -222,47 +222,51 @@ def _drawn(
 def one_against_another(source: PlacedGroups) -> pl.DataFrame:
     """Every score against every later one over the runs of a source, cluster by cluster.
 
-    Each run is tested with every group in the cluster in which the *other* runs put it, so that the runs that are
-    tested had no part in the choice of the groups. `held_out` is their mean difference, `dz` that over its standard
-    deviation between runs (Cohen 1988); p values are corrected after Holm (1979) within the source. The runs of
-    several models together are no replicates of each other and are not tested.
+    `difference` is that of the centroid, with its interval over runs. In the test, each run comes with every group in
+    the cluster in which the *other* runs put it, so that the runs that are tested had no part in the choice of the
+    groups. `held_out` is their mean difference, `dz` that over its standard deviation between runs (Cohen 1988); p
+    values are corrected after Holm (1979) within the source. The runs of several models together are no replicates of
+    each other and are not tested.
     """
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
-    names = source.clusters.names
-    numbers = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.Float64)
-    texts = dict.fromkeys(("cluster", "first", "second"), pl.String)
-    columns = {**texts, **numbers, "runs": pl.Int64, "relation": pl.String, "reason": pl.String}
-    pairs = list(combinations(source.axes, 2))
+    pairs, rows = list(combinations(source.axes, 2)), []
+    for label, name in enumerate(source.clusters.names):
+        inside = np.flatnonzero(source.clusters.labels == label).tolist()
+        for pair in pairs:
+            weights = contrast(source.axes, *pair)
+            mean = float((source.points[inside] @ weights).mean())
+            rows.append((name, *pair, mean, *source.over_runs(inside, weights)[:2]))
+    keys = ["cluster", "first", "second"]
+    kinds = dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64)
+    table = pl.DataFrame(rows, schema={**dict.fromkeys(keys, pl.String), **kinds}, orient="row")
     why = "one run only: there is nothing to test over" if source.runs < 2 else ""
     why = "runs of several models are not replicates of each other" if source.name == ALL else why
-    rows = [] if why else _held_out(source)
-    if not rows:
-        why = why or "no run has groups with all scores"
-        untested = [
-            {"cluster": name, "first": one, "second": two, "runs": source.runs, "reason": why}
-            for name in names
-            for one, two in pairs
-        ]
-        return pl.DataFrame(untested, schema=columns)
-    scores = pl.DataFrame(rows)
-    parts = [
-        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none").with_columns(
-            first=pl.lit(pair[0]), second=pl.lit(pair[1])
+    scores = pl.DataFrame() if why else _held_out(source)
+    if scores.is_empty():
+        none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.lit(None, pl.Float64))
+        reason = pl.lit(why or "no run has groups with all scores")
+        return table.with_columns(
+            **none, runs=pl.lit(source.runs, pl.Int64), relation=pl.lit(None, pl.String), reason=reason
         )
+    names = {"difference": "held_out", "estimate": "dz", "low": "dz_low", "high": "dz_high", "units": "runs"}
+    parts = [
+        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none")
+        .rename(names)
+        .select("cluster", *names.values(), "p", "reason", first=pl.lit(pair[0]), second=pl.lit(pair[1]))
         for pair in pairs
     ]
-    tested = pl.concat(parts, how="diagonal_relaxed").rename(
-        {"estimate": "dz", "low": "dz_low", "high": "dz_high", "difference": "held_out"}
+    tested = table.join(pl.concat(parts, how="vertical_relaxed"), on=keys, how="left", maintain_order="left")
+    tested = tested.with_columns(
+        pl.Series("p_holm", adjusted(tested["p"].to_list(), "holm"), dtype=pl.Float64),
+        pl.col("runs").cast(pl.Int64),
+        pl.col("reason").cast(pl.String),
     )
-    holm = pl.Series("p_holm", adjusted(tested["p"].to_list(), "holm"), dtype=pl.Float64)
-    tested = tested.with_columns(holm)
     signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
-    relation = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
-    table = tested.with_columns(pl.col("units").alias("runs"), relation.alias("relation"))
-    return table.select(pl.col(name).cast(kind) for name, kind in columns.items())
+    shown = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
+    return tested.with_columns(shown.alias("relation"))
 
 
-def _held_out(source: PlacedGroups) -> list[dict[str, Any]]:
+def _held_out(source: PlacedGroups) -> pl.DataFrame:
     """The scores of every run, each group under the cluster in which the other runs put it."""
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     rows = []
@@ -272,7 +276,6 @@ def _held_out(source: PlacedGroups) -> list[dict[str, Any]]:
         where = nearest_centroid(others[usable], source.clusters.centroids)
         for item, label in zip(np.flatnonzero(usable), where, strict=True):
             key = {"item": source.items[item], "rater": source.name, "sample": run}
-            for d, axis in enumerate(source.axes):
-                value = float(source.cube[item, d, run])
+            for axis, value in zip(source.axes, source.cube[item, :, run].tolist(), strict=True):
                 rows.append({**key, "question": axis, "value": value, "cluster": source.clusters.names[label]})
-    return rows
+    return pl.DataFrame(rows)

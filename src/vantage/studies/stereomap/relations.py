@@ -48,7 +48,7 @@ def correlations(analysis: Stereomap) -> Data | None:
     star = pl.when(pl.col("p_adjusted") < 0.05).then(pl.lit("*")).otherwise(pl.lit(""))
     frame = joined.with_columns(
         apart.alias("difference"),
-        pl.concat_str(pl.col("estimate").round(2), star).alias("shown"),
+        pl.concat_str(pl.col("estimate").round(2).cast(pl.Decimal(10, 2)), star).alias("shown"),
         analysis.beside("first").alias("of"),
     ).rename({"printed": "human"})
     doubts = frame.drop_nulls("why").unique("why", maintain_order=True).select("first", "second", "why")
@@ -77,29 +77,20 @@ def feelings_spread(analysis: Stereomap) -> Data:
 
 def other_dimensions(analysis: Stereomap) -> pl.DataFrame:
     """The groups at the ends of the other dimensions, highest and lowest beside each other."""
-    frames = []
     scored = {member for aggregate in analysis.instrument.aggregates for member in aggregate.members}
     alone = [question.id for question in analysis.instrument.questions if question.id not in scored]
     whole = [one.id for one in analysis.instrument.aggregates if one.id not in {*scored, *analysis.dimensions, *_FELT}]
     asked = expected_values(analysis.asked).filter(pl.col("question").is_in(alone))
+    columns, frames = ("item", "question", "rater", "sample", "value"), []
     for source in analysis.sources:
         mine = asked.filter(pl.col("rater") != PEOPLE) if source.name == ALL else asked.filter(rater=source.name)
         scores = source.scores.filter(pl.col("question").is_in(whole))
-        plain = mine.with_columns(pl.col("status").cast(pl.String)).select(scores.columns)
-        both = pl.concat([plain, scores], how="vertical_relaxed")
-        frames.append(both.with_columns(pl.lit(source.name).alias("source")))
-    values = there(pl.concat(there(frames or None)).drop_nulls("value"))
+        frames += [one.select(*columns, source=pl.lit(source.name)) for one in (mine, scores)]
+    values = there(pl.concat(there(frames or None), how="vertical_relaxed").drop_nulls("value"))
     by = ("source", "question")
     listed = extremes(item_means(values, by=by), by=by, count=analysis.options.listed)
     listed = listed.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
-    keys = [*by, "place"]
-    highest, lowest = (
-        listed.filter(end=end).select(
-            *keys, *(pl.col(name).alias(f"{end}_{name}") for name in ("group", "mean", "variance", "tied"))
-        )
-        for end in ("highest", "lowest")
-    )
-    return highest.join(lowest, on=keys, how="full", coalesce=True, maintain_order="left_right")
+    return listed.pivot("end", index=[*by, "place"], values=["group", "mean", "variance", "tied"])
 
 
 def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
@@ -124,21 +115,14 @@ def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
 
 def _feelings(sources: Sequence[PlacedGroups]) -> pl.DataFrame:
     """The mean feelings and behaviour over runs towards every group that is in a cluster."""
-    frames = []
+    frames = [pl.DataFrame()]
     for source in sources:
         place = {name: n for n, name in enumerate(source.clusters.names if source.clusters else ())}
-        means = source.scores.group_by("item", "question").agg(pl.col("value").mean().alias("mean"))
-        cluster = pl.col("item").replace_strict(source.cluster_of, default=None, return_dtype=pl.String)
-        felt = means.select(
-            pl.lit(source.name).alias("source"),
-            cluster.alias("cluster"),
-            pl.col("question").alias("score"),
-            "item",
-            "mean",
+        felt = source.scores.filter(pl.col("question").is_in(list(_FELT))).group_by("item", score="question")
+        means = felt.agg(pl.col("value").mean().alias("mean")).with_columns(
+            source=pl.lit(source.name),
+            cluster=pl.col("item").replace_strict(source.cluster_of, default=None, return_dtype=pl.String),
         )
-        felt = felt.filter(pl.col("score").is_in(list(_FELT))).drop_nulls()
-        order = (
-            pl.col(name).replace_strict(known, default=0) for name, known in (("cluster", place), ("score", _FELT))
-        )
-        frames.append(felt.sort(*order, "item"))
-    return pl.concat(frames) if frames else pl.DataFrame()
+        order = (pl.col("cluster").replace_strict(place, default=0), pl.col("score").replace_strict(_FELT, default=0))
+        frames.append(means.drop_nulls().sort(*order, "item"))
+    return pl.concat(frames, how="diagonal")

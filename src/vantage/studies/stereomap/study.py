@@ -12,7 +12,7 @@ from vantage.errors import InputError
 from vantage.measures.texts.lemmas import available
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
-from vantage.studies.stereomap import answers, comparing, places, relations
+from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.elicitation import elicit, recounted
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
@@ -27,10 +27,8 @@ def collect(context: Context[StereomapOptions]) -> Corpus:
     dictionary_of(options)
     if context.data is not None:
         corpus = Corpus.read(context.data)
-        declared = any(one.aggregates for one in corpus.instruments)
-        if not declared and not {question.id for question in corpus.questions} & {
-            question.id for question in instrument.questions
-        }:
+        asked = {question.id for question in instrument.questions}
+        if not any(one.aggregates or asked & {q.id for q in one.questions} for one in corpus.instruments):
             raise InputError(
                 "the corpus has no judgments of stereotype content",
                 file=corpus.folder,
@@ -52,28 +50,28 @@ def with_people(corpus: Corpus, context: Context[StereomapOptions]) -> Corpus:
     if not context.options.people:
         return corpus
     people = Corpus.read(context.options.people).included().people()
-    known = {name.casefold(): id_ for id_, *names in corpus.items.select("item", "group").iter_rows() for name in names}
-    if "names" in corpus.items.columns:
-        listed = corpus.items.select("item", "names").drop_nulls().iter_rows()
-        known |= {name.casefold(): id_ for id_, names in listed for name in names.split("; ")}
-    named = people.items.select(
-        "item", (pl.col("group") if "group" in people.items.columns else pl.col("item")).alias("group")
+    same: dict[str, str] = {}
+    for row in corpus.items.iter_rows(named=True):
+        names = [row["item"], row["group"], *(row.get("names") or "").split("; ")]
+        same |= {name.casefold(): row["item"] for name in names}
+    shown = "group" if "group" in people.items.columns else "item"
+    item = pl.coalesce(
+        pl.col(column).str.to_lowercase().replace_strict(same, default=None, return_dtype=pl.String)
+        for column in ("item", shown)
     )
-    ids = set(corpus.items["item"])
-    same = {item: item if item in ids else known.get(group.casefold()) for item, group in named.iter_rows()}
-    asked = {question.id for question in corpus.questions}
-    item = pl.col("item").replace_strict(same, return_dtype=pl.String)
-    judged = people.judgments.filter(pl.col("question").is_in(asked)).with_columns(item).drop_nulls("item")
+    groups = people.items.select("item", item.alias("same"))
+    asked = [question.id for question in corpus.questions]
+    judged = people.judgments.filter(pl.col("question").is_in(asked)).join(groups.drop_nulls(), on="item")
     if judged.is_empty():
         raise InputError(
             "people judged none of the groups with these questions",
             file=context.options.people,
             remedy="name a corpus with the same instrument and groups",
         )
-    if lost := sorted(item for item, there in same.items() if there is None):
+    if lost := sorted(groups.filter(pl.col("same").is_null())["item"]):
         context.warn(f"People also judged {len(lost)} groups that are not part of the study: {', '.join(lost[:5])} …")
     raters = people.raters.filter(pl.col("rater").is_in(judged["rater"].unique().implode()))
-    return corpus.add(judged, raters)
+    return corpus.add(judged.drop("item").rename({"same": "item"}), raters)
 
 
 def warnings(analysis: Stereomap) -> Iterator[str]:
@@ -107,7 +105,6 @@ STUDY: Final = recipe_study(
     StereomapOptions,
     collect,
     places,
-    comparing,
     relations,
     answers,
     prepare=Stereomap.from_run,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from vantage.corpora import Corpus
@@ -58,66 +59,36 @@ BLENDED: Final = "distribution"
 
 def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the judgments of dummies, regressions on words, a probe and encoders on the test part."""
-    listed(context.options.variants, ENCODERS, VARIANT)
+    options = context.options
+    variants = listed(options.variants, ENCODERS, VARIANT)
     train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
     everything = corpus.filter(split=["train", "validation"])
-    kinds: list[dict[str, Any]] = [
-        {"corpus": train, "kind": "majority", "name": "majority"},
-        {"corpus": everything, "kind": "mean", "name": "mean"},
-        {"corpus": everything, "kind": "ridge", "name": "tfidf-ridge"},
-    ]
     # The paper's features and choice of strength; logistic regression to its optimum instead of a cut-off solver.
-    paper = {"words": (1, 3), "characters": None, "strengths": (2.0, 4.0, 6.0)}
-    kinds.append({"corpus": train, "validation": validation, "kind": "logistic", "name": "tfidf-logistic", **paper})
-    with context.step("learning from words", len(kinds)) as moved:
-        for how in kinds:
-            given = dict(how)
-            part = given.pop("corpus")
-            if context.trains(given["name"], _learns(part)):
-                corpus = fit(part, QUESTIONS, seed=context.seed, **given).rate(corpus, test)
-            moved(1)
-    probe = _probe(everything, context)
-    if probe is not None:
-        corpus = probe.rate(corpus, test)
-    return _encoders(corpus, everything, test, probe, context)
-
-
-def _learns(part: Corpus) -> str:
-    return f"{len(part.items):,} pairs of sentence and target, {len(part.judgments):,} ratings"
-
-
-def _probe(everything: Corpus, context: Context[WcsentOptions]) -> TrainedRater | None:
-    """A regression on the states of a language model, where there is one."""
-    chosen = context.options.probe
-    if chosen == "none":
-        return None
-    place = context.folder / "checkpoints" / "probe" if context.folder else None
-    model = "embedded" if chosen == "auto" else chosen
-    how = {"kind": "probe", "model": model, "name": "probe", "seed": context.seed, "checkpoints": place}
-    if not context.trains(f"probe of {model}", _learns(everything)):
-        return None
-    return _fitted(everything, context, f"probing {model}", NO_PROBE if chosen == "auto" else "", how)
-
-
-def _encoders(
-    corpus: Corpus, everything: Corpus, test: Corpus, probe: TrainedRater | None, context: Context[WcsentOptions]
-) -> Corpus:
-    options = context.options
-    if options.encoder == "none":
-        return corpus
+    paper = {"validation": validation, "words": (1, 3), "characters": None, "strengths": (2.0, 4.0, 6.0)}
+    kinds: dict[str, tuple[Corpus, dict[str, Any]]] = {
+        "majority": (train, {"kind": "majority"}),
+        "mean": (everything, {"kind": "mean"}),
+        "tfidf-ridge": (everything, {"kind": "ridge"}),
+        "tfidf-logistic": (train, {"kind": "logistic", **paper}),
+    }
+    for name, (part, how) in kinds.items():
+        if rater := _fitted(part, context, name, how):
+            corpus = rater.rate(corpus, test)
+    probe = None
+    if options.probe != "none":
+        auto = options.probe == "auto"
+        how = {"kind": "probe", "model": "embedded" if auto else options.probe}
+        if probe := _fitted(everything, context, "probe", how, NO_PROBE if auto else ""):
+            corpus = probe.rate(corpus, test)
     auto = options.encoder == "auto"
-    model = "minilm" if auto else options.encoder
-    for name in listed(options.variants, ENCODERS, VARIANT):
-        for number in range(options.seeds):
-            id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
-            if not context.trains(f"{id_} on {model}", _learns(everything)):
-                continue
-            place = context.folder / "checkpoints" / id_.replace("/", "-") if context.folder else None
-            how = {"model": model, "name": id_, "seed": context.seed + number, "checkpoints": place, **ENCODERS[name]}
-            how |= {"members": options.members} if options.members else {}
-            rater = _fitted(everything, context, f"training {id_}", NO_ENCODER if auto else "", how)
-            if rater is None:
-                return corpus
+    for name, number in product(variants if options.encoder != "none" else (), range(options.seeds)):
+        id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
+        how = {"model": "minilm" if auto else options.encoder, "seed": context.seed + number, **ENCODERS[name]}
+        how |= {"members": options.members} if options.members else {}
+        rater = _fitted(everything, context, id_, how, NO_ENCODER if auto else "")
+        if rater is None and not context.plans:
+            break
+        if rater is not None:
             corpus = rater.rate(corpus, test)
             if probe is not None and name == BLENDED:
                 corpus = rater.blended(probe, PROBE_SHARE, id_.replace(name, "blend")).rate(corpus, test)
@@ -125,12 +96,18 @@ def _encoders(
 
 
 def _fitted(
-    part: Corpus, context: Context[WcsentOptions], title: str, missing: str, how: Mapping[str, Any]
+    part: Corpus, context: Context[WcsentOptions], name: str, how: Mapping[str, Any], missing: str = ""
 ) -> TrainedRater | None:
     """A rater that has learnt; null, with a warning, where its model is `missing` and nobody asked for it by name."""
-    with context.step(title, 100) as moved:
+    called = f"{name} on {how['model']}" if "model" in how else name
+    if not context.trains(called, f"{len(part.items):,} pairs of sentence and target, {len(part.judgments):,} ratings"):
+        return None
+    given = {"name": name, "seed": context.seed, **how}
+    if context.folder and "model" in how:
+        given["checkpoints"] = context.folder / "checkpoints" / name.replace("/", "-")
+    with context.step(f"training {called}", 100) as moved:
         try:
-            rater = fit(part, QUESTIONS, progress=hundredths(moved), **how)
+            rater = fit(part, QUESTIONS, progress=hundredths(moved), **given)
         except ModelError as error:
             if not missing:
                 raise

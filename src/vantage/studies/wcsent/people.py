@@ -10,7 +10,6 @@ import polars as pl
 from vantage.measures.aggregation.labels import aggregate, bands
 from vantage.measures.agreement.unanimity import unanimity
 from vantage.measures.relations.compare import compare
-from vantage.measures.reliability.rater_quality import rater_quality
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Analysis, Data
 from vantage.report.parts import Part
@@ -47,12 +46,9 @@ def annotation_counts(analysis: Analysis) -> pl.DataFrame:
     judgments = analysis.people.judgments
     per_item = judgments.group_by("item", "question").len("annotations")
     spread = per_item.group_by("question", "annotations").len("items").sort("annotations")
-    wide = spread.with_columns(pl.format("with {}", "annotations").alias("n")).pivot(
-        on="n", index="question", values="items"
-    )
-    raters = judgments.group_by("question").agg(
-        pl.col("rater").n_unique().alias("annotators"), pl.len().alias("annotations"), pl.col("item").n_unique()
-    )
+    wide = spread.with_columns(n=pl.format("with {}", "annotations")).pivot("n", index="question", values="items")
+    annotators, items = pl.col("rater").n_unique(), pl.col("item").n_unique()
+    raters = judgments.group_by("question").agg(annotators=annotators, annotations=pl.len(), item=items)
     return raters.join(wide.fill_null(0), on="question")
 
 
@@ -61,12 +57,8 @@ def split(analysis: Analysis) -> Data | None:
     items = analysis.people.items
     if "split" not in items.columns:
         return None
-    finals = [f"final_{q}" for q in QUESTIONS if f"final_{q}" in items.columns]
-    frame = items.group_by("split").agg(
-        pl.len().alias("pairs"),
-        pl.col("text").n_unique().alias("texts"),
-        *(pl.col(name).mean().alias(f"mean {name.removeprefix('final_')}") for name in finals),
-    )
+    finals = {f"mean {q}": pl.col(name).mean() for q in QUESTIONS if (name := f"final_{q}") in items.columns}
+    frame = items.group_by("split").agg(pairs=pl.len(), texts=pl.col("text").n_unique(), **finals)
     order = {"train": 0, "validation": 1, "test": 2}
     frame = frame.sort(pl.col("split").replace_strict(order, default=3))
     shared = items.group_by("text").agg(pl.col("split").n_unique()).filter(pl.col("split") > 1).height
@@ -75,32 +67,21 @@ def split(analysis: Analysis) -> Data | None:
 
 def unanimous(analysis: Analysis) -> pl.DataFrame:
     """Items on which all annotators agree, on the point and on the side, by question and target."""
-    return _unanimous(analysis, ["question", "target"])
+    strict, soft = (
+        unanimity(analysis.people, by=["question", "target"], coarse=coarse, ci="none")
+        .filter(on="any")
+        .select("question", "target", pl.col("unanimous").alias(name), pl.col("estimate").alias(f"{name}_share"))
+        for name, coarse in (("strict", False), ("soft", True))
+    )
+    return strict.join(soft, on=["question", "target"], maintain_order="left")
 
 
 def unanimous_items(analysis: Analysis) -> pl.DataFrame:
-    """The same by question, with each question's share of all such items."""
-    shares_of = _unanimous(analysis, ["question"])
-    total = pl.DataFrame(
-        {"question": ["all"], "strict": [shares_of["strict"].sum()], "soft": [shares_of["soft"].sum()]},
-        schema_overrides={"strict": pl.Int64, "soft": pl.Int64},
-    )
-    shares = (pl.col("strict") / max(int(shares_of["strict"].sum()), 1)).alias("of_strict")
-    return pl.concat([shares_of.select("question", "strict", "soft"), total]).with_columns(shares)
-
-
-def _unanimous(analysis: Analysis, by: list[str]) -> pl.DataFrame:
-    strict, soft = (
-        unanimity(analysis.people, by=by, coarse=coarse, ci="none")
-        .filter(on="any")
-        .select(
-            *by,
-            pl.col("unanimous").cast(pl.Int64).alias(name),
-            pl.col("estimate").cast(pl.Float64).alias(f"{name}_share"),
-        )
-        for name, coarse in (("strict", False), ("soft", True))
-    )
-    return strict.join(soft, on=by, maintain_order="left")
+    """The same by question and in all, with each question's share of all items on one point."""
+    by_question = unanimous(analysis).group_by("question", maintain_order=True).agg(pl.col("strict", "soft").sum())
+    total = by_question.select(pl.lit("all").alias("question"), pl.col("strict", "soft").sum())
+    share = (pl.col("strict") / max(int(total["strict"][0]), 1)).alias("of_strict")
+    return pl.concat([by_question, total], how="vertical_relaxed").with_columns(share)
 
 
 def rulers(analysis: Analysis) -> list[Part | str] | None:
@@ -115,28 +96,23 @@ def score_counts(analysis: Analysis) -> pl.DataFrame:
         "mean rounded half up (the released scores)": {"method": "mean", "rounding": "half_up"},
         "rounded median": {"method": "median", "rounding": "half_even"},
     }
-    frames = []
-    for rule, how in rules.items():
-        scores = aggregate(analysis.people, **how)
-        counts = scores.group_by("question", pl.col("value").cast(pl.Int64)).len("pairs").sort("value", "question")
-        label = pl.col("value").cast(pl.String).str.replace("-", "−").alias("score")
-        frames.append(counts.select(pl.lit(rule).alias("rule"), label, "question", "pairs"))
-    return pl.concat(frames)
+    score = pl.col("value").cast(pl.Int64)
+    counts = [
+        aggregate(analysis.people, **how).group_by(pl.lit(rule).alias("rule"), score, "question").len("pairs")
+        for rule, how in rules.items()
+    ]
+    label = pl.col("value").cast(pl.String).str.replace("-", "−").alias("score")
+    return pl.concat(counts).sort("rule", "value", "question").with_columns(label)
 
 
 def labels(analysis: Analysis) -> pl.DataFrame:
     """Shares of the coarse labels under each rule."""
+    band, share = pl.col("band").cast(pl.String), pl.col("estimate").alias("share")
     frames = [
-        bands(analysis.people, by="question", **how).select(
-            pl.lit(rule).alias("rule"),
-            "question",
-            pl.col("band").cast(pl.String),
-            "count",
-            pl.col("estimate").alias("share"),
-        )
+        bands(analysis.people, by="question", **how).select("question", band, "count", share, rule=pl.lit(rule))
         for rule, how in RULES.items()
     ]
-    return pl.concat(frames).with_columns(pl.concat_str("question", pl.lit(": "), "rule").alias("label"))
+    return pl.concat(frames).with_columns(label=pl.format("{}: {}", "question", "rule"))
 
 
 def label_counts(analysis: Analysis) -> pl.DataFrame:
@@ -149,12 +125,8 @@ def label_counts(analysis: Analysis) -> pl.DataFrame:
 
 def opposed(analysis: Analysis) -> pl.DataFrame:
     """Pairs whose questions point in opposite directions, by rule."""
-    return pl.DataFrame(
-        [
-            {"rule": rule, "pairs": opposed_items(analysis.people, ci="none", **how)["opposed"][0]}
-            for rule, how in OPPOSED.items()
-        ]
-    )
+    pairs = [opposed_items(analysis.people, ci="none", **how)["opposed"][0] for how in OPPOSED.values()]
+    return pl.DataFrame({"rule": list(OPPOSED), "pairs": pairs})
 
 
 def together(analysis: Analysis) -> pl.DataFrame | None:
@@ -171,20 +143,6 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
         names = {"rows": pl.lit(one), "columns": pl.lit(other), "two": pl.lit(f"{one} and {other}")}
         grids.append(data.with_columns(**names))
     return pl.concat(grids) if grids else None
-
-
-def conspicuous(analysis: Analysis) -> pl.DataFrame:
-    """The twelve annotators of each question to look at first."""
-    quality = rater_quality(analysis.people, by="question")
-    return quality.group_by("question", maintain_order=True).head(12)
-
-
-def who_sees_whom(analysis: Analysis) -> pl.DataFrame:
-    """How differently annotators see the same target, from those with five ratings of it."""
-    seen = rater_quality(analysis.people, by=["question", "target"]).filter(pl.col("units") >= 5)
-    bias = pl.col("bias")
-    spread = (bias.std().alias("spread"), bias.min().alias("coldest"), bias.max().alias("warmest"))
-    return seen.group_by("question", "target").agg(pl.len().alias("annotators"), *spread).sort("target")
 
 
 def traits(analysis: Analysis) -> pl.DataFrame | None:

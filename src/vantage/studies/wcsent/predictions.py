@@ -9,7 +9,6 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.measures.reliability.split_half import split_half
 from vantage.measures.resampling import Resampling, mean_with_interval, named
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.engine import Absent, Analysis, there
@@ -31,9 +30,6 @@ MARKS: Final = {
 
 class WarmthAnalysis(Analysis):
     """The test part with what raters other than people said of it."""
-
-    stances: pl.DataFrame | None = None
-    """The pairs with stance and sentiment, once they are joined (see `stance.joined`)."""
 
     @cached_property
     def test(self) -> pl.DataFrame:
@@ -78,14 +74,8 @@ class WarmthAnalysis(Analysis):
         """Every rater and question with all scores."""
         means = self.people_of_test.judgments.group_by("item", "question").agg(pl.col("value").mean())
         exact = self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls()
-        classes = accuracy(
-            there(self.fine).select("item", "question", "rater", "value", "status"),
-            by=PAIR,
-            reference=self.gold,
-            metric=CLASSES,
-            labels=range(-3, 4),
-            ci="none",
-        )
+        answers = there(self.fine).select("item", "question", "rater", "value", "status")
+        classes = accuracy(answers, by=PAIR, reference=self.gold, metric=CLASSES, labels=range(-3, 4), ci="none")
         errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
         ranks = accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed)
         ranks = ranks.select(*PAIR, spearman="estimate", spearman_low="low", spearman_high="high")
@@ -122,52 +112,20 @@ def encoders(analysis: WarmthAnalysis) -> pl.DataFrame:
     mine = there(analysis.scores.filter(pl.col("rater").str.starts_with("encoder/")))
     metrics = ("accuracy", "f1_macro", "within", "spearman", "spearman_mean")
     training = pl.col("rater").str.replace(r"/\d+$", "").str.strip_prefix("encoder/").alias("training")
-    means = (
-        mine.with_columns(training)
-        .group_by("training", "question", maintain_order=True)
-        .agg(
-            pl.len().alias("seeds"),
-            *(pl.col(m).mean() for m in metrics),
-            *(pl.col(m).std().alias(f"{m}_sd") for m in metrics),
-        )
+    means = mine.group_by(training, "question", maintain_order=True).agg(
+        pl.len().alias("seeds"), pl.col(metrics).mean(), pl.col(metrics).std().name.suffix("_sd")
     )
     # The paper's fine-tuned encoder (Tables 3 and 14).
     printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
     return pl.concat([means, printed], how="diagonal")
 
 
-def ceiling(analysis: WarmthAnalysis) -> pl.DataFrame:
-    """One annotator, the best rater and the highest correlation that is possible, on the same pairs.
-
-    Scores that are means of a few ratings are noisy, and no prediction can correlate with them by more than the
-    square root of their reliability (Spearman 1904).
-    """
-    people = analysis.people_of_test
-    known = analysis.scores.drop_nulls("spearman_mean").sort("spearman_mean", descending=True)
-    reliable = split_half(people, by="question", correlation="spearman", spearman_brown=True, seed=analysis.seed)
-    best = known.group_by("question", maintain_order=True).first()
-    ceilings = _one_against_the_others(people).join(
-        best.select("question", pl.col("rater").alias("best"), pl.col("spearman_mean").alias("best_value")),
-        on="question",
-        how="left",
-    )
-    estimate = pl.col("estimate")
-    highest = reliable.select("question", estimate.alias("reliability"), estimate.clip(0).sqrt().alias("highest"))
-    return ceilings.join(highest, on="question", how="left")
-
-
 def neutral(analysis: WarmthAnalysis) -> pl.DataFrame:
     """How often raters answer neutral, how often the released scores are, and who is on the wrong side."""
-    return (
-        _errors(analysis)
-        .group_by("rater", "question")
-        .agg(
-            (pl.col("value") == 0).mean().alias("says_neutral"),
-            (pl.col("gold") == 0).mean().alias("is_neutral"),
-            (pl.col("value").sign() * pl.col("gold").sign() < 0).mean().alias("wrong_side"),
-        )
-        .sort("rater")
-    )
+    wrong_side = pl.col("value").sign() * pl.col("gold").sign() < 0
+    shares = {"says_neutral": pl.col("value") == 0, "is_neutral": pl.col("gold") == 0, "wrong_side": wrong_side}
+    answers = _errors(analysis).group_by("rater", "question")
+    return answers.agg(**{name: share.mean() for name, share in shares.items()}).sort("rater")
 
 
 def few_against_zero(analysis: WarmthAnalysis) -> pl.DataFrame | None:
@@ -226,49 +184,20 @@ def signs(analysis: WarmthAnalysis) -> pl.DataFrame:
     # A rater that answers everything alike is misled by nothing.
     varied = _errors(analysis).filter(pl.col("value").n_unique().over("rater") > len(QUESTIONS))
     text = there(varied).join(analysis.test.select("item", "text"), on="item")
-    frames = [
-        text.with_columns(pl.col("text").str.contains(mark).fill_null(False).alias("has"))
-        .group_by("rater")
-        .agg(
-            pl.lit(name).alias("sign"),
-            pl.col("item").filter("has").n_unique().alias("pairs"),
-            pl.col("error").filter("has").mean().alias("error_with"),
-            pl.col("error").filter(~pl.col("has")).mean().alias("error_without"),
-        )
-        for name, mark in MARKS.items()
-    ]
+    frames = []
+    for name, mark in MARKS.items():
+        has, error = pl.col("text").str.contains(mark).fill_null(False), pl.col("error")
+        means = {"error_with": error.filter(has).mean(), "error_without": error.filter(~has).mean()}
+        pairs = pl.col("item").filter(has).n_unique()
+        frames.append(text.group_by("rater").agg(sign=pl.lit(name), pairs=pairs, **means))
     frame = pl.concat(frames).with_columns((pl.col("error_with") - pl.col("error_without")).alias("difference"))
     return frame.sort("rater", "difference", descending=[False, True])
-
-
-def errors_by_target(analysis: WarmthAnalysis) -> pl.DataFrame:
-    """Mean absolute error of each rater by target, over the questions."""
-    errors = _errors(analysis).join(analysis.test.select("item", "target"), on="item")
-    return (
-        errors.group_by("rater", "target")
-        .agg(pl.col("item").n_unique().alias("pairs"), pl.col("error").mean().alias("mean_error"))
-        .sort("rater", "target")
-    )
 
 
 def _errors(analysis: WarmthAnalysis) -> pl.DataFrame:
     fine = there(analysis.fine).drop_nulls("value")
     both = fine.join(analysis.gold.rename({"value": "gold"}), on=["item", "question"])
     return both.with_columns((pl.col("value") - pl.col("gold")).abs().alias("error"))
-
-
-def _one_against_the_others(people: Corpus) -> pl.DataFrame:
-    """How every rating goes with the mean of the others of its pair."""
-    pair = ["item", "question"]
-    rated = people.judgments.filter(pl.col("value").is_not_null())
-    total, count = pl.col("value").sum().over(pair), pl.len().over(pair)
-    rated = rated.with_columns(((total - pl.col("value")) / (count - 1)).alias("others"), count.alias("n"))
-    near = ((pl.col("others") + 0.5).floor() - pl.col("value")).abs() <= 1
-    return (
-        rated.filter(pl.col("n") > 1)
-        .group_by("question")
-        .agg(pl.corr("value", "others", method="spearman").fill_nan(None).alias("one"), near.mean().alias("one_within"))
-    )
 
 
 def _answered(given: pl.DataFrame) -> pl.DataFrame:

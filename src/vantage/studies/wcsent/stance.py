@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -65,32 +66,28 @@ def _read(file: Path) -> pl.DataFrame:
     return table.select("text", "target", *(name for name in ORDERS if name in table.columns))
 
 
+@lru_cache(maxsize=1)
 def joined(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Every pair with the target that its sentence had in SemEval, and its stance where the target is the same."""
     if not analysis.options.stance:
         raise Absent
-    if analysis.stances is None:
-        known = read_stances(Path(analysis.options.stance))
-        key = pl.col("text").map_elements(letters, return_dtype=pl.String).alias("letters")
-        known = known.with_columns(key).filter(pl.col("letters") != "")
-        known = known.unique(["letters", "target"], keep="first", maintain_order=True)
-        items = analysis.people.items.select("item", "target", key)
-        same = items.join(known.drop("text"), on=["letters", "target"], how="left", maintain_order="left")
-        first = known.unique("letters", keep="first", maintain_order=True)
-        origin = items.join(first.select("letters", pl.col("target").alias("original")), on="letters", how="left")
-        there = pl.col("stance").is_not_null()
-        analysis.stances = same.join(origin.select("item", "original"), on="item", maintain_order="left").with_columns(
-            pl.when(there).then("target").otherwise("original").alias("original")
-        )
-    return analysis.stances
+    known = read_stances(Path(analysis.options.stance))
+    key = pl.col("text").map_elements(letters, return_dtype=pl.String).alias("letters")
+    known = known.with_columns(key).filter(pl.col("letters") != "")
+    known = known.unique(["letters", "target"], keep="first", maintain_order=True)
+    items = analysis.people.items.select("item", "target", key)
+    same = items.join(known.drop("text"), on=["letters", "target"], how="left", maintain_order="left")
+    first = known.unique("letters", keep="first", maintain_order=True).select("letters", original="target")
+    pairs = same.join(first, on="letters", how="left", maintain_order="left")
+    return pairs.with_columns(original=pl.when(pl.col("stance").is_not_null()).then("target").otherwise("original"))
 
 
 def sources(analysis: WarmthAnalysis) -> Data:
     """Pairs by target and source (Table 1)."""
     pairs = joined(analysis)
     known = pl.col("original").is_not_null()
-    counts = pairs.group_by("target").agg(known.sum().alias("semeval"), (~known).sum().alias("other"))
-    frame = counts.with_columns((pl.col("semeval") + pl.col("other")).alias("pairs")).sort("semeval", descending=True)
+    counts = pairs.group_by("target").agg(semeval=known.sum(), other=(~known).sum(), pairs=pl.len())
+    frame = counts.sort("semeval", descending=True)
     facts = {"found": int(pairs["original"].count()), "shared": int(pairs["stance"].count()), "pairs": len(pairs)}
     return Data(frame, facts)
 
@@ -113,9 +110,8 @@ def stance_scores(analysis: WarmthAnalysis) -> pl.DataFrame:
         for method in ("mean", "median")
     )
     value = pl.col("value")
-    both = means.agg(value.len().alias("pairs"), value.mean().alias("mean"), value.std().alias("deviation")).join(
-        medians.agg(value.median().alias("median")), on=["stance", "question"]
-    )
+    spread = means.agg(pairs=value.len(), mean=value.mean(), deviation=value.std())
+    both = spread.join(medians.agg(median=value.median()), on=["stance", "question"])
     return both.sort(pl.col("stance").replace_strict({"AGAINST": 0, "FAVOR": 1}, default=2), "question")
 
 

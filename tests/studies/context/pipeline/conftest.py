@@ -7,7 +7,7 @@ import pytest
 
 from vantage import Corpus, Instrument
 
-STATEMENTS = {
+STATEMENTS: dict[str, tuple[str | None, int | None]] = {
     "s1": ("I just love waiting.", 1),
     "s2": ("We had a great time at the station.", 0),
     "s3": ("My favourite part is the cold.", 1),
@@ -16,27 +16,11 @@ STATEMENTS = {
 
 
 def statements(rows: dict[str, tuple[str | None, int | None]] | None = None) -> Corpus:
-    """A corpus of statements with their authors' labels."""
-    told = dict(rows) if rows is not None else dict(STATEMENTS)
-    labelled = {item: label for item, (_, label) in told.items() if label is not None}
-    return Corpus(
-        pl.DataFrame(
-            {"item": list(told), "text": [text for text, _ in told.values()]},
-            schema={"item": pl.String, "text": pl.String},
-        ),
-        pl.DataFrame({"rater": ["author"], "kind": ["author"]}),
-        pl.DataFrame(
-            {
-                "item": list(labelled),
-                "question": ["sarcasm"] * len(labelled),
-                "rater": ["author"] * len(labelled),
-                "condition": ["author"] * len(labelled),
-                "value": list(labelled.values()),
-            },
-            schema_overrides={"item": pl.String, "question": pl.String, "rater": pl.String, "condition": pl.String},
-        ),
-        Instrument.load("sarcasm"),
-    )
+    """A corpus of statements with their labels."""
+    told = [(item, *row) for item, row in (STATEMENTS if rows is None else rows).items()]
+    words = [(item, text, None if label is None else ["no", "yes"][label]) for item, text, label in told]
+    schema = {"item": pl.String, "text": pl.String, "label": pl.String}
+    return Corpus.of_items(pl.DataFrame(words, schema=schema, orient="row"), Instrument.load("sarcasm"))
 
 
 @pytest.fixture

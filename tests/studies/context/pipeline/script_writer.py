@@ -71,10 +71,8 @@ class ScriptWriter:
 
     def _usual(self, step: str, statement: str) -> str:
         return {
-            "first-person": "yes",
             "scenario": "Two friends stand at a station and wait.",
             "conversation": CONVERSATION,
             "position": "After: 3\nSpeaker: Person B",
-            "written": CONVERSATION.replace("Person B: And", f"Person B: {statement} And"),
             "sarcasm": "yes",
         }.get(step, self.grades)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus, Instrument, Scale
-from vantage.context import Spread, detected, votes
+from vantage.context import Cost, Simulation, detected, votes
 from vantage.errors import InputError
 from vantage.measures.variation.spread import entropy as measured
-from vantage.studies.context.pipeline.ambiguity import NO_ANSWER, NO_OPTION, counted, entropy, scored
-from vantage.studies.context.pipeline.simulation import Cost, Simulation
+from vantage.studies.context.pipeline.ambiguity import counted, entropy
+from vantage.studies.context.pipeline.simulation import NO_ANSWER, NO_OPTION
 
 SARCASM = Instrument.load("sarcasm")
 QUESTION = SARCASM.questions[0]
@@ -40,7 +40,8 @@ def test_entropy_of_votes_is_that_of_the_measure(values: list[float | None], opt
     rows = [("a", f"p{n}", value, "answered" if value is not None else "ambiguous") for n, value in enumerate(values)]
     corpus = answered(rows)
     shares = np.array(votes(corpus, QUESTION)["shares"].to_list())
-    found = entropy(counted(shares, QUESTION.scale, opt_outs=opt_outs))[0]
+    used = counted(shares, QUESTION.scale, opt_outs=opt_outs)
+    found = entropy(used)[0] * np.log(used.shape[1])
     theirs = measured(corpus, opt_outs=opt_outs, per="item")["estimate"].to_list()
     if theirs:
         assert found == pytest.approx(theirs[0], abs=1e-12)
@@ -67,19 +68,11 @@ def test_votes_tell_doubt_and_ambiguity_and_leave_out_what_is_no_vote() -> None:
 
 def test_an_item_without_a_score_says_why() -> None:
     corpus = answered([("a", "m", None, "unparsed"), ("b", "m", None, "ambiguous"), ("c", "m", 1, "answered")])
-    found = detected(Simulation("direct", corpus, QUESTION, ("m",), Cost()), Spread(opt_outs=False))
+    found = detected(Simulation("direct", corpus, QUESTION, ("m",), Cost()), opt_outs=False)
     assert dict(found.table.select("item", "reason").iter_rows()) == {"a": NO_ANSWER, "b": NO_OPTION, "c": None}
     assert found.table["score"].to_list() == [None, None, 0.0]
-    inside = detected(Simulation("direct", corpus, QUESTION, ("m",), Cost()), Spread())
+    inside = detected(Simulation("direct", corpus, QUESTION, ("m",), Cost()))
     assert inside.table["score"].to_list() == [None, 0.0, 0.0]
-
-
-def test_scores_are_normalised_by_the_answers_that_count() -> None:
-    even = np.array([[1 / 3, 1 / 3, 1 / 3]])
-    assert Spread().of(even, QUESTION.scale)[0] == pytest.approx(1.0)
-    assert Spread(base="nats").of(even, QUESTION.scale)[0] == pytest.approx(np.log(3))
-    assert Spread(base="bits", opt_outs=False).of(even, QUESTION.scale)[0] == pytest.approx(1.0)
-    assert Spread("ambiguous").of(even, QUESTION.scale)[0] == pytest.approx(1 / 3)
 
 
 def test_probabilities_count_as_shares_of_one_answer() -> None:
@@ -93,18 +86,9 @@ def test_probabilities_count_as_shares_of_one_answer() -> None:
     assert found["votes"] == 2
 
 
-@pytest.mark.parametrize(("wrong", "named"), [({"score": "variance"}, "variance"), ({"base": "dits"}, "dits")])
-def test_unknown_scores_and_bases_are_named(wrong: dict[str, str], named: str) -> None:
-    with pytest.raises(InputError, match=named):
-        Spread(**wrong)  # type: ignore[arg-type]
-
-
-def test_a_scale_without_ambiguous_or_without_answers_is_refused() -> None:
-    plain = Scale.labels("no", "yes")
-    with pytest.raises(InputError, match="no answer 'ambiguous'"):
-        Spread("ambiguous").of(np.array([[0.5, 0.5]]), plain)
+def test_a_scale_without_ambiguous_has_no_ambiguity_and_one_without_answers_is_refused() -> None:
+    plain = Instrument.of_questions("s", "Plain", {"sarcasm": Scale.labels("no", "yes")}).questions[0]
+    assert votes(planted_corpus(["clear"]), plain)["ambiguity"].to_list() == [None]
     slider = Instrument.of_questions("s", "Slider", {"slider": Scale.continuous(0, 1)}).questions[0]
     with pytest.raises(InputError, match="continuous"):
         votes(planted_corpus(["clear"]), slider)
-    assert scored(pl.DataFrame({"item": ["a"], "shares": [None]}, schema_overrides={"shares": pl.List(pl.Float64)}),
-                  plain, Spread(), pl.lit("why"))["reason"].to_list() == ["why"]  # fmt: skip

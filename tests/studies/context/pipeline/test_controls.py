@@ -16,12 +16,11 @@ from vantage.studies.context.pipeline.controls import (
     attached_steps,
     condition_of,
     context_fields,
-    real_turns,
     target,
     with_context,
     with_controls,
 )
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, SpokenTurn
+from vantage.studies.context.pipeline.dialogue import CONVERSATION
 from vantage.studies.context.pipeline.generation import generate
 
 TASKS = ["sarcasm", "politeness", "sentiment", "vaccine-stance", "abortion-stance"]
@@ -70,14 +69,14 @@ def test_contexts_of_several_kinds_stand_side_by_side(corpus: Corpus, tmp_path: 
     kinds = [generate(corpus, sarcasm, ScriptWriter(), ScriptWriter("v"), control=c) for c in ("label", "opposite")]
     whole, extended = attached(corpus, sarcasm, *kinds)
     assert whole.items["item"].to_list() == corpus.items["item"].to_list()
-    assert whole.items["conversation_opposite"].null_count() == 1
+    assert whole.items["conversation_opposite"].null_count() == 0
     again = Corpus.read(whole.write(f"{tmp_path}/corpus"))
     steps = attached_steps(again)
     assert set(steps) == {"label", "opposite"}
     for one in kinds:
         assert steps[one.control].sort(pl.all()).equals(one.steps.sort(pl.all()))
     judged = with_context(again, "context-opposite", extended)
-    assert judged.items["item"].to_list() == ["s1", "s2", "s3"]
+    assert judged.items["item"].to_list() == ["s1", "s2", "s3", "s4"]
     rater = ChatRater(ScriptWriter(), "zero-shot")
     call = next(rater.plan(judged, extended, condition="context-opposite"))
     assert "Conversation:\nPerson A: The train is late again." in call.request.messages[-1].content
@@ -106,25 +105,19 @@ def test_real_turns_are_taken_as_they_are() -> None:
 
 
 def test_the_text_that_was_replied_to_is_a_turn() -> None:
-    corpus = with_turns(["Forty minutes!", "Ann: Hm.\nBob: Hm!", " ", None], name="post")
-    assert real_turns(corpus.items) == {
-        "s1": [SpokenTurn("Person A", "Forty minutes!")],
-        "s2": [SpokenTurn("Ann", "Hm."), SpokenTurn("Bob", "Hm!")],
-        "s3": [],
-        "s4": [],
-    }
+    corpus = with_turns(["Forty minutes!", "Ann: Hm.\nBob: Hm!", " ", None])
     found = generate(corpus, "sarcasm", None, control="turns")
-    assert found.corpus.items["conversation"][0].to_list()[-1] == {
-        "speaker": "Person B",
-        "text": "I just love waiting.",
-    }
+    assert found.dropped == {"the item has no preceding turns": 2}
+    said = [[tuple(turn.values()) for turn in talk] for talk in found.corpus.items["conversation"].to_list()]
+    assert said == [
+        [("Person A", "Forty minutes!"), ("Person B", "I just love waiting.")],
+        [("Ann", "Hm."), ("Bob", "Hm!"), ("Ann", "We had a great time at the station.")],
+    ]
 
 
 def test_data_without_turns_say_so() -> None:
-    with pytest.raises(InputError, match="the items have no preceding turns; name their column with turns="):
+    with pytest.raises(InputError, match="the items have no column 'turns'"):
         generate(statements(), "sarcasm", None, control="turns")
-    with pytest.raises(InputError, match="the items have no column 'said'"):
-        generate(statements(), "sarcasm", None, control="turns", turns="said")
     with pytest.raises(InputError, match="column 'turns': the column holds Int64, not turns"):
         generate(with_turns([1, 2, 3, 4]), "sarcasm", None, control="turns")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,18 +10,20 @@ from vantage.studies.context.pipeline.dialogue import (
     CONTAINS,
     EMPTY,
     IN_A_ROW,
-    SpokenTurn,
-    as_turns,
-    cell,
     contains,
     fault,
     read_turns,
     script,
 )
 
-TWO = [SpokenTurn("Person A", "It rains."), SpokenTurn("Person B", "Again?")]
+
+def talk(*turns: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"speaker": speaker, "text": text} for speaker, text in turns]
+
+
+TWO = talk(("Person A", "It rains."), ("Person B", "Again?"))
 WORDS = st.lists(st.sampled_from(["rain", "bus", "late", "again", "we", "walk"]), min_size=1, max_size=6).map(" ".join)
-TURNS = st.lists(st.tuples(st.sampled_from(["Person A", "Person B"]), WORDS).map(lambda t: SpokenTurn(*t)), min_size=1)
+TURNS = st.lists(st.tuples(st.sampled_from(["Person A", "Person B"]), WORDS), min_size=1).map(lambda t: talk(*t))
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,6 @@ TURNS = st.lists(st.tuples(st.sampled_from(["Person A", "Person B"]), WORDS).map
         "1. Person A: It rains.\n2. Person B: Again?",
         "<think>Person A: no, not this.</think>\nPerson A: It rains.\nPerson B: Again?",
         '```\nPerson A: It\nrains.\nPerson B: "Again?"\n```',
-        '[{"speaker": "Person A", "text": "It rains."}, {"speaker": "Person B", "text": "Again?"}]',
-        '{"turns": [{"role": "Person A", "content": "It rains."}, {"role": "Person B", "content": "Again?"}]}',
         "Person A:\nIt rains.\nPerson B:\nAgain?",
     ],
 )
@@ -49,40 +47,33 @@ def test_what_is_no_conversation_has_no_turns(reply: str) -> None:
 
 
 @given(TURNS)
-def test_a_script_is_read_back_as_it_was_written(turns: list[SpokenTurn]) -> None:
+def test_a_script_is_read_back_as_it_was_written(turns: list[dict[str, str]]) -> None:
     assert read_turns(script(turns)) == turns
-    assert as_turns(cell(turns)) == turns
-    assert read_turns(json.dumps(cell(turns))) == turns
 
 
 @pytest.mark.parametrize(
     ("turns", "reason"),
     [
         ([], EMPTY),
-        ([SpokenTurn("Person A", "Hi."), SpokenTurn("person a", "Hm.")], "the conversation has 1 speaker, not 2"),
-        ([SpokenTurn("A", "Hi."), SpokenTurn("a", "Oh."), SpokenTurn("B", "Hm.")], IN_A_ROW),
-        ([SpokenTurn(name, "Hi.") for name in "ABC"], "the conversation has 3 speakers, not 2"),
-        ([SpokenTurn("A", "x" * 5000), SpokenTurn("B", "y" * 2000)], "the conversation has more than 6,000 characters"),
-        ([SpokenTurn("A", "Well, I LOVE it — really!"), SpokenTurn("B", "Hm.")], CONTAINS),
-        ([SpokenTurn("A", "I love"), SpokenTurn("B", "it.")], CONTAINS),
-        ([SpokenTurn("A", "I loved it."), SpokenTurn("B", "Hm.")], None),
+        (talk(("Person A", "Hi."), ("person a", "Hm.")), "the conversation has 1 speaker, not 2"),
+        (talk(("A", "Hi."), ("a", "Oh."), ("B", "Hm.")), IN_A_ROW),
+        (talk(*((name, "Hi.") for name in "ABC")), "the conversation has 3 speakers, not 2"),
+        (talk(("A", "x" * 5000), ("B", "y" * 2000)), "the conversation has more than 6,000 characters"),
+        (talk(("A", "Well, I LOVE it — really!"), ("B", "Hm.")), CONTAINS),
+        (talk(("A", "I love"), ("B", "it.")), CONTAINS),
+        (talk(("A", "I loved it."), ("B", "Hm.")), None),
     ],
 )
-def test_faults_are_found_without_a_model(turns: list[SpokenTurn], reason: str | None) -> None:
+def test_faults_are_found_without_a_model(turns: list[dict[str, str]], reason: str | None) -> None:
     assert fault(turns, "I love it") == reason
 
 
-def test_any_number_of_people_may_speak_in_real_turns() -> None:
-    assert fault([SpokenTurn("A", "Hi.")], "I love it", speakers=None) is None
-
-
 @given(TURNS, WORDS)
-def test_a_statement_is_found_wherever_it_is_said(turns: list[SpokenTurn], statement: str) -> None:
-    said = [*turns, SpokenTurn("Person A", f"Well: {statement.upper()}!")]
+def test_a_statement_is_found_wherever_it_is_said(turns: list[dict[str, str]], statement: str) -> None:
+    said = [*turns, *talk(("Person A", f"Well: {statement.upper()}!"))]
     assert contains(said, statement)
 
 
 def test_a_statement_of_signs_alone_is_compared_as_it_stands() -> None:
-    assert contains([SpokenTurn("A", "Oh 🙃")], "🙃")
-    assert not contains([SpokenTurn("A", "Hello.")], "🙃")
-    assert as_turns(None) == []
+    assert contains(talk(("A", "Oh 🙃")), "🙃")
+    assert not contains(talk(("A", "Hello.")), "🙃")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.studies.context.pipeline.conftest import STATEMENTS, statements
-from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
 from vantage.errors import InputError
 from vantage.raters.models.base import ModelError
@@ -18,8 +18,7 @@ from vantage.runs import RunEnded, RunOptions, RunStore
 from vantage.studies.context.pipeline.controls import Contexts
 from vantage.studies.context.pipeline.generation import generate
 
-LOVE = STATEMENTS["s1"][0]
-FIRST = "the statement is not made in the first person"
+LOVE = str(STATEMENTS["s1"][0])
 
 
 def written(corpus: Corpus, writer: ScriptWriter | None = None, **options: Any) -> Contexts:
@@ -36,19 +35,17 @@ def faulty(step: str, reply: str, *, times: int = 99, statement: str = LOVE) -> 
 
 def test_a_context_holds_its_statement_once_and_unchanged(corpus: Corpus) -> None:
     found = written(corpus)
-    assert found.corpus.items["item"].to_list() == ["s1", "s2", "s3"]
+    assert found.corpus.items["item"].to_list() == ["s1", "s2", "s3", "s4"]
     for text, conversation in found.corpus.items.select("text", "conversation").iter_rows():
         assert sum(text in turn["text"] for turn in conversation) == 1
         assert [turn["speaker"] for turn in conversation] == ["Person A", "Person B"] * 3
-    assert found.dropped == {FIRST: 1}
-    assert found.kept == 3
+    assert found.dropped == {}
+    assert found.kept == 4
     assert found.warnings == ()
-    assert found.cost == {"calls": 21, "prompt_tokens": 210, "completion_tokens": 105}
+    assert found.cost == {"calls": 24, "prompt_tokens": 240, "completion_tokens": 120}
     mine = found.steps.filter(item="s1")
-    steps = ["first-person", "scenario", "conversation", "insertion", "verification", "own-label", "outcome"]
-    assert mine["step"].to_list() == steps
-    assert mine["model"].to_list()[1:6] == ["writer"] * 3 + ["verifier", "writer"]
-    assert set(found.corpus.judgments["item"]) == {"s1", "s2", "s3"}
+    assert mine["step"].to_list() == ["scenario", "conversation", "insertion", "verification", "outcome"]
+    assert mine["model"].to_list() == ["writer"] * 3 + ["verifier", None]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +66,8 @@ def test_a_context_holds_its_statement_once_and_unchanged(corpus: Corpus) -> Non
 def test_a_fault_that_stays_drops_the_item_with_its_reason(corpus: Corpus, step: str, reply: str, reason: str) -> None:
     writer = faulty(step, reply)
     found = written(corpus, writer, attempts=2)
-    assert found.dropped == {FIRST: 1, reason: 1}
-    assert found.corpus.items["item"].to_list() == ["s2", "s3"]
+    assert found.dropped == {reason: 1}
+    assert found.corpus.items["item"].to_list() == ["s2", "s3", "s4"]
     assert writer.asked.count((step, "s1")) == 2
     last = found.steps.filter(item="s1", step="outcome").row(0, named=True)
     assert (last["status"], last["attempt"], last["reason"]) == ("dropped", 2, reason)
@@ -79,7 +76,7 @@ def test_a_fault_that_stays_drops_the_item_with_its_reason(corpus: Corpus, step:
 def test_a_fault_that_passes_is_retried_with_the_reason_told(corpus: Corpus) -> None:
     writer = faulty("conversation", "Person A: Hm.", times=1)
     found = written(corpus, writer)
-    assert found.dropped == {FIRST: 1}
+    assert found.dropped == {}
     assert found.steps.filter(item="s1", step="conversation")["status"].to_list() == ["rejected", "written"]
     again = [r for r in writer.requests if r.tag and r.tag[:2] == ("s1", "conversation")][1]
     first = next(r for r in writer.requests if r.tag and r.tag[:2] == ("s1", "conversation"))
@@ -87,29 +84,13 @@ def test_a_fault_that_passes_is_retried_with_the_reason_told(corpus: Corpus) -> 
     assert again.sampling.seed != first.sampling.seed
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (f"Person A: {LOVE}", None),
-        (f"Person B: {LOVE}", "one speaker has two turns in a row"),
-        ("Person A: I just adore waiting.", "the conversation changes the statement"),
-        ("Person A: Hm.", "the conversation has lost the statement"),
-        (f"Person A: {LOVE}\nPerson B: {LOVE}", "the conversation has the statement more than once"),
-    ],
-)
-def test_a_conversation_that_is_written_anew_is_checked(corpus: Corpus, line: str, reason: str | None) -> None:
-    writer = faulty("written", f"{CONVERSATION}\n{line}")
-    found = written(corpus, writer, insertion="written", attempts=1)
-    assert found.dropped == {FIRST: 1} | ({reason: 1} if reason else {})
-
-
-@pytest.mark.parametrize(("grades", "least", "kept"), [("4", 4, 3), ("3", 4, 0), ("3", 3, 3), ("maybe", 1, 0)])
+@pytest.mark.parametrize(("grades", "least", "kept"), [("4", 4, 4), ("3", 4, 0), ("3", 3, 4), ("maybe", 1, 0)])
 def test_the_verifier_decides(corpus: Corpus, grades: str, least: float, kept: int) -> None:
     found = written(corpus, verifier=ScriptWriter("verifier", grades=grades), least=least, attempts=1)
     assert found.kept == kept
     if not kept:
         reason = "label-alignment has no answer (unparsed)" if grades == "maybe" else "label-alignment is 3, below 4"
-        assert found.dropped == {reason: 3, FIRST: 1}
+        assert found.dropped == {reason: 4}
         assert found.warnings == (
             "No context passed all checks, so there is nothing to judge under the condition context.",
         )
@@ -118,19 +99,9 @@ def test_the_verifier_decides(corpus: Corpus, grades: str, least: float, kept: i
 def test_one_weak_answer_is_enough_to_fail(corpus: Corpus) -> None:
     verifier = ScriptWriter("v", lambda step, _, __: "2" if step == "redundancy" else None)
     found = written(corpus, verifier=verifier, attempts=1)
-    assert found.dropped["redundancy is 2, below 4"] == 3
+    assert found.dropped["redundancy is 2, below 4"] == 4
     assert found.steps.filter(item="s1", step="verification")["text"].to_list() == [
         "label-alignment 5, natural-flow 5, redundancy 2"
-    ]
-
-
-def test_a_generator_that_labels_its_own_context_differently_is_counted(corpus: Corpus) -> None:
-    found = written(corpus)
-    own = found.steps.filter(step="own-label").select("item", "status", "text", "reason")
-    assert own.rows() == [
-        ("s1", "passed", "yes", None),
-        ("s2", "differs", "yes", "written for no, labelled yes"),
-        ("s3", "passed", "yes", None),
     ]
 
 
@@ -142,14 +113,14 @@ def test_the_opposite_label_is_asked_for_and_verified(corpus: Corpus) -> None:
     assert "The statement is meant sarcastically." in about["s2"]
     told = next(r for r in verifier.requests if r.tag and r.tag[0] == "s1")
     assert "Intended label: Sarcasm: no" in told.messages[-1].content
-    assert found.steps.filter(step="own-label", status="differs")["item"].to_list() == ["s1", "s3"]
+    assert found.kept == 4
 
 
 def test_a_label_without_an_opposite_drops_the_item() -> None:
-    corpus = statements({"a": ("I wait.", None), "b": ("I walk.", None)})
-    found = generate(
-        corpus, "sentiment", ScriptWriter(), ScriptWriter("v"), control="opposite", labels={"a": 0, "b": "positive"}
-    )
+    plain = statements({"a": ("I wait.", None), "b": ("I walk.", None)})
+    corpus = Corpus.of_items(plain.items.with_columns(mood=pl.Series(["0", "Positive"])), Instrument.load("sentiment"))
+    writer, verifier = ScriptWriter(), ScriptWriter("v")
+    found = generate(corpus, "sentiment", writer, verifier, control="opposite", labels="mood")
     assert found.dropped == {"the label has no opposite on the scale": 1}
     assert found.corpus.items["item"].to_list() == ["b"]
 
@@ -161,19 +132,7 @@ def test_a_blind_context_knows_no_label_and_is_not_asked_for_it() -> None:
     found = written(corpus, writer, verifier=verifier, control="blind")
     assert not any("arcas" in message.content for r in writer.requests[:3] for message in r.messages)
     assert [r.tag[1] for r in verifier.requests if r.tag] == ["natural-flow", "redundancy"]
-    assert found.steps.filter(step="own-label")["status"].to_list() == ["passed"]
-
-
-def test_the_first_person_may_be_told_by_the_model(corpus: Corpus) -> None:
-    writer = ScriptWriter(
-        replies=lambda step, said, _: (
-            {LOVE: "no", STATEMENTS["s2"][0]: "perhaps"}.get(said) if step == "first-person" else None
-        )
-    )
-    found = written(corpus, writer, first_person="model")
-    assert found.dropped == {FIRST: 1, "the reply on the first person cannot be read": 1}
-    assert found.corpus.items["item"].to_list() == ["s3", "s4"]
-    assert written(corpus, first_person=False).kept == 4
+    assert found.kept == 1
 
 
 def test_items_without_text_or_label_are_dropped_and_counted() -> None:
@@ -253,10 +212,8 @@ def test_a_run_that_costs_too_much_ends(corpus: Corpus) -> None:
     [
         ({"control": "none"}, "there is no control 'none'"),
         ({"attempts": 0}, "0 attempts were allowed; allow at least one"),
-        ({"first_person": "yes"}, "first_person cannot be 'yes'; use rules, model or False"),
-        ({"insertion": "end"}, "there is no insertion 'end'; use position or written"),
-        ({"question": "irony"}, "instrument 'sarcasm' has no question 'irony'"),
-        ({"labels": {"s1": "sarcastic"}}, "the label 'sarcastic' of item 's1' is no answer of question 'sarcasm'"),
+        ({"labels": "text"}, "the label 'I just love waiting.' of item 's1' is no answer of question 'sarcasm'"),
+        ({"labels": "gold"}, "the items have no column 'gold'"),
         ({"generator": None}, "a model is needed to write contexts"),
     ],
 )
@@ -270,24 +227,6 @@ def test_items_without_the_field_of_the_statement_are_refused(corpus: Corpus) ->
     other = Corpus(corpus.items.rename({"text": "tweet"}), corpus.raters, corpus.judgments, corpus.instruments)
     with pytest.raises(InputError, match="the items have no column 'text'"):
         written(other)
-
-
-SHORT = """
-role: You write conversations.
-first-person: "{statement}"
-scenario: "{aim}Where is this said? {statement}"
-conversation: "{aim}Write two lines of talk.\\n{scenario}\\n{statement}"
-position: "{aim}{turns}\\n{statement}\\nAfter which of the {count} turns?"
-written: "{aim}{turns}{statement}{count}"
-aim: "{meaning}"
-again: "{reason}"
-example:
-  statement: How nice.
-  scenario: In a shop.
-  conversation: "Person A: It is green.\\nPerson B: I see."
-  after: 1
-  speaker: Person B
-"""
 
 
 BRIEF = {
@@ -310,12 +249,9 @@ BRIEF = {
 def test_the_embedded_model_goes_through_all_steps(tmp_path: Path) -> None:
     plain = statements()
     brief = Instrument.from_document(BRIEF)
-    items = plain.items.head(2).with_columns(label=pl.lit("yes"))
-    corpus = Corpus(items, plain.raters, plain.judgments.clear(), brief)
-    (tmp_path / "short.yaml").write_text(SHORT, "utf-8")
+    corpus = Corpus.of_items(plain.items.head(2), brief)
     writer, verifier = ChatRater("embedded", max_tokens=12, temperature=0.0), ScriptWriter("verifier")
-    options: dict[str, Any] = {"attempts": 1, "wording": tmp_path / "short.yaml"}
-    found = generate(corpus, brief, writer, verifier, store=tmp_path / "runs.sqlite", **options)
+    found = generate(corpus, brief, writer, verifier, store=tmp_path / "runs.sqlite", attempts=1)
     assert found.steps.filter(step="outcome")["item"].to_list() == ["s1", "s2"]
     assert sum(found.dropped.values()) + found.kept == 2
     assert found.steps.filter(step="scenario")["status"].to_list() == ["written", "written"]

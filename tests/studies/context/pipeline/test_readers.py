@@ -15,27 +15,30 @@ from vantage.context import METHODS, Simulator
         ("reasoning", False, "reasoning"),
         ("persona", True, "scoring+persona"),
         ("persona-reasoning", False, "reasoning+persona"),
-        ("selective", True, "scoring+persona"),
+        ("selective", True, "selective-persona"),
         ("selective", False, "selective-persona"),
         ("selective-reasoning", False, "reasoning+selective-persona"),
     ],
 )
 def test_a_method_has_a_style(method: str, scoring: bool, style: str) -> None:
-    assert METHODS[method].style(scoring) == style
+    readers = Simulator("openai:x", count=1, answers="scoring" if scoring else "sampling").raters(method)
+    assert [rater.parts.name for rater in readers] == [style]
+    assert list(METHODS)[-1] == "selective-reasoning"
 
 
 def test_the_embedded_model_is_scored_and_others_are_sampled_unless_told() -> None:
-    assert Simulator("embedded").scores(METHODS["persona"])
-    assert not Simulator("openai:x").scores(METHODS["persona"])
-    assert Simulator("openai:x", answers="scoring").scores(METHODS["selective"])
-    assert not Simulator("embedded").scores(METHODS["reasoning"])
+    assert Simulator("embedded").scores("persona")
+    assert not Simulator("openai:x").scores("persona")
+    assert Simulator("openai:x", answers="scoring").scores("persona")
+    assert not Simulator("openai:x", answers="scoring").scores("selective")
+    assert not Simulator("embedded").scores("reasoning")
 
 
 def test_there_is_a_rater_for_every_persona() -> None:
-    raters = Simulator("openai:x", samples=7).raters(METHODS["selective-reasoning"])
+    raters = Simulator("openai:x", samples=7).raters("selective-reasoning")
     assert len(raters) == 40
     assert {rater.samples for rater in raters} == {7}
     assert {rater.temperature for rater in raters} == {1.0}
     assert len({rater.id for rater in raters}) == 40
-    few = Simulator("openai:x", count=5).raters(METHODS["persona"])
+    few = Simulator("openai:x", count=5).raters("persona")
     assert {rater.persona for rater in few} <= {rater.persona for rater in raters}

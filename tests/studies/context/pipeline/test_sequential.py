@@ -18,8 +18,8 @@ from vantage.context import Simulator, detected, simulate
 from vantage.errors import InputError
 from vantage.runs import RunPlan, RunStore, run
 from vantage.runs.forecast import Forecast
-from vantage.studies.context.pipeline.ambiguity import entropy
-from vantage.studies.context.pipeline.sequential import entropy_posterior, known_entropies, simulation_plan
+from vantage.studies.context.pipeline.ambiguity import entropy, entropy_posterior, known_entropies
+from vantage.studies.context.pipeline.simulation import simulation_plan
 
 FULL = 40 * 20
 """Answers per item of the full plan of one method."""
@@ -73,10 +73,14 @@ def test_no_reader_is_asked_twice_before_all_were_asked_once() -> None:
 def test_the_estimate_is_the_most_that_can_be_asked_and_a_tenth_of_the_full_plan() -> None:
     corpus = statements(6)
 
-    def calls(**options: Any) -> int:
+    def calls(settings: dict[str, Any] | None = None, **options: Any) -> int:
         forecast = Forecast()
         for method in ("direct", "reasoning", "persona", "persona-reasoning", "selective", "selective-reasoning"):
-            forecast.add(simulation_plan(corpus, "sarcasm", Simulator("openai:x", **options), method))
+            forecast.add(
+                simulation_plan(
+                    corpus, "sarcasm", Simulator(ChatRater("openai:x", settings=settings or {}), **options), method
+                )
+            )
         return forecast.total.calls
 
     full = 2 * 20 + 40 + 4 * 800
@@ -90,7 +94,7 @@ def test_the_posterior_of_the_entropy_is_that_of_draws() -> None:
     mean, sd = entropy_posterior(counts)
     rng = np.random.default_rng(0)
     for row, m, s in zip(counts, mean, sd, strict=True):
-        drawn = entropy(rng.dirichlet(row + 1 / 3, 40_000), "k")
+        drawn = entropy(rng.dirichlet(row + 1 / 3, 40_000))
         assert (m, s) == pytest.approx((drawn.mean(), drawn.std()), abs=4e-3)
 
 
@@ -156,7 +160,7 @@ def test_readers_at_an_endpoint_without_several_replies_are_asked_once_each() ->
         return several_replies({})
 
     with Endpoint(reply) as endpoint:
-        how = Simulator("openai:x", count=8, most=16, settings={"base_url": endpoint.url})
+        how = Simulator(ChatRater("openai:x", settings={"base_url": endpoint.url}), count=8, most=16)
         found = simulate(statements(2), "sarcasm", how, "persona")
     # The first round asked for five answers at a time; what came later did not.
     assert found.cost.calls <= 2 * (8 * 5 + 8)

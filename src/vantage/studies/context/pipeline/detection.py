@@ -1,28 +1,37 @@
-"""How well methods find what people find ambiguous: one row per method, quality and cost side by side."""
+"""How well methods find what people find ambiguous: thresholds, whole curves, and one row per method with its cost.
+
+A threshold that is chosen and judged on the same votes flatters the method, and "the lowest ambiguity that context
+leaves" is always lowest when every item gets context. So thresholds are chosen by folds, every figure is compared with
+what random flags of the same number would reach, and the whole curve is there for those with another budget.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, rel_entr
 
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import midranks, weighted_correlation
-from vantage.measures.resampling import Resampling
+from vantage.measures.resampling import Resampling, ratio
 from vantage.scales import Scale
-from vantage.studies.context.pipeline.ambiguity import Detected, counted, entropy, shares_of
+from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, shares_of
 from vantage.studies.context.pipeline.controls import COST
-from vantage.studies.context.pipeline.simulation import Cost
-from vantage.studies.context.pipeline.thresholds import Criterion, Flags, HeldOut, Target, curve, held_out
+from vantage.studies.context.pipeline.simulation import Cost, Detected
 
+Criterion = Literal["youden", "budget"]
+Flags = NDArray[np.bool_]
+LEAST: Final = 10
+"""With fewer items than this, a threshold would be chosen by accident."""
+ONE_KIND: Final = "people find all of the items ambiguous, or none"
 NO_SCORES: Final = "no item has both votes and a score"
-BINS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -30,39 +39,149 @@ class Judging:
     """How detection is judged.
 
     Args:
-        target: Which items people find ambiguous.
-        criterion: How thresholds are chosen.
+        target: What of people's votes makes an item ambiguous: their `doubt`, `entropy` or `ambiguity`.
+        mark: From which value on it does; 0.4 of the doubt are two of five readers.
+        criterion: How thresholds are chosen (see `choose`).
         budget: The share of items for which context can be afforded.
-        folds: How many parts of the items take turns in being held out.
         resamples: How often items are resampled for intervals.
         seed: The seed of folds and resamples.
     """
 
-    target: Target = field(default_factory=Target)
+    target: Literal["doubt", "entropy", "ambiguity"] = "doubt"
+    mark: float = 0.4
     criterion: Criterion = "youden"
     budget: float = 0.25
-    folds: int = 5
     resamples: int = 1000
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not 0 < self.mark <= 1:
+            raise InputError(f"the mark {self.mark:g} is not above 0 and at most 1", remedy="use for example 0.4")
         if not 0 < self.budget < 1:
             raise InputError(f"the budget {self.budget:g} is no share between 0 and 1", remedy="use for example 0.25")
-        if self.folds < 2:
-            raise InputError(f"{self.folds} folds hold nothing out", remedy="use 2 to 10 folds")
 
-    def flags(self, detected: Detected, votes: pl.DataFrame) -> HeldOut:
-        """The items of a method, flagged with thresholds that were chosen on others, or the reason why none are."""
-        marked = self.target.joined(detected, votes)
-        how: dict[str, Any] = {"criterion": self.criterion, "budget": self.budget, "seed": self.seed}
-        try:
-            return held_out(marked, folds=self.folds, **how)
-        except InputError as error:
-            return HeldOut(marked, reason=str(error))
+    def marked(self, votes: pl.DataFrame) -> pl.Series:
+        """Whether people find each item ambiguous."""
+        if len(votes) and not votes[self.target].count():
+            raise InputError("the scale has no answer 'ambiguous'", remedy="use the target doubt or entropy")
+        # A hair below the mark: 1 − 3/5 is not 0.4 to a computer.
+        return votes[self.target] >= self.mark - 1e-9
 
-    def curve(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
-        """The whole curve of a method (see `vantage.studies.context.pipeline.thresholds.curve`)."""
-        return curve(self.target.joined(detected, votes), seed=self.seed)
+    def joined(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
+        """The items that have votes: `item`, `score` (null where there is none), `degree` and `ambiguous`."""
+        marks = votes.select("item", self.marked(votes).alias("ambiguous"), pl.col(self.target).alias("degree"))
+        return detected.table.select("item", "score").join(marks, on="item", maintain_order="left")
+
+    def flags(self, detected: Detected, votes: pl.DataFrame) -> tuple[list[str], str]:
+        """The items that a method flags with thresholds chosen on others, or why there are no thresholds."""
+        return held_out(self.joined(detected, votes), self.criterion, self.budget, self.seed)
+
+
+def choose(score: Floats, ambiguous: Flags, criterion: Criterion = "youden", budget: float = 0.25) -> float:
+    """The threshold above which items are flagged, chosen on these very items.
+
+    `youden` has the highest J = sensitivity + specificity − 1 (Youden 1950), and `budget` flags the share of items
+    nearest to the budget. Of equals the highest is taken, which flags least.
+
+    >>> choose(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, False, False]))
+    0.55
+    """
+    levels = np.unique(score)[::-1]
+    cuts = np.append((levels[:-1] + levels[1:]) / 2, levels[-1] - 1.0)
+    above = score > cuts[:, None]
+    if criterion == "budget":
+        worth = -np.abs(above.mean(axis=1) - budget)
+    else:
+        worth = above[:, ambiguous].mean(axis=1) - above[:, ~ambiguous].mean(axis=1)
+    return float(cuts[int(np.argmax(worth))])
+
+
+def held_out(
+    table: pl.DataFrame, criterion: Criterion = "youden", budget: float = 0.25, seed: int = 0
+) -> tuple[list[str], str]:
+    """The items that are flagged with thresholds chosen on others, by folds, or the reason why there are none.
+
+    >>> votes = pl.DataFrame({"item": [str(n) for n in range(20)], "score": [n // 10 + n / 99 for n in range(20)],
+    ...                       "degree": [0.0] * 10 + [0.4] * 10, "ambiguous": [False] * 10 + [True] * 10})
+    >>> held_out(votes) == (votes.filter("ambiguous")["item"].to_list(), "")
+    True
+    """
+    known = table.drop_nulls("score")
+    if len(known) < LEAST:
+        return [], f"{len(known)} items with votes and a score are too few for a threshold; at least {LEAST} are needed"
+    fold = np.empty(len(known), dtype=np.int64)
+    fold[np.random.default_rng(seed).permutation(len(known))] = np.arange(len(known)) % FOLDS
+    score, ambiguous = known["score"].to_numpy(), known["ambiguous"].to_numpy()
+    flagged = np.zeros(len(known), dtype=np.bool_)
+    for one in range(FOLDS):
+        others = fold != one
+        if criterion != "budget" and len(np.unique(ambiguous[others])) < 2:
+            return [], ONE_KIND
+        flagged[~others] = score[~others] > choose(score[others], ambiguous[others], criterion, budget)
+    return known["item"].filter(pl.Series(flagged)).to_list(), ""
+
+
+def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFrame:
+    """What flagging the highest 1, 2, … items reaches, beside as many flags at random.
+
+    One row per number of `flagged` items: `precision` and `recall` of ambiguous items, `captured` (their share of all
+    human doubt), and `random`, `random_low` and `random_high`: what is captured by random flags, and the middle 95 % of
+    it. Items with equal scores are flagged in random order, so the figures inside a tie are expected values; items
+    without a score come last.
+
+    >>> some = pl.DataFrame({"item": ["a", "b"], "score": [1.0, 0.0], "degree": [0.4, 0.0], "ambiguous": [True, False]})
+    >>> curve(some).select("flagged", "precision", "recall", "captured", "random").rows()
+    [(1, 1.0, 1.0, 1.0, 0.5), (2, 0.5, 1.0, 1.0, 1.0)]
+    """
+    degree, n = table["degree"].to_numpy(), len(table)
+    hits = _running(table["score"], table["ambiguous"].to_numpy().astype(np.float64))
+    caught = _running(table["score"], degree)
+    flagged, rng = np.arange(1, n + 1), np.random.default_rng(seed)
+    drawn = np.cumsum(np.stack([degree[rng.permutation(n)] for _ in range(draws)]), axis=1)
+    # Without any ambiguous item, or any doubt, there is nothing to find: 0 / 0.
+    with np.errstate(invalid="ignore"):
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0) / caught[-1]
+        columns = {
+            "flagged": flagged,
+            "share": flagged / n,
+            "precision": hits / flagged,
+            "recall": hits / hits[-1],
+            "captured": caught / caught[-1],
+            "random": flagged / n * (caught[-1] / caught[-1]),
+            "random_low": low,
+            "random_high": high,
+        }
+    return pl.DataFrame(columns).fill_nan(None)
+
+
+def remaining(table: pl.DataFrame) -> pl.DataFrame:
+    """What is `left` of people's ambiguity on average when a `share` of the items get context, the highest first.
+
+    The table has a `score`, and what people show of each item `before` and `after` it has context; `random` is what
+    random flags would leave.
+
+    >>> result = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
+    >>> remaining(result)["left"].round(2).to_list()
+    [0.4, 0.1, 0.1]
+    """
+    before, gain, n = table["before"].to_numpy(), (table["before"] - table["after"]).to_numpy(), len(table)
+    saved = np.concatenate([[0.0], _running(table["score"], gain)])
+    share = np.arange(n + 1) / n
+    left, random = before.mean() - saved / n, before.mean() - share * gain.mean()
+    return pl.DataFrame({"share": share, "left": left, "random": random})
+
+
+def in_order(score: pl.Series) -> list[NDArray[np.intp]]:
+    """The places of items from the highest score to the lowest, equals together, unscored ones last."""
+    values = score.fill_null(float("-inf")).to_numpy()
+    order = np.argsort(-values, kind="stable")
+    cuts = np.flatnonzero(values[order][1:] != values[order][:-1]) + 1
+    return list(np.split(order, cuts))
+
+
+def _running(score: pl.Series, values: Floats) -> Floats:
+    """Running sums in the order of scores; inside a tie, what they are on average over all orders of it."""
+    return np.cumsum(np.concatenate([np.full(len(tie), values[tie].mean()) for tie in in_order(score)]))
 
 
 def compare(
@@ -78,155 +197,106 @@ def compare(
     * `rho`: Spearman's correlation of scores with the entropy of people's votes;
     * `rho_shares`: the same of simulated with human shares, over items and answers;
     * `jsd`: mean Jensen–Shannon divergence (Lin 1991) of simulated from human shares, in nats;
-    * `calibration`: the mean distance, over bins, of simulated from human shares (Naeini et al. 2015);
-    * `precision`, `recall`, `f1` of flags by thresholds that were chosen on other items, and how many were `flagged`;
-    * `at_budget` and `recall_at_budget`: precision and recall of the highest items, as many as the budget allows;
-      random flags have the precision `base` and the budget's share as recall;
+    * `precision` and `recall` of flags by thresholds that were chosen on other items, and how many were `flagged`;
+    * `at_budget`: precision of the highest items, as many as the budget allows; that of random flags is `base`;
+    * `relevant`: to how many personas an item was relevant on average, where they were asked;
     * `calls`, `prompt_tokens`, `completion_tokens`.
 
     What a method cannot have is null; `reason` says why.
     """
     how = judging or Judging()
-    opted = _opted(votes, scale)
+    opted = bool(len(votes)) and bool(shares_of(votes)[:, len(scale.options) :].sum() > 0)
     rows = [_row(one, votes, scale, how, opted) for one in methods]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
-def calibration(detected: Detected, votes: pl.DataFrame, scale: Scale) -> pl.DataFrame:
-    """Simulated against human shares in ten bins of equal width: `simulated`, `human` and how many `shares` are in it.
-
-    The votes of few people say little about one item, but their mean over a bin is right on average.
-    """
-    pair = _pair(detected, votes, scale, _opted(votes, scale))
-    if pair is None:
-        return pl.DataFrame(schema={"simulated": pl.Float64, "human": pl.Float64, "shares": pl.UInt32})
-    mine, theirs = pair[0].ravel(), pair[1].ravel()
-    place = np.minimum((mine * BINS).astype(np.int64), BINS - 1)
-    frame = pl.DataFrame({"bin": place, "simulated": mine, "human": theirs})
-    return (
-        frame.group_by("bin")
-        .agg(pl.col("simulated").mean(), pl.col("human").mean(), pl.len().alias("shares"))
-        .sort("bin")
-        .drop("bin")
-    )
-
-
-def ceiling(votes: pl.DataFrame, scale: Scale, *, draws: int = 100, seed: int = 0) -> float | None:
-    """How well half of the readers foretell the entropy of the other half: what few votes allow at most.
-
-    Spearman's correlation over items, averaged over random halves; null where there are too few votes to halve.
-    """
-    counts = np.rint(shares_of(votes) * votes["votes"].to_numpy()[:, None]).astype(np.int64) if len(votes) else None
-    if counts is None or counts.sum(axis=1).min() < 4:
-        return None
-    rng = np.random.default_rng(seed)
-    shares = []
-    for _ in range(draws):
-        half = np.array([rng.multivariate_hypergeometric(row, row.sum() // 2) for row in counts])
-        one, two = (entropy(part / part.sum(axis=1, keepdims=True)) for part in (half, counts - half))
-        shares.append(float(weighted_correlation(one, two, np.ones((1, len(one))), "spearman")[0]))
-    mean = float(np.mean(shares))
-    return mean if np.isfinite(mean) else None
+_SCHEMA: Final[dict[str, Any]] = {
+    "method": pl.String,
+    **dict.fromkeys(("items", "unscored", "flagged", *COST), pl.Int64),
+    **dict.fromkeys(("base", "p", "at_budget", "relevant"), pl.Float64),
+    **{
+        f"{name}{end}": pl.Float64
+        for name in ("auc", "rho", "rho_shares", "jsd", "precision", "recall")
+        for end in ("", "_low", "_high")
+    },
+    "reason": pl.String,
+}
 
 
 def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, opted: bool) -> dict[str, Any]:
-    marked = how.target.joined(detected, votes)
+    marked = how.joined(detected, votes)
     known = marked.drop_nulls("score").join(votes.select("item", "entropy"), on="item", maintain_order="left")
     row: dict[str, Any] = {
         "method": detected.method,
         "items": len(known),
         "unscored": len(marked) - len(known),
         "base": int(marked["ambiguous"].sum()) / len(marked) if len(marked) else None,
-        **(detected.cost or Cost()).counted,
+        "relevant": detected.table["relevant"].mean() if "relevant" in detected.table.columns else None,
+        **(detected.cost or Cost())._asdict(),
     }
     if len(known) < 2:
         return {**row, "reason": NO_SCORES}
     boot = Resampling("items", "percentile", how.resamples, 0.95, how.seed)
-    score, ambiguous = known["score"].to_numpy(), known["ambiguous"].to_numpy().astype(np.float64)
-    spread = known["entropy"].to_numpy()
-
-    row |= _auc(score, ambiguous == 1)
+    score, spread = known["score"].to_numpy(), known["entropy"].to_numpy()
+    row |= _auc(score, known["ambiguous"].to_numpy())
     row |= _filled(("rho",), lambda w: weighted_correlation(score, spread, w, "spearman")[:, None], len(known), boot)
-    row |= _of_shares(_pair(detected, votes, scale, opted), boot)
-    return row | _of_flags(detected, votes, how, boot) | _at_budget(marked, how.budget)
+    row |= _of_shares(detected, votes, scale, opted, boot) | _of_flags(marked, *how.flags(detected, votes), boot)
+    wanted = min(max(round(how.budget * len(marked)), 1), len(marked))
+    return {**row, "at_budget": curve(marked, draws=1)["precision"][wanted - 1]}
 
 
-def _of_shares(pair: tuple[Floats, Floats] | None, boot: Resampling) -> dict[str, Any]:
-    """What compares distributions; nothing for a method that has none."""
-    if pair is None:
+def _of_shares(detected: Detected, votes: pl.DataFrame, scale: Scale, opted: bool, boot: Resampling) -> dict[str, Any]:
+    """What compares simulated with human shares of the same items, opt-outs in both or in neither."""
+    theirs = votes.select("item", pl.col("shares").alias("theirs"))
+    joined = detected.table.select("item", "shares").drop_nulls().join(theirs, on="item", how="left")
+    if joined.is_empty():
         return {"reason": "the method gives no distribution of answers"}
-    mine, theirs = pair
-    divergence = jensen_shannon(mine, theirs)
-    place = np.minimum((mine * BINS).astype(np.int64), BINS - 1)
+    one, two = (counted(shares_of(joined, name), scale, opt_outs=opted) for name in ("shares", "theirs"))
+    both = ~(np.isnan(one).any(axis=1) | np.isnan(two).any(axis=1))
+    one, two = one[both], two[both]
+    middle = (one + two) / 2
+    divergence = np.maximum((rel_entr(one, middle) + rel_entr(two, middle)).sum(axis=1) / 2, 0.0)
 
     def statistics(weight: Floats) -> Floats:
-        wide = np.repeat(weight, mine.shape[1], axis=1)
-        rho = weighted_correlation(mine.ravel(), theirs.ravel(), wide, "spearman")
-        jsd = weight @ divergence / weight.sum(axis=1)
-        gaps = np.zeros(len(weight))
-        for one in np.unique(place):
-            gaps += np.abs(weight @ ((mine - theirs) * (place == one)).sum(axis=1))
-        return np.column_stack([rho, jsd, gaps / wide.sum(axis=1)])
+        wide = np.repeat(weight, one.shape[1], axis=1)
+        rho = weighted_correlation(one.ravel(), two.ravel(), wide, "spearman")
+        return np.column_stack([rho, weight @ divergence / weight.sum(axis=1)])
 
-    return _filled(("rho_shares", "jsd", "calibration"), statistics, len(mine), boot)
+    return _filled(("rho_shares", "jsd"), statistics, len(one), boot)
 
 
-def _of_flags(detected: Detected, votes: pl.DataFrame, how: Judging, boot: Resampling) -> dict[str, Any]:
-    flags = how.flags(detected, votes)
-    if flags.reason:
-        return {"reason": flags.reason}
-    flagged = flags.table["flagged"].to_numpy().astype(np.float64)
-    ambiguous = flags.table["ambiguous"].to_numpy().astype(np.float64)
+def _of_flags(marked: pl.DataFrame, items: list[str], reason: str, boot: Resampling) -> dict[str, Any]:
+    if reason:
+        return {"reason": reason}
+    flagged, ambiguous = (one.cast(pl.Float64).to_numpy() for one in (marked["item"].is_in(items), marked["ambiguous"]))
     sums = np.column_stack([flagged * ambiguous, flagged, ambiguous])
 
     def statistics(weight: Floats) -> Floats:
-        hit, said, true = (weight @ sums).T
-        return np.column_stack([hit / said, hit / true, 2 * hit / (said + true)])
+        drawn = weight @ sums
+        return np.column_stack([ratio(drawn[:, :2]), ratio(drawn[:, [0, 2]])])
 
-    scores = _filled(("precision", "recall", "f1"), statistics, len(sums), boot)
-    return {**scores, "flagged": int(flagged.sum()), "threshold": float(np.mean(flags.thresholds))}
-
-
-def _at_budget(marked: pl.DataFrame, budget: float) -> dict[str, Any]:
-    """Precision and recall of the highest items."""
-    wanted = min(max(round(budget * len(marked)), 1), len(marked))
-    row = curve(marked, draws=1).row(wanted - 1, named=True)
-    return {"at_budget": row["precision"], "recall_at_budget": row["recall"], "budget": wanted}
+    scores = _filled(("precision", "recall"), statistics, len(sums), boot)
+    return {**scores, "flagged": len(items)}
 
 
-def _pair(detected: Detected, votes: pl.DataFrame, scale: Scale, opted: bool) -> tuple[Floats, Floats] | None:
-    """Simulated and human shares of the same items, opt-outs in both or in neither."""
-    joined = (
-        detected.table.select("item", "shares")
-        .drop_nulls("shares")
-        .join(votes.select("item", pl.col("shares").alias("theirs")), on="item", maintain_order="left")
-    )
-    if joined.is_empty():
-        return None
-    mine = counted(shares_of(joined), scale, opt_outs=opted)
-    theirs = counted(shares_of(joined.select(pl.col("theirs").alias("shares"))), scale, opt_outs=opted)
-    both = ~(np.isnan(mine).any(axis=1) | np.isnan(theirs).any(axis=1))
-    return (mine[both], theirs[both]) if both.any() else None
+def _filled(
+    names: Sequence[str], statistics: Callable[[Floats], Floats], units: int, boot: Resampling
+) -> dict[str, float | None]:
+    """Estimates of statistics of weighted units with their intervals, null where they are not defined."""
+    row: dict[str, float | None] = {}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values, bounds = statistics(np.ones((1, units)))[0], boot.intervals(units, statistics)
+    for name, value, (low, high) in zip(names, values, bounds, strict=True):
+        if np.isfinite(value):
+            row |= {name: float(value), f"{name}_low": low, f"{name}_high": high}
+    return row
 
 
-def _opted(votes: pl.DataFrame, scale: Scale) -> bool:
-    return bool(len(votes)) and bool(shares_of(votes)[:, len(scale.options) :].sum() > 0)
-
-
-def jensen_shannon(one: Floats, other: Floats) -> Floats:
-    """The Jensen–Shannon divergence of every pair of rows, in nats (Lin 1991).
-
-    >>> jensen_shannon(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])).round(4).tolist()
-    [0.6931]
-    """
-    return np.maximum(entropy((one + other) / 2) - (entropy(one) + entropy(other)) / 2, 0.0)
-
-
-def _auc(score: Floats, ambiguous: Flags) -> dict[str, float | None]:
-    """The area under the ROC curve with its interval and p value; null where all items are of one kind."""
+def _auc(score: Floats, ambiguous: Flags) -> dict[str, float]:
+    """The area under the ROC curve with its interval and p value; nothing where all items are of one kind."""
     positive, negative = int(ambiguous.sum()), int((~ambiguous).sum())
     if not positive or not negative:
-        return dict.fromkeys(("auc", "auc_low", "auc_high", "p"))
+        return {}
     ranks = midranks(score, np.ones((1, len(score))))[0]
     auc = float(ranks[ambiguous].sum() - positive * (positive + 1) / 2) / (positive * negative)
     low, high = auc_interval(auc, positive, negative)
@@ -255,35 +325,3 @@ def _auc_error(auc: float, positive: int, negative: int) -> float:
     extra = (positive + negative) / 2 - 1
     inside = 1 + extra * ((1 - auc) / (2 - auc) + auc / (1 + auc))
     return float((auc * (1 - auc) * inside / (positive * negative)) ** 0.5)
-
-
-def _filled(
-    names: Sequence[str], statistics: Callable[[Floats], Floats], units: int, boot: Resampling
-) -> dict[str, float | None]:
-    """Estimates of statistics of weighted units with their intervals, null where they are not defined."""
-    row: dict[str, float | None] = {}
-    with np.errstate(invalid="ignore", divide="ignore"):
-        values, bounds = statistics(np.ones((1, units)))[0], boot.intervals(units, statistics)
-    for name, value, (low, high) in zip(names, values, bounds, strict=True):
-        row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"))
-        if np.isfinite(value):
-            row |= {name: float(value), f"{name}_low": low, f"{name}_high": high}
-    return row
-
-
-_INTERVALS: Final = ("auc", "rho", "rho_shares", "jsd", "calibration", "precision", "recall", "f1")
-_SCHEMA: Final[dict[str, Any]] = {
-    "method": pl.String,
-    "items": pl.Int64,
-    "unscored": pl.Int64,
-    "base": pl.Float64,
-    **{f"{name}{end}": pl.Float64 for name in _INTERVALS for end in ("", "_low", "_high")},
-    "p": pl.Float64,
-    "flagged": pl.Int64,
-    "threshold": pl.Float64,
-    "budget": pl.Int64,
-    "at_budget": pl.Float64,
-    "recall_at_budget": pl.Float64,
-    **dict.fromkeys(COST, pl.Int64),
-    "reason": pl.String,
-}

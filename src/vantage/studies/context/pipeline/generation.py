@@ -1,16 +1,18 @@
 """Contexts for statements: a scenario, a conversation around it, the statement inserted unchanged, and a check.
 
-Every call goes through the run store, so that generation can be resumed, and every step of every item is recorded:
-what was written, what was rejected, and why.
+All items take each step together, and those that fail a check begin anew, up to a bound. Every call goes through the
+run store, so that generation can be resumed, and every step of every item is recorded: what was written, what was
+rejected, and why. The checks are those of the bundled instrument `context-quality`: label alignment, natural flow and
+absence of redundancy must all reach a least answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import polars as pl
 
@@ -18,42 +20,64 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
-from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel
+from vantage.raters.replies.clean import without_thought
+from vantage.raters.replies.refusals import refuses
 from vantage.runs import RunOptions, RunPlan, RunStore
-from vantage.studies.context.pipeline.attempts import LEAST, Attempts, Candidate, shared_models
+from vantage.runs.rating import carried_out, opened_store
+from vantage.scales import show_code
 from vantage.studies.context.pipeline.controls import (
-    NO_OPPOSITE,
+    COST,
+    DROPPED,
+    KEPT,
+    OUTCOME,
+    SCHEMA,
     Contexts,
     Control,
-    Labels,
-    StepRecord,
     check_control,
     context_fields,
-    original_labels,
-    real_turns,
     target,
 )
 from vantage.studies.context.pipeline.dialogue import (
     CONVERSATION,
-    EMPTY,
-    NOT_FIRST_PERSON,
-    SpokenTurn,
-    cell,
+    SpokenTurns,
     contains,
     fault,
-    first_person,
+    insert,
+    read_place,
+    read_turns,
     script,
 )
-from vantage.studies.context.pipeline.simulation import opened_store
-from vantage.studies.context.pipeline.writing import TEMPERATURE, Asking, Assumed, Wording, as_rater
+from vantage.studies.context.pipeline.simulation import Cost
+from vantage.studies.context.pipeline.writing import StepWriter, writing_instrument
 
-FirstPerson = bool | Literal["rules", "model"]
-Insertion = Literal["position", "written"]
 Model = str | ChatModel | ChatRater
-NO_TEXT: Final = "the item has no text"
-NO_LABEL: Final = "the item has no original label"
-NO_TURNS: Final = "the item has no preceding turns"
+Statement = dict[str, Any]
+"""A statement with as much of its context as is written, as the item that writer and verifier are shown."""
+QUALITY: Final = "context-quality"
+"""The instrument with which contexts are checked."""
+LEAST: Final = 4.0
+"""The least answer that passes: agree, on a scale from 1 (strongly disagree) to 5."""
+TEMPERATURE: Final = 0.8
+"""Of a writer that is named only: a try that was turned down should not come out the same again."""
+TURNS: Final = "turns"
+"""The item column with what was really said before: a conversation, or the one text that was replied to."""
+ASSUMPTION: Final = (
+    "Contexts are counted as written as often as they may be, and as kept in the end: the most calls there can be."
+)
+_SPOKEN: Final = "one thing and another, and what came of it in the end, which nobody had thought of before"
+_ASSUMED: Final = {
+    "scenario": f"Two friends talk about {_SPOKEN}. " * 2,
+    "conversation": "\n".join(f"Person {'AB'[n % 2]}: Attempt {{attempt}}, {{control}}, {_SPOKEN}." for n in range(8)),
+    "position": "After: 4\nSpeaker: Person A",
+}
+"""Replies of the usual length, by step; conversations differ from attempt to attempt and by control."""
+_SHOWN: Final[dict[str, Any]] = {
+    **dict.fromkeys(("item", "text", "statement", "question", "meaning", "label", "scenario", "reason"), pl.String),
+    "conversation": CONVERSATION,
+}
+_SHORT: Final = 400
+"""Characters up to which a reply can be nothing but a refusal."""
 
 
 def generate(
@@ -64,13 +88,8 @@ def generate(
     *,
     control: Control = "label",
     attempts: int = 3,
-    first_person: FirstPerson = True,
-    insertion: Insertion = "position",
     least: float = LEAST,
-    question: str = "",
-    labels: Labels = None,
-    turns: str | None = None,
-    wording: str | Path = "",
+    labels: str = "label",
     store: RunStore | str | Path | None = None,
     seed: int = 0,
     options: RunOptions | None = None,
@@ -86,172 +105,301 @@ def generate(
 
     Args:
         corpus: The statements, with their original labels.
-        instrument: The task, with a condition `context` that shows a conversation.
+        instrument: The task, with a condition `context` that shows a conversation; its first question is the one
+            whose label counts.
         generator: The model that writes; a `ChatRater` where its settings matter. None is needed for `turns`.
         verifier: The model that checks; the generator itself, with a warning, where none is given.
         control: What contexts are written for: the `label`, its `opposite`, no label (`blind`), or nothing at all
-            where the real preceding `turns` are used.
+            where the real preceding `turns`, an item column, are used.
         attempts: How often a context is written at most.
-        first_person: Whether only statements in the first person are used, decided by rules (`rules`, or true) or by
-            the generator (`model`).
-        insertion: Whether the generator names the `position` of the statement, or writes the whole conversation anew
-            (`written`), which is then checked.
         least: The least answer on the five-point scale of `context-quality` that passes.
-        question: The question whose label counts; the first of the instrument without it.
-        labels: The original labels (see `vantage.studies.context.pipeline.controls`).
-        turns: With `turns`: the item column that holds them.
-        wording: A file with another wording of the generator's prompts.
+        labels: The item column with the original labels, as codes or wordings.
         store: Where every reply is kept; a temporary file without it.
         seed: Random seed.
         options: How the run is carried out: concurrency, retries, limits.
         progress: Called with the number of items that were kept or dropped.
-        asks: For an estimate: called with the most that may be asked, instead of asking it; contexts are made up.
+        asks: For an estimate: called with the most that may be asked, instead of asking it. Every check but that of
+            the last attempt is assumed to fail, with prompts of about the right length.
     """
-    chosen = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    asked = chosen.question(question) if question else chosen.questions[0]
+    used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     check_control(control)
-    _check(attempts, first_person, insertion)
-    record = StepRecord(progress)
-    texts = _texts(corpus, chosen)
-    if control == "turns":
-        return _with_real_turns(corpus, chosen, texts, turns, record)
-    if generator is None:
-        raise InputError(f"a model is needed to write contexts ({control})", remedy="name a generator")
-    known = dict(original_labels(corpus, asked, labels).iter_rows())
-    statements = list(_statements(texts, asked, known, control, record))
-    with ExitStack() as stack:
-        loads = asks is None and (options or RunOptions()).engine == "local"
-        writes = _opened(as_rater(generator, temperature=TEMPERATURE, seed=seed), stack, loads=loads)
-        checks = writes if verifier is None else as_rater(verifier, seed=seed)
-        checks = _as_verifier(checks, writes, stack, loads=loads)
-        warnings = shared_models(writes.model_name, checks.model_name)
-
-        def tell(note: str) -> None:
-            if note not in warnings:
-                warnings.append(note)
-
-        if asks is not None:
-            asking: Asking = Assumed(None, condition=control, asks=asks, attempts=attempts)
-        else:
-            asking = Asking(stack.enter_context(opened_store(store)), options, tell, control)
-        tried = Attempts(
-            asking, writes, checks, chosen, asked, Wording.read(wording), record, seed, insertion, least, control
-        )
-        if first_person == "model":
-            statements = tried.first_person(statements)
-        elif first_person:
-            statements = _by_rules(statements, record)
-        kept = tried.run(statements, attempts)
-    return _contexts(corpus, chosen, kept, record, control, warnings)
-
-
-def _check(attempts: int, first: FirstPerson, insertion: str) -> None:
     if attempts < 1:
         raise InputError(f"{attempts} attempts were allowed", remedy="allow at least one")
-    if first not in (True, False, "rules", "model"):
-        raise InputError(f"first_person cannot be '{first}'", remedy="use rules, model or False")
-    if insertion not in ("position", "written"):
-        raise InputError(f"there is no insertion '{insertion}'", remedy="use position or written")
+    made = Generation(corpus, used, control, attempts, least, seed, options, progress, asks)
+    if control == "turns":
+        return made.contexts(made.real_turns())
+    if generator is None:
+        raise InputError(f"a model is needed to write contexts ({control})", remedy="name a generator")
+    statements = made.statements(labels)
+    with ExitStack() as stack:
+        loads = asks is None and (options or RunOptions()).engine == "local"
+        writes, checks = _models(generator, verifier, seed, stack if loads else None)
+        made.store = None if asks else stack.enter_context(opened_store(store))
+        kept = made.written(statements, writes, checks)
+    return made.contexts(kept, *shared_models(writes.model_name, checks.model_name), *made.notes)
 
 
-def _texts(corpus: Corpus, instrument: Instrument) -> dict[str, str]:
-    """The statement of every item; empty where it has none."""
-    name = context_fields(instrument)[0].name
-    if name not in corpus.items.columns:
-        raise InputError(f"the items have no column '{name}'", remedy=nearest(name, corpus.items.columns))
-    return dict(corpus.items.select("item", pl.col(name).cast(pl.String).fill_null("")).iter_rows())
+@dataclass
+class Generation:
+    """One generation, and what has happened to every item in it; the arguments are those of `generate`."""
+
+    corpus: Corpus
+    instrument: Instrument
+    control: Control
+    attempts: int
+    least: float
+    seed: int
+    options: RunOptions | None
+    progress: Callable[[int], None] | None
+    asks: Callable[[RunPlan, str], object] | None
+    store: RunStore | None = None
+    notes: dict[str, None] = field(default_factory=dict)
+    """What models could not do as asked."""
+
+    def __post_init__(self) -> None:
+        name = context_fields(self.instrument)[0].name
+        texts = self._column(name).select("item", pl.col(name).cast(pl.String).fill_null(""))
+        self.texts: dict[str, str] = dict(texts.iter_rows())
+        self.steps: dict[str, list[dict[str, Any]]] = {item: [] for item in self.texts}
+
+    def statements(self, labels: str) -> list[Statement]:
+        """The items that a context can be written for, each with the label that it is written for in words."""
+        question, aimed = self.instrument.questions[0], self.control != "blind"
+        known: dict[str, float] = {}
+        if aimed:
+            given = self._column(labels).select("item", pl.col(labels).cast(pl.String)).drop_nulls()
+            known = {item: _code(item, label, question) for item, label in given.iter_rows()}
+        statements: list[Statement] = []
+        for item, text in self.texts.items():
+            aim = target(question.scale, known[item], self.control) if item in known else None
+            if not text.strip():
+                self._end(item, 0, "the item has no text")
+            elif aimed and aim is None:
+                opposed = "the label has no opposite on the scale"
+                self._end(item, 0, opposed if item in known else "the item has no original label")
+            else:
+                option = next((one for one in question.scale.options if one.code == aim), None)
+                meaning = (option.description or option.name) if option else None
+                label = "" if aim is None else label_in_words(question, aim)
+                shown = {"meaning": meaning, "label": label, "question": question.title, "scenario": ""}
+                statements.append({"item": item, "text": text, "statement": text, **shown, "conversation": []})
+        return statements
+
+    def written(
+        self, statements: Sequence[Statement], writer: ChatRater, verifier: ChatRater
+    ) -> dict[str, SpokenTurns]:
+        """The contexts that passed, by item, in the order of the statements."""
+        kept: dict[str, SpokenTurns] = {}
+        failed: dict[str, str] = {}
+        for attempt in range(1, self.attempts + 1):
+            tried = [{**one, "reason": failed.get(one["item"])} for one in statements if one["item"] not in kept]
+            failed = {}
+            for step in _STEPS:
+                rater = verifier if step == "verification" else StepWriter.of(writer, step, attempt, self.seed)
+                tried = self._through(step, tried, attempt, rater, failed) if tried else []
+            for one in tried:
+                self._end(one["item"], attempt)
+                kept[one["item"]] = one["conversation"]
+        for item, reason in failed.items():
+            self._end(item, self.attempts, reason)
+        return {one["item"]: kept[one["item"]] for one in statements if one["item"] in kept}
+
+    def _through(
+        self, step: str, tried: Sequence[Statement], attempt: int, rater: ChatRater, failed: dict[str, str]
+    ) -> list[Statement]:
+        """The statements that get through a step, with what it adds to them; why others do not is noted.
+
+        A context that was written for no label cannot agree with it, so the verifier is not asked about that then.
+        """
+        checks, passed = step == "verification", []
+        instrument = Instrument.load(QUALITY) if checks else writing_instrument()
+        unasked = "label-alignment" if self.control == "blind" else ""
+        asked = [one.id for one in instrument.questions if one.id != unasked] if checks else [step]
+        replies = self._asked(rater, pl.DataFrame(tried, schema=_SHOWN), instrument, asked, attempt)
+        for one in tried:
+            rows = replies[one["item"]]
+            text, result = _checked(rows, self.least) if checks else _read(step, one, rows[0])
+            reason = result if isinstance(result, str) else None
+            if isinstance(result, str):
+                failed[one["item"]] = result
+            else:
+                passed.append({**one, **result})
+            status = "rejected" if reason else "passed" if checks else "written"
+            cost = {name: int(rows[0][name] or 0) for name in COST}
+            details = {"text": text, "reason": reason, "model": rater.model_name, **cost}
+            self._add(one["item"], "insertion" if step == "position" else step, attempt, status, **details)
+        return passed
+
+    def _asked(
+        self, rater: ChatRater, items: pl.DataFrame, instrument: Instrument, questions: Sequence[str], attempt: int
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The judgments of one rater by item, each with its `reply` and what the calls about the item took.
+
+        Whatever the store holds is not asked again, and costs are those of all sittings.
+        """
+        apart = replace(rater, name=f"{rater.id}/{self.control}")
+        corpus = Corpus.of_items(items, instrument)
+        plan = RunPlan.of(corpus, apart, instrument, questions=questions, condition=self.control)
+        if self.asks is not None:
+            self.asks(plan, ASSUMPTION)
+            reply = _ASSUMED.get(questions[0], "").format(attempt=attempt, control=self.control)
+            value = instrument.question(questions[0]).scale.ends[attempt == self.attempts]
+            row = {"value": value, "status": "answered", "reply": reply, **dict.fromkeys(COST, 0)}
+            return {item: [{"question": asked, **row} for asked in questions] for item in items["item"]}
+        assert self.store is not None  # noqa: S101 - only an estimate has none
+        outcome = carried_out(plan, self.store, self.options)
+        (judged,) = outcome.judged
+        self.notes.update(dict.fromkeys(judged.notes))
+        rows = judged.judgments.join(
+            Cost.of_items(self.store, outcome.run), on="item", how="left", maintain_order="left"
+        )
+        return {str(item): mine.to_dicts() for (item,), mine in rows.group_by("item", maintain_order=True)}
+
+    def real_turns(self) -> dict[str, SpokenTurns]:
+        """What was really said before, followed by the statement where the turns do not include it."""
+        items, kept = self._column(TURNS), dict[str, SpokenTurns]()
+        if items.schema[TURNS] not in (pl.String, CONVERSATION):
+            problem = f"the column holds {items.schema[TURNS]}, not turns"
+            raise InputError(problem, column=TURNS, remedy="give text, or a list of {speaker, text}")
+        for item, given in items.select("item", TURNS).iter_rows():
+            said, text = read_turns(given) if isinstance(given, str) else given or [], self.texts[item]
+            if not said and isinstance(given, str) and given.strip():
+                said = [{"speaker": "Person A", "text": " ".join(given.split())}]
+            speakers = [turn["speaker"] for turn in reversed(said)]
+            others = [one for one in (*speakers, "Person B", "Person A") if one not in speakers[:1]]
+            whole = said if contains(said, text) else [*said, {"speaker": others[0], "text": text}]
+            reason = "the item has no preceding turns" if not said or len(whole) < 2 else ""
+            if not text.strip():
+                reason = "the item has no text"
+            if not reason:
+                self._add(item, "turns", 0, "passed", text=script(whole))
+                kept[item] = whole
+            self._end(item, 0, reason)
+        return kept
+
+    def contexts(self, kept: dict[str, SpokenTurns], *warnings: str) -> Contexts:
+        """The items that have a context, and all steps, item by item in the order in which they happened."""
+        name = context_fields(self.instrument)[1].name
+        frame = {"item": list(kept), name: list(kept.values())}
+        written = pl.DataFrame(frame, schema={"item": pl.String, name: CONVERSATION})
+        items = self.corpus.items.drop(name, strict=False).join(written, on="item", maintain_order="left")
+        judgments = self.corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
+        others = [known for known in self.corpus.instruments if known.id != self.instrument.id]
+        corpus = Corpus(items, self.corpus.raters, judgments, [*others, self.instrument], self.corpus.about)
+        steps = pl.DataFrame([row for rows in self.steps.values() for row in rows], schema=SCHEMA)
+        if not kept:
+            warnings += ("No context passed all checks, so there is nothing to judge under the condition context.",)
+        return Contexts(corpus, steps, self.control, warnings)
+
+    def _column(self, name: str) -> pl.DataFrame:
+        """The items, which have a column of this name."""
+        if name not in self.corpus.items.columns:
+            raise InputError(f"the items have no column '{name}'", remedy=nearest(name, self.corpus.items.columns))
+        return self.corpus.items
+
+    def _add(self, item: str, step: str, attempt: int, status: str, **details: Any) -> None:
+        """One step of an item, with its `text`, `reason` and `model` and what it took; attempts are counted from 1."""
+        row = {"item": item, "step": step, "attempt": attempt, "status": status, **dict.fromkeys(COST, 0)}
+        self.steps[item].append({**row, **details})
+
+    def _end(self, item: str, attempt: int, reason: str = "") -> None:
+        """The item has a context, or none for this reason."""
+        self._add(item, OUTCOME, attempt, DROPPED if reason else KEPT, reason=reason or None)
+        if self.progress is not None:
+            self.progress(1)
 
 
-def _statements(
-    texts: Mapping[str, str], question: Question, known: Mapping[str, float], control: Control, record: StepRecord
-) -> Iterator[Candidate]:
-    """The items that a context can be written for, each with the label that it is written for."""
-    for item, text in texts.items():
-        if not text.strip():
-            record.drop(item, NO_TEXT)
-        elif control == "blind":
-            yield Candidate(item, text)
-        elif item not in known:
-            record.drop(item, NO_LABEL)
-        elif (aim := target(question.scale, known[item], control)) is None:
-            record.drop(item, NO_OPPOSITE)
-        else:
-            yield Candidate(item, text, (), aim)
+_STEPS: Final = ("scenario", "conversation", "position", "verification")
 
 
-def _by_rules(statements: Sequence[Candidate], record: StepRecord) -> list[Candidate]:
-    kept = [one for one in statements if first_person(one.statement)]
-    for one in statements:
-        reason = "" if one in kept else NOT_FIRST_PERSON
-        record.add(one.item, "first-person", 0, "rejected" if reason else "passed", text="rules", reason=reason)
-        if reason:
-            record.drop(one.item, reason)
-    return kept
+def _read(step: str, one: Statement, row: Mapping[str, Any]) -> tuple[str, Statement | str]:
+    """The text of a reply, and what it adds to the statement or what is wrong with it."""
+    reply = row["reply"] or ""
+    text, _ = without_thought(reply)
+    if row["status"] == "failed":
+        return reply, "the call failed"
+    if not text.strip():
+        return reply, "the reply is empty"
+    if len(text) <= _SHORT and refuses(text):
+        return reply, "the model refused"
+    if step == "scenario":
+        return text, {"scenario": text}
+    if step == "conversation":
+        turns, problem = read_turns(text), fault(read_turns(text), one["text"])
+    else:
+        place = read_place(text, one["conversation"])
+        turns = insert(one["conversation"], one["text"], *place) if place else []
+        problem = None if place else "the reply names no turn of the conversation"
+    # An earlier fault is told to whoever writes the conversation, and no longer after it.
+    return (text, problem) if problem else (script(turns), {"conversation": turns, "reason": None})
 
 
-def _opened(rater: ChatRater, stack: ExitStack, *, loads: bool) -> ChatRater:
-    """The rater with its model loaded once for all steps, where this process is the one that runs it."""
-    if not isinstance(rater.model, str) or not loads:
-        return rater
-    model = load_model(rater.model, **rater.settings)
-    stack.callback(model.close)
-    return replace(rater, model=model)
+def _checked(rows: Sequence[Mapping[str, Any]], least: float) -> tuple[str, Statement | str]:
+    """What the verifier answered in words, and what is too weak; an answer that cannot be read is."""
+    words = {row["question"]: row["status"] if row["value"] is None else show_code(row["value"]) for row in rows}
+    text = ", ".join(f"{question} {word}" for question, word in words.items())
+    weak = [row for row in rows if row["value"] is None or row["value"] < least]
+    if not weak:
+        return text, {}
+    question, word = weak[0]["question"], words[weak[0]["question"]]
+    lost = weak[0]["value"] is None
+    return text, f"{question} has no answer ({word})" if lost else f"{question} is {word}, below {show_code(least)}"
 
 
-def _as_verifier(rater: ChatRater, generator: ChatRater, stack: ExitStack, *, loads: bool) -> ChatRater:
-    """The verifier as it is asked: the same loaded model where it is the generator, the most probable answer."""
-    if rater is generator:
-        rater = replace(generator, style="zero-shot", temperature=0.0)
-    elif rater.model == generator.model_name and rater.settings == generator.settings:
-        rater = replace(rater, model=generator.model)
-    if rater.model_name == "embedded" and rater.parts.name == "zero-shot":
+def _code(item: str, label: str, question: Question) -> float:
+    """A label as a code of the scale, told by its code or its wording."""
+    for option in question.scale.options:
+        if label.strip().casefold() in (option.name.casefold(), show_code(option.code), str(option.code)):
+            return option.code
+    problem = f"the label '{label}' of item '{item}' is no answer of question '{question.id}'"
+    raise InputError(problem, remedy=f"its answers are {question.scale.describe()}")
+
+
+def label_in_words(question: Question, code: float) -> str:
+    """A label as a reader who does not know the task understands it.
+
+    >>> label_in_words(Instrument.load("sarcasm").questions[0], 1)
+    'Sarcasm: yes'
+    """
+    return f"{question.title}: {question.scale.label(code)}"
+
+
+def shared_models(generator: str, verifier: str, judged: Iterable[str] = ()) -> list[str]:
+    """A warning for every model that has two roles: writing contexts, checking them, and being judged with them.
+
+    >>> shared_models("openai:a", "openai:b", ["openai:c"])
+    []
+    """
+    warnings = []
+    if generator == verifier:
+        warnings.append(f"{generator} checked the contexts that it wrote itself; name another verifier.")
+    for model, role in {verifier: "checked", generator: "wrote"}.items():
+        if model in judged:
+            warnings.append(f"{model} {role} the contexts with which it is judged itself; name another one for them.")
+    return warnings
+
+
+def _models(
+    generator: Model, verifier: Model | None, seed: int, stack: ExitStack | None
+) -> tuple[ChatRater, ChatRater]:
+    """Who writes and who checks, each model loaded once for all steps where this process is the one that runs it."""
+
+    def opened(rater: ChatRater) -> ChatRater:
+        if stack is None or not isinstance(rater.model, str):
+            return rater
+        model = rater.open()
+        stack.callback(model.close)
+        return replace(rater, model=model)
+
+    named = generator if isinstance(generator, ChatRater) else ChatRater(generator, temperature=TEMPERATURE, seed=seed)
+    writes = opened(named)
+    if verifier is None:
+        checks = replace(writes, style="zero-shot", temperature=0.0)
+    else:
+        checks = verifier if isinstance(verifier, ChatRater) else ChatRater(verifier, seed=seed)
+        same = (checks.model, checks.settings) == (named.model, named.settings)
+        checks = replace(checks, model=writes.model) if same else opened(checks)
+    if checks.model_name == "embedded" and checks.parts.name == "zero-shot":
         # It seldom keeps to the form of an answer, but its probabilities can always be read.
-        rater = replace(rater, style="scoring")
-    return replace(_opened(rater, stack, loads=loads), name=f"{rater.model_name}+{rater.parts.name}+verification")
-
-
-def _with_real_turns(
-    corpus: Corpus, instrument: Instrument, texts: Mapping[str, str], column: str | None, record: StepRecord
-) -> Contexts:
-    """What was really said before, followed by the statement where the turns do not include it."""
-    kept: dict[str, list[SpokenTurn]] = {}
-    before = real_turns(corpus.items, column)
-    for item, text in texts.items():
-        said = before[item]
-        whole = said if text and contains(said, text) else [*said, SpokenTurn(_speaker(said), text)]
-        reason = NO_TEXT if not text.strip() else fault(said, "", speakers=None)
-        reason = NO_TURNS if reason == EMPTY or (reason is None and len(whole) < 2) else reason
-        if reason:
-            record.drop(item, reason)
-            continue
-        record.add(item, "turns", 0, "passed", text=script(whole))
-        record.keep(item, 0)
-        kept[item] = whole
-    return _contexts(corpus, instrument, kept, record, "turns", [])
-
-
-def _speaker(said: Sequence[SpokenTurn]) -> str:
-    """Who speaks next: the one before last, or somebody new."""
-    if not said:
-        return "Person B"
-    others = [turn.speaker for turn in said if turn.speaker != said[-1].speaker]
-    return others[-1] if others else "Person B" if said[-1].speaker != "Person B" else "Person A"
-
-
-def _contexts(
-    corpus: Corpus,
-    instrument: Instrument,
-    kept: dict[str, list[SpokenTurn]],
-    record: StepRecord,
-    control: Control,
-    warnings: Sequence[str],
-) -> Contexts:
-    _, field = context_fields(instrument)
-    rows: dict[str, Any] = {"item": list(kept), field.name: [cell(turns) for turns in kept.values()]}
-    written = pl.DataFrame(rows, schema={"item": pl.String, field.name: CONVERSATION})
-    items = corpus.items.drop(field.name, strict=False).join(written, on="item", maintain_order="left")
-    judgments = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
-    others = [known for known in corpus.instruments if known.id != instrument.id]
-    with_contexts = Corpus(items, corpus.raters, judgments, [*others, instrument], corpus.about)
-    nothing = "No context passed all checks, so there is nothing to judge under the condition context."
-    return Contexts(with_contexts, record.table(), control, (*warnings, *(() if kept else [nothing])))
+        checks = replace(checks, style="scoring")
+    return writes, replace(checks, name=f"{checks.model_name}+{checks.parts.name}+verification")

@@ -6,65 +6,50 @@ nothing is asked twice and the cost of a method is known.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
-from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import gives_several
 from vantage.raters.models.base import ChatModel
+from vantage.raters.models.chat_protocol import WITHOUT
 from vantage.raters.personas import Persona, Personas, sample
-from vantage.runs import Outcome, RunEnded, RunOptions, RunPlan, RunStore, run
-from vantage.runs.tally import RunTally
-from vantage.studies.context.pipeline.controls import COST
-
-Answers = Literal["auto", "sampling", "scoring"]
-SEVERAL: Final = 20
-"""Samples that one request may ask for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A way to make a model's doubt visible.
-
-    Args:
-        name: What it is called in options and tables.
-        voice: The plain model, every persona, or only personas to whom the item is relevant.
-        reasoning: Whether reasons come before the answer.
-    """
-
-    name: str
-    voice: Literal["", "persona", "selective-persona"] = ""
-    reasoning: bool = False
-
-    def style(self, scoring: bool) -> str:
-        """The prompting style of its raters."""
-        voice = "persona" if scoring and self.voice else self.voice
-        parts = ["reasoning" if self.reasoning else "", "scoring" if scoring else "", voice]
-        return "+".join(part for part in parts if part) or "zero-shot"
-
+from vantage.raters.prompts import RELEVANT
+from vantage.runs import PlanPart, RunOptions, RunPlan, RunStore, added
+from vantage.runs.rating import carried_out, opened_store
+from vantage.studies.context.pipeline.ambiguity import counted, entropy, known_entropies, pooled, shares_of
+from vantage.studies.context.pipeline.controls import COST, STATIC
 
 METHODS: Final = {
-    method.name: method
-    for method in (
-        Method("direct"),
-        Method("reasoning", reasoning=True),
-        Method("persona", "persona"),
-        Method("persona-reasoning", "persona", reasoning=True),
-        Method("selective", "selective-persona"),
-        Method("selective-reasoning", "selective-persona", reasoning=True),
-    )
+    "direct": "zero-shot",
+    "reasoning": "reasoning",
+    "persona": "persona",
+    "persona-reasoning": "reasoning+persona",
+    "selective": "selective-persona",
+    "selective-reasoning": "reasoning+selective-persona",
 }
-"""The methods by name; the last one is that of the paper ("Selective Persona - CoT")."""
+"""Ways to make a model's doubt visible, with their prompting styles: the plain model, every persona, or only personas
+to whom the item is relevant, each with or without reasons; the last one is the paper's ("Selective Persona - CoT")."""
+METHOD: Final = "method"
+"""The column of the raters table that says which method a simulated reader belongs to."""
+SEVERAL: Final = 20
+"""Samples that one request may ask for."""
+STEP: Final = 8
+"""How often readers are turned to about an item in one round."""
+NONE_RELEVANT: Final = "the item is relevant to none of the personas"
+NO_ANSWER: Final = "none of the replies is an answer"
+NO_OPTION: Final = "every answer is an opt-out"
+_NOT_RELEVANT: Final = pl.col("question").str.ends_with("-relevance") & (
+    pl.col("value").is_null() | (pl.col("value") < RELEVANT)
+)
 
 
 @dataclass(frozen=True)
@@ -72,34 +57,28 @@ class Simulator:
     """A model with everything that says how it is asked.
 
     Args:
-        model: The model, by name or as an object.
+        model: The model, by name or as an object; a `ChatRater` where its settings matter.
         personas: The personas of the methods that need some: `pool`, a file, or persona objects.
         count: How many of them, drawn so that their traits are shared out as in all; 0 for all.
         answers: Whether replies are sampled or options scored; `auto` scores the embedded model and samples others.
-            Methods with reasons always sample.
+            Methods with reasons and selective personas always sample: what they say comes before their answer.
         samples: How often each reader answers each item at most when replies are sampled.
         stop: The share of the items' spread of entropies below which the error of an item's entropy must fall, before
-            readers are no longer asked about it (`pipeline.sequential`); 0 lets all of them answer all samples.
+            readers are no longer asked about it (see `Turns`); 0 lets all of them answer all samples.
         most: How often readers are turned to at most about an item, each time for `draws` answers.
         draws: Answers at a time, where one request can bring several; elsewhere it is one.
-        temperature: Of sampled replies.
-        max_tokens: The longest reply.
         seed: Random seed.
-        settings: Settings of the model.
     """
 
-    model: str | ChatModel
+    model: str | ChatModel | ChatRater
     personas: str | Path | Sequence[Persona] = "pool"
     count: int = 0
-    answers: Answers = "auto"
+    answers: Literal["auto", "sampling", "scoring"] = "auto"
     samples: int = 20
     stop: float = 0.3
     most: int = 32
     draws: int = 5
-    temperature: float = 1.0
-    max_tokens: int = 512
     seed: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.stop < 1:
@@ -108,24 +87,21 @@ class Simulator:
             raise InputError("readers must be asked at least once", remedy="give most and draws of 1 or more")
 
     @property
-    def model_name(self) -> str:
-        """The model as it is named."""
-        return self.model if isinstance(self.model, str) else self.model.name
+    def plain(self) -> ChatRater:
+        """The model as a rater, sampled at a temperature of 1 where it has none of its own."""
+        known = self.model if isinstance(self.model, ChatRater) else ChatRater(self.model)
+        settings = with_several(known.model, known.settings)
+        return replace(known, settings=settings, temperature=known.temperature or 1.0, seed=self.seed)
 
-    def scores(self, method: Method) -> bool:
+    def scores(self, method: str) -> bool:
         """Whether a method reads the probabilities of options."""
-        if method.reasoning:
+        if "reasoning" in method or "selective" in method:
             return False
-        return self.model_name == "embedded" if self.answers == "auto" else self.answers == "scoring"
-
-    def gates(self, method: str) -> bool:
-        """Whether personas of a method are asked about an item only if its scored relevance is high enough."""
-        chosen = find_method(method)
-        return chosen.voice == "selective-persona" and self.scores(chosen)
+        return self.plain.model_name == "embedded" if self.answers == "auto" else self.answers == "scoring"
 
     def stops(self, method: str) -> bool:
         """Whether readers of a method stop once an item's entropy is known; scored ones answer once, all of them."""
-        return self.stop > 0 and not self.scores(find_method(method))
+        return self.stop > 0 and not self.scores(method)
 
     def people(self) -> tuple[Persona, ...]:
         """The personas that take part."""
@@ -135,19 +111,17 @@ class Simulator:
             raise InputError("there are no personas", remedy="name 'pool', a file, or some personas")
         return sample(known, self.count, self.seed) if self.count else known
 
-    def raters(self, method: Method) -> list[ChatRater]:
+    def raters(self, method: str) -> list[ChatRater]:
         """The raters of a method, whose names keep them apart from the same model when it is itself judged."""
-        scoring = self.scores(method)
-        chosen: dict[str, Any] = {"seed": self.seed, "settings": with_several(self.model, self.settings)}
-        if not scoring:
-            chosen |= {"samples": self.samples, "temperature": self.temperature, "max_tokens": self.max_tokens}
-        base = f"{self.model_name}+detect-{method.name}"
-        if not method.voice:
-            return [ChatRater(self.model, method.style(scoring), name=base, **chosen)]
-        return [
-            ChatRater(self.model, method.style(scoring), persona=one, name=f"{base}/{one.id}", **chosen)
-            for one in self.people()
-        ]
+        if method not in METHODS:
+            raise InputError(f"there is no method of detection '{method}'", remedy=nearest(method, list(METHODS)))
+        style, rater = METHODS[method], replace(self.plain, samples=self.samples)
+        if self.scores(method):
+            style, rater = f"scoring+{style}", replace(rater, samples=1, temperature=0.0)
+        name = f"{rater.model_name}+detect-{method}"
+        if "persona" not in style:
+            return [replace(rater, style=style, name=name)]
+        return [replace(rater, style=style, persona=one, name=f"{name}/{one.id}") for one in self.people()]
 
 
 def with_several(model: str | ChatModel, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,25 +134,7 @@ def with_several(model: str | ChatModel, settings: Mapping[str, Any]) -> dict[st
     return {**({"several": SEVERAL} if able else {}), **settings}
 
 
-def find_method(name: str) -> Method:
-    """The method with this name.
-
-    >>> find_method("selectiv")
-    Traceback (most recent call last):
-        ...
-    vantage.errors.InputError: there is no method of detection 'selectiv'; did you mean 'selective'?
-    """
-    if name not in METHODS:
-        raise InputError(f"there is no method of detection '{name}'", remedy=nearest(name, list(METHODS)))
-    return METHODS[name]
-
-
-METHOD: Final = "method"
-"""The column of the raters table that says which method a simulated reader belongs to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """What a method took: calls and tokens; tokens are null where the model does not count them."""
 
     calls: int = 0
@@ -190,7 +146,7 @@ class Cost:
         """All calls that runs rest on, in whatever sitting they were made and whoever asked for them first."""
         calls, prompt, completion = cls.of_items(store, *numbers).select(pl.col(COST).sum()).row(0)
         # Option scoring reports no tokens; none at all is not the same as none counted.
-        return cls(calls, prompt or None, completion if prompt else None)
+        return cls(calls, prompt or None, completion if prompt else None) if calls else cls()
 
     @staticmethod
     def of_items(store: RunStore, *numbers: int) -> pl.DataFrame:
@@ -203,23 +159,12 @@ class Cost:
         )
         return pl.DataFrame(rows, schema={"item": pl.String, **dict.fromkeys(COST, pl.Int64)}, orient="row")
 
-    @property
-    def counted(self) -> dict[str, int | None]:
-        """The numbers by name."""
-        return {name: getattr(self, name) for name in COST}
-
 
 @dataclass(frozen=True)
 class Simulation:
-    """What simulated readers answered.
+    """What simulated readers answered to a question, who they are, and what it took.
 
-    Args:
-        method: The method's name.
-        corpus: The corpus with their judgments; their raters have the method in the column `method`.
-        question: The question that they answered.
-        raters: Their ids.
-        cost: What it took.
-        notes: What the reader of a report must know.
+    The raters of the corpus have the method in the column `method`; notes are for the reader of a report.
     """
 
     method: str
@@ -230,44 +175,195 @@ class Simulation:
     notes: tuple[str, ...] = ()
 
 
-def opened_store(store: RunStore | str | Path | None) -> AbstractContextManager[RunStore]:
-    """A store as it was given, or that of a file; one that is gone afterwards without either."""
-    if isinstance(store, RunStore):
-        return nullcontext(store)
-    return RunStore(store) if store is not None else RunStore.temporary()
+def simulate(
+    corpus: Corpus,
+    instrument: Instrument | str,
+    simulator: Simulator | ChatRater | ChatModel | str,
+    method: str = "selective",
+    *,
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Simulation:
+    """Lets simulated readers answer the first question of an instrument about every item, standing alone.
 
+    A selective persona first says from 1 to 10 how relevant the item is to its life and recalls an occasion, and
+    answers from there if it is 5 or more. Sampled readers are asked until `Simulator.stop` is met.
 
-def finished(
-    plan: RunPlan, store: RunStore, options: RunOptions | None = None, progress: Callable[[int], None] | None = None
-) -> Outcome:
-    """The outcome of a plan that was carried out to its end; one that was cut off or ended early is an error."""
-    done = 0
-
-    def advance(tally: RunTally) -> None:
-        nonlocal done
-        if progress is not None and tally.conversations > done:
-            progress(tally.conversations - done)
-            done = tally.conversations
-
-    outcome = run(plan, store, options, progress=advance)
-    if outcome.interrupted:
-        raise KeyboardInterrupt
-    if outcome.tally.ended:
-        raise RunEnded(outcome)
-    return outcome
-
-
-def scored_relevance(instrument: Instrument) -> Instrument:
-    """How relevant an item is to a persona's life, as an instrument whose options can be scored.
-
-    >>> scored_relevance(Instrument.load("sarcasm")).questions[0].id
-    'sarcasm-relevance'
+    Args:
+        corpus: The items.
+        instrument: What is asked.
+        simulator: The model, or a `Simulator` that says more about how it is asked.
+        method: A name in `METHODS`.
+        store: Where every reply is kept, so that nothing is asked twice.
+        options: How the run is carried out: concurrency, retries, limits.
+        progress: Called with the number of requests that were answered.
     """
-    data: dict[str, Any] = copy.deepcopy(dict(relevance_instrument(instrument).document))
-    data["description"] = "How relevant an item is to the life of whoever reads it."
-    data["guidelines"] = "Say how much the item has to do with your own life, before you judge it."
-    data["fields"] = copy.deepcopy(instrument.document["fields"])
-    if "conditions" in instrument.document:
-        data["conditions"] = copy.deepcopy(instrument.document["conditions"])
-    data["questions"][0] |= {"title": "Relevance", "ask": "How relevant is this to your own life?"}
-    return Instrument.from_document(data, file=instrument.id)
+    how = simulator if isinstance(simulator, Simulator) else Simulator(simulator)
+    parts = _parts(corpus, instrument, how, method)
+    question = parts[0].instrument.questions[0]
+    runs, notes = list[int](), dict[str, None]()
+    with opened_store(store) as opened:
+
+        def ask(asked: Sequence[PlanPart]) -> Corpus:
+            outcome = carried_out(RunPlan(tuple(asked)), opened, options, progress)
+            runs.append(outcome.run)
+            notes.update({note: None for judged in outcome.judged for note in judged.notes})
+            return added(corpus, *outcome.judged)
+
+        if how.stops(method):
+            turns = Turns(corpus, parts, how)
+            while turns.open:
+                if asked := turns.next(corpus, min(STEP, how.most)):
+                    corpus = ask(asked)
+                if any(WITHOUT["n"] in note for note in notes):
+                    turns.draws = 1
+                turns.close(corpus, question)
+        else:
+            corpus = ask(parts)
+        cost = Cost.of_runs(opened, runs)
+    ids = tuple(part.rater.id for part in parts)
+    known = pl.col(METHOD) if METHOD in corpus.raters.columns else pl.lit(None, dtype=pl.String)
+    whose = pl.when(pl.col("rater").is_in(ids)).then(pl.lit(method)).otherwise(known).alias(METHOD)
+    corpus = corpus._with(raters=corpus.raters.with_columns(whose))
+    return Simulation(method, corpus, question, ids, cost, tuple(notes))
+
+
+class Turns:
+    """Whose turn it is to answer about which item: readers in a random order, and of each open item who is next.
+
+    Readers are asked in rounds, and no longer about an item once its entropy is known well enough to rank it: after
+    each round, the posterior standard deviation of an item's entropy (`ambiguity.known_entropies`) is compared with the
+    spread of entropies over the items. Each reader is asked about an item once before any is asked twice, and all of
+    them are asked about as many items.
+    """
+
+    def __init__(self, corpus: Corpus, parts: Sequence[PlanPart], how: Simulator) -> None:
+        self.how = how
+        self.parts = [parts[place] for place in np.random.default_rng(how.seed).permutation(len(parts))]
+        self.open = dict.fromkeys(corpus.items["item"], 0)
+        self.draws = min(how.draws if parts[0].rater.several > 1 else 1, how.samples)
+        self._places = {item: place for place, item in enumerate(self.open)}
+        # How many readers were turned to about each item, less those to whom it is irrelevant; and how many these are.
+        self._asked, self._lost = dict.fromkeys(self.open, 0), dict[str, int]()
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are about an item."""
+        return len(self.parts) * -(-self.how.samples // self.draws)
+
+    def next(self, corpus: Corpus, count: int) -> list[PlanPart]:
+        """What so many further turns about each open item ask for.
+
+        A reader to whom an item was found irrelevant is not asked about it again.
+        """
+        samples: dict[tuple[int, str], int] = {}
+        irrelevant = set(corpus.judgments.filter(_NOT_RELEVANT).select("item", "rater").iter_rows())
+        readers = len(self.parts)
+        for item, first in self.open.items():
+            turn, wanted = first, min(count, self.how.most - self._asked[item])
+            self._asked[item] += wanted
+            while wanted and turn < self.turns:
+                reader = (turn + self._places[item] * STEP) % readers
+                if (item, self.parts[reader].rater.id) not in irrelevant:
+                    # A reader who is turned to twice in a round gives all samples at once.
+                    samples[reader, item] = min((turn // readers + 1) * self.draws, self.how.samples)
+                    wanted -= 1
+                turn += 1
+            self.open[item] = turn
+        asked: dict[tuple[int, int], list[str]] = {}
+        for (reader, item), times in samples.items():
+            asked.setdefault((reader, times), []).append(item)
+        return [
+            replace(part, rater=replace(part.rater, samples=times), corpus=corpus.filter(item=items))
+            for (reader, times), items in sorted(asked.items())
+            for part in [self.parts[reader]]
+        ]
+
+    def close(self, corpus: Corpus, question: Question) -> None:
+        """Closes items that are known well enough, and those about which nobody is left to be asked."""
+        ids = [part.rater.id for part in self.parts]
+        mine = corpus.judgments.filter(pl.col("rater").is_in(ids))
+        known = known_entropies(mine.filter(question=question.id), question.scale)
+        signal = max(float(known["mean"].var() or 0) - float((known["sd"] ** 2).mean() or 0), 0.0)  # type: ignore[arg-type]
+        ranked = set(known.filter(pl.col("sd") <= self.how.stop * signal**0.5)["item"])
+        lost = dict(mine.filter(_NOT_RELEVANT).group_by("item").len().iter_rows())
+        for item, count in lost.items():
+            self._asked[item] -= count - self._lost.get(item, 0)
+        self._lost = lost
+        self.open = {
+            item: turn
+            for item, turn in self.open.items()
+            if item not in ranked and turn < self.turns and self._asked[item] < self.how.most
+        }
+
+
+def simulation_plan(corpus: Corpus, instrument: Instrument | str, simulator: Simulator, method: str) -> RunPlan:
+    """The most that `simulate` may ask: readers that never stop early, and find every item relevant."""
+    parts = _parts(corpus, instrument, simulator, method)
+    if simulator.stops(method):
+        parts = Turns(corpus, parts, simulator).next(corpus, simulator.most)
+    return RunPlan(tuple(parts))
+
+
+def _parts(corpus: Corpus, instrument: Instrument | str, how: Simulator, method: str) -> list[PlanPart]:
+    """What all readers of a method would be asked about all items."""
+    used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+    where = STATIC if STATIC in used.conditions else ""
+    return [PlanPart(rater, corpus, used, (used.questions[0].id,), where) for rater in how.raters(method)]
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What a method says about the ambiguity of items.
+
+    Args:
+        method: The method's name.
+        table: One row per item: `item`, `score`, `shares` (null where the method has no distribution), `reason` where
+            there is no score, and for personas `asked` and `relevant`, how many were asked and answered.
+        cost: What it took; null for a method without a model.
+        readers: The ids of the simulated readers.
+    """
+
+    method: str
+    table: pl.DataFrame
+    cost: Cost | None = None
+    readers: tuple[str, ...] = ()
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """How many items have no score, by reason."""
+        lost = self.table.filter(pl.col("score").is_null())
+        return dict(lost.group_by("reason").len().sort("reason").iter_rows())
+
+
+def detected(simulation: Simulation, *, opt_outs: bool = True) -> Detected:
+    """The ambiguity of every item as simulated readers see it: the entropy of their answers, pooled.
+
+    Every answer counts the same, so a persona that answered more often weighs more; a scored persona counts as one
+    answer. An item that is relevant to no persona has no score and says so.
+
+    Args:
+        simulation: What they answered.
+        opt_outs: Whether "ambiguous" is an answer like the others inside the entropy.
+    """
+    question = simulation.question
+    judgments = simulation.corpus.judgments.filter(pl.col("rater").is_in(simulation.raters))
+    answers = pooled(judgments.filter(pl.col("question") == question.id), question.scale)
+    gate = judgments.filter(pl.col("question").str.ends_with("-relevance"))
+    counts = gate.group_by("item").agg(
+        pl.col("rater").n_unique().alias("asked"),
+        pl.col("rater").filter(pl.col("value") >= RELEVANT).n_unique().alias("relevant"),
+    )
+    table = simulation.corpus.items.select("item")
+    for known in (answers, counts):
+        table = table.join(known, on="item", how="left", maintain_order="left")
+    known = table.drop_nulls("shares")
+    shares = shares_of(known) if len(known) else np.empty((0, len(question.scale.options)))
+    scores = pl.Series("score", entropy(counted(shares, question.scale, opt_outs=opt_outs))).fill_nan(None)
+    table = table.join(known.select("item", scores), on="item", how="left", maintain_order="left")
+    answered = pl.lit(gate.is_empty()) | (pl.col("relevant") > 0)
+    reason = pl.when(answered).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
+    reason = pl.when(pl.col("shares").is_not_null()).then(pl.lit(NO_OPTION)).otherwise(reason)
+    table = table.with_columns(pl.when(pl.col("score").is_null()).then(reason).alias("reason"))
+    return Detected(simulation.method, table, simulation.cost, simulation.raters)
