@@ -20,6 +20,7 @@ def test_an_unknown_encoder_suggests_the_nearest() -> None:
         load_encoder("miniln")
 
 
+@pytest.mark.xdist_group("torch")
 def test_any_encoder_gives_unit_vectors_whatever_the_batch(tmp_path: Path) -> None:
     encode = load_encoder(f"hf:{tiny_model(tmp_path / 'tiny')}")
     texts = ["a red fox", "another", "a red fox", "x " * 60]
@@ -30,6 +31,7 @@ def test_any_encoder_gives_unit_vectors_whatever_the_batch(tmp_path: Path) -> No
     assert np.allclose(alone[0], vectors[1], atol=1e-5)
 
 
+@pytest.mark.xdist_group("torch")
 def test_an_encoder_that_is_not_there_is_told(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
     with pytest.raises(ModelError, match="cannot be loaded"):

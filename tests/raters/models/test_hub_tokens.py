@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.raters.torch_tests import needs_torch
 from vantage.raters.models import Message, ModelError, Request, load_model
 from vantage.raters.models.hub_tokens import HubTokens
 
 from .tiny import tiny_model
 
-pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
-pytest.importorskip("transformers", reason="transformers is not installed: pip install vantage[local]")
-
-pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning", "default::FutureWarning")
+pytestmark = [*needs_torch, pytest.mark.filterwarnings("default::DeprecationWarning", "default::FutureWarning")]
 
 
 @pytest.mark.slow

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.raters.torch_tests import needs_torch
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
 from vantage.raters.models.base import GIVEN_UP, never
 from vantage.raters.models.options import OptionTree
 
 from .tiny import NO_SYSTEM, tiny_model
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
-pytest.importorskip("transformers", reason="transformers is not installed: pip install vantage[local]")
-
-pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning", "default::FutureWarning")
+pytestmark = [*needs_torch, pytest.mark.filterwarnings("default::DeprecationWarning", "default::FutureWarning")]
 
 GUIDELINES = "Say how warm the author seems, on a scale from 1 to 10."
 ITEMS = ["Lovely day!", "I hate this so very much, all of it.", "ok", "Lovely evening, and very calm."]
@@ -40,6 +38,8 @@ def model(folder: Path) -> Any:
 
 def naive(model: Any, prompt: Sequence[int], options: Sequence[Sequence[int]]) -> list[float]:
     """Each option computed in full, on its own, from nothing but the model's logits."""
+    import torch
+
     begun = []
     for option in options:
         ids = torch.tensor([[*prompt, *option]])
@@ -165,6 +165,8 @@ def test_replies_do_not_depend_on_their_neighbours_in_the_batch(folder: Path, mo
 
 
 def test_draws_follow_the_models_distribution(model: Any) -> None:
+    import torch
+
     request = ask("ok")
     prompt = model._tokens(model._prompt(request.messages), prompt=True)
     with torch.inference_mode():
@@ -266,8 +268,11 @@ def test_a_closed_model_says_so(folder: Path) -> None:
         closed.complete([ask("ok")])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 def test_half_precision_on_a_gpu_stays_close_to_full_precision(folder: Path, model: Any) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU here")
     half: Any = load_model(f"hf:{folder}")
     assert half._net.dtype in (torch.bfloat16, torch.float16)
     requests = [ask(item) for item in ITEMS]

@@ -28,9 +28,10 @@ SCHEMA = {
 }
 Script = Callable[[dict[str, Any]], Served]
 
-pytestmark = pytest.mark.parametrize(
-    "dialect", DIALECTS, ids=lambda d: d.name + "".join(f"+{v}" for v in d.settings.values())
-)
+pytestmark = [
+    pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.name + "".join(f"+{v}" for v in d.settings.values())),
+    pytest.mark.xdist_group("providers"),  # their clients take seconds to import
+]
 
 
 class Lab:

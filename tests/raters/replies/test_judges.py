@@ -2,7 +2,8 @@
 
 The replies were judged before the parser read them. They are from two repositories, some long ones shortened:
 github.com/Booyaka101/llm-judge-blind-spot (Copyright 2026 Christian Bosch, MIT License) and github.com/instructlab/eval
-(Apache License 2.0; the replies of granite-7b-lab). Those of other repositories are only pointed to, in elsewhere.csv.
+(Apache License 2.0; the replies of granite-7b-lab); their licences are in NOTICE. Those of other repositories are only
+pointed to, in elsewhere.csv.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def test_replies_of_judges_are_read_as_meant() -> None:
 def test_the_replies_that_are_pointed_to_have_a_question_and_a_label() -> None:
     lines = [line for line in (HERE / "elsewhere.csv").read_text("utf-8").splitlines() if not line.startswith("#")]
     rows = list(csv.DictReader(lines))
-    assert len(rows) == len({(row["sha256"], row["question"]) for row in rows}) == 109
+    assert len(rows) == len({(row["sha256"], row["question"]) for row in rows}) == 313
     assert {len(row["sha256"]) for row in rows} == {16}
 
 

@@ -161,7 +161,7 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
     found = Counter((cell.file.partition("_")[0], why) for cell in cells if (why := explanation(cell)))
     assert found == {
         ("alpaca-native", "option named in words"): 1,
-        ("dolly-v2-7b", "option named in words"): 174,
+        ("dolly-v2-7b", "option named in words"): 175,
         ("dolly-v2-7b", "rating behind a number that is none"): 1,
         ("dolly-v2-7b", "number and NA or another option"): 266,
         ("dolly-v2-7b", "number copied from the post"): 100,
@@ -177,7 +177,7 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
         ("flan-t5-xxl", "number copied from the post"): 107,
         ("flan-t5-xxl", "number in a sentence about something else"): 1,
     }
-    assert sum(found.values()) == 806
+    assert sum(found.values()) == 807
 
 
 @pytest.mark.slow
@@ -188,10 +188,10 @@ def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:
         ("chatgpt", "answered"): 5756,
         ("chatgpt", "not_mentioned"): 2,
         ("chatgpt", "unparsed"): 26,
-        ("dolly-v2-7b", "answered"): 2910,
+        ("dolly-v2-7b", "answered"): 2911,
         ("dolly-v2-7b", "not_mentioned"): 1319,
         ("dolly-v2-7b", "refused"): 70,
-        ("dolly-v2-7b", "unparsed"): 1485,
+        ("dolly-v2-7b", "unparsed"): 1484,
         ("flan-t5-xxl", "answered"): 4839,
         ("flan-t5-xxl", "not_mentioned"): 168,
         ("flan-t5-xxl", "refused"): 12,

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.raters.torch_tests import needs_torch
 from tests.raters.trained.tiny import corpus, tiny_encoder
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.raters.models.base import ModelError
@@ -15,7 +16,7 @@ from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.encoder import chosen_device
 from vantage.raters.trained.losses import spearman
 
-pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+pytestmark = needs_torch
 
 QUICK: dict[str, Any] = {"epochs": 8, "patience": 8, "batch": 8, "rate": 3e-3, "train_embeddings": True}
 QUICK |= {"members": 1, "device": "cpu"}
@@ -128,7 +129,8 @@ def test_a_text_longer_than_the_window_is_cut_counted_and_stated(tiny: str) -> N
 
 
 def test_a_device_that_is_not_there_is_replaced_and_told() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     notes: list[str] = []
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.raters.torch_tests import needs_torch
 from tests.raters.trained.planted import parted
 from tests.raters.trained.tiny import tiny_encoder
 from vantage import InputError
@@ -19,7 +20,7 @@ from vantage.raters.trained.network import build
 from vantage.raters.trained.pairs import PairRater, fit_pairs
 from vantage.raters.trained.people import People
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+pytestmark = needs_torch
 
 QUICK: dict[str, Any] = {"epochs": 10, "patience": 10, "batch": 8, "rate": 3e-3, "train_embeddings": True}
 QUICK |= {"device": "cpu", "dropout": 0.0}
@@ -34,6 +35,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """For networks this small a second thread only waits for the first."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -161,7 +164,9 @@ def test_labels_given_beforehand_move_what_an_encoder_predicts_and_need_no_secon
 
 @pytest.mark.parametrize("kind", ["Bert", "Roberta", "DistilBert"])
 def test_tokens_stand_in_front_of_any_encoder_and_nobody_has_none(kind: str) -> None:
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    import torch
+    import transformers
+
     shape = {"vocab_size": 30, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
     shape |= {"num_attention_heads": 2, "max_position_embeddings": 40}
     if kind == "DistilBert":

@@ -9,12 +9,15 @@ import polars as pl
 import pytest
 
 from tests.raters.models.tiny import tiny_model
+from tests.raters.torch_tests import needs_torch
 from tests.raters.trained.tiny import corpus, tiny_encoder
 from vantage import Corpus, InputError, load
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.losses import spearman
+
+pytestmark = needs_torch
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from tests.raters.torch_tests import needs_torch
 from tests.raters.trained.tiny import corpus, tiny_encoder
 from vantage import InputError
 from vantage.raters.trained import fit
 from vantage.raters.trained.encoder_settings import EncoderSettings
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+pytestmark = needs_torch
 
 QUICK: dict[str, Any] = {"epochs": 1, "patience": 1, "batch": 8, "rate": 3e-3, "device": "cpu"}
 
@@ -35,6 +36,8 @@ def begun(tiny: str, *starts: str, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_members_take_turns_at_what_they_begin_with(tiny: str, saved: str) -> None:
+    import torch
+
     own, first, again, second = begun(tiny, tiny, saved)
     layer, words = "encoder.layer.1.output.dense.weight", "embeddings.word_embeddings.weight"
     assert torch.equal(own[layer], again[layer])

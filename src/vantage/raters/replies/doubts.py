@@ -14,17 +14,18 @@ _FORCED = r"(?!\s(?:i|we)\s(?:had|have|must|am|were|would|was)\b|\s(?:forced|pre
 _PERSON = r"(?:author|narrator|speaker|writer|poster)"
 _RATES = (
     r"(?:\s\w{1,14}){0,2}\s(?:(?:would|might|could|may|will)\s)?"
-    r"(?:rate[sd]?|gave|gives?|scores?d?|says?|said|answer(?:s|ed)?)\b[^.,;!?\n]{0,40}$"
+    r"(?:rate[sd]?|gave|gives?|scores?d?|says?|said|answer(?:s|ed)?|chooses?|chose|picks?|picked|selects?|selected)\b[^.,;!?\n]{0,40}$"
 )
 _SUPPOSED = re.compile(
     rf"\bif\b{_FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
     r"|\b(?:for\s(?:example|instance)|example|e\.?g\.?)\b[^.!?\n]{0,80}$|\bsuch\sas\b[^.,!?\n]{0,80}$"
     r"|\b(?:previous|earlier|prior|initial|other|your|old|reference|expected|gold)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
-    rf"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|who){_RATES}"
-    r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become|make)\b[^.!?\n]{0,24}$"
+    rf"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|people|who){_RATES}"
+    r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become|make|choose|pick|select)\b[^.!?\n]{0,24}$"
     r"|\bcan\sbe\s(?:\w{1,12}\s)?(?:interpreted|read|seen|taken|understood|regarded|viewed)\sas\b[^.!?\n]{0,24}$"
     r"|\bcould\sbe\s(?:\w{1,12}\s)?improved\b[^.!?\n]{0,60}$"
-    r"|\b(?:tempted|inclined|hesitant|reluctant|going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
+    r"|\b(?:tempted|inclined|hesitant|reluctant|(?<!\bi'm\s)(?<!\bi\sam\s)going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
+    r"|\bnot\ssure\s(?:that\s|whether\s)?(?:i|it|this)\b(?:(?!\b(?:but|so)\b)[^.!?\n]){0,40}$"
     r"|\b(?:prefer|preferred|expecting|expected)\s(?:\w{1,6}\s){0,3}$",
     re.IGNORECASE,
 )

@@ -21,7 +21,7 @@ _NEGATION = (
     r"|\bcannot|\b(?:do|does|did|is|are|was|were|would|could|ca|wo)nt)"
 )
 _NEGATED = re.compile(
-    rf"(?:{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}"
+    rf"(?:{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}|\bthan(?:\s(?:an?|the))?"
     r"|(?:\bnot|n't|\bdont)\s(?:think|believe|feel|say|agree)(?:[^\w.,!?;\n]{1,3}\w{1,20}){0,10})[^\w.,!?;\n]{1,4}$",
     re.IGNORECASE,
 )

@@ -26,6 +26,17 @@ _NUMBERED = re.compile(r"\s{0,8}\(?(\d{1,3})[.):]\s{1,4}(?=\S)")
 _AFTER_NAME = re.compile(
     r"[*_\"'`]{0,4}\s?(?:\([^()\n]{0,80}\)\s?)?[*_\"'`]{0,4}\s?(?:[:=|]|->|→|-(?=\s))[*_\"'`\s]{0,6}"
 )
+_REVISED = re.compile(
+    r"^\W{0,6}(?:(?:my|the|here are(?: the| my)?)\s)?(?:revised|final|updated|adjusted|corrected)\s[^:\n.]{1,40}:",
+    re.I | re.M,
+)
+"""The heading of answers that replace those above it."""
+_OFFERED = re.compile(
+    r"^[^\n]{0,60}\b(?:example|sample|(?:could|might|may)\sbe|possible|hypothetical|illustrat\w{2,6})\b"
+    r"[^\n:]{0,40}:[ \t]*\n(?:[ \t]*\n)?(?:.*\S.*(?:\n|$)){1,40}",
+    re.I | re.M,
+)
+"""A paragraph that its heading calls an example or a possibility."""
 _RULE_ROW = re.compile(r"[\s|:-]{3,}+")
 _NAMES = (
     "question",
@@ -113,9 +124,15 @@ def _points(text: str | None, asked: Sequence[Question], source: str | None, cut
         return {question.id: unparsed("truncated" if thinking else "cut" if cut else "empty") for question in asked}
     batch = _Batch(asked, source)
     entries = [*batch.json(plain)]
-    if not any(entry.reply.status != "unparsed" for entry in entries):
-        whole = plain.rpartition("\n")[0] if cut else plain
-        entries += batch.lines(whole) or batch.numbered(whole)
+    if any(entry.reply.status != "unparsed" for entry in entries):
+        entries += batch.lines(plain[find_json(plain)[-1].end :])
+    else:
+        whole = _OFFERED.sub("", plain.rpartition("\n")[0] if cut else plain)
+        *_, at = [0, *(heading.end() for heading in _REVISED.finditer(whole))]
+        revised = batch.lines(whole[at:])
+        settled_anew = {entry.question for entry in revised if at and entry.reply.status != "unparsed"}
+        first = [entry for entry in batch.lines(whole[:at]) if entry.question not in settled_anew]
+        entries += [*first, *revised] or batch.numbered(whole)
     if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
@@ -181,18 +198,27 @@ class _Batch:
             if not line.strip() or _RULE_ROW.fullmatch(line[:_LONGEST_LINE]):
                 continue
             bare = line[:_LONGEST_LINE].lstrip("| \t")
-            mark = _MARK.match(bare)
-            at = mark.end() if mark else 0
-            name = self.name.match(bare, at)
-            after = _AFTER_NAME.match(bare, name.end()) if name else None
-            if name is None or after is None:
-                continue
-            question = self.ids.get(words(name.group()))
-            if question is None:
-                continue
             place = "table" if line.lstrip().startswith("|") else "line"
-            entries.append(_Entry(question, self._cell(question, bare[after.end() :], place)))
+            while (named := self._named(bare)) is not None:
+                question, answer = named
+                here, bare = self._before_next(question, answer)
+                entries.append(_Entry(question, self._cell(question, here, place)))
         return entries
+
+    def _named(self, line: str) -> tuple[str, str] | None:
+        """The question with whose name a line begins, and what stands behind it."""
+        mark = _MARK.match(line)
+        name = self.name.match(line, mark.end() if mark else 0)
+        after = _AFTER_NAME.match(line, name.end()) if name else None
+        question = self.ids.get(words(name.group())) if name and after else None
+        return (question, line[after.end() :]) if question and after else None
+
+    def _before_next(self, question: str, answer: str) -> tuple[str, str]:
+        """What belongs to a question, and the rest of its line where that is whole and another name follows."""
+        for name in self.name.finditer(answer):
+            if _AFTER_NAME.match(answer, name.end()) and read_all(answer[: name.start()], self.parsers[question].scale):
+                return answer[: name.start()], answer[name.start() :]
+        return answer, ""
 
     def numbered(self, text: str) -> list[_Entry]:
         """Answers under the numbers of the questions, where there is one for each, in order."""

@@ -20,7 +20,7 @@ _NOUN = (
 _ANNOUNCED = re.compile(
     rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for)\s(?:this|the|your)\s(?:\w{{1,12}}\s)?question)?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
     r"(?:(?:is|was|are|would\sbe|will\sbe|should\sbe|of)\b|=|:|\||->|→|-(?=\s?[^\d\s]|\s))(?:\s?(?:therefore|thus|then|that|probably|likely)\b)?"
-    r"[:*_\"'\s]{0,6}",
+    r"[:*_\"'\s]{0,6}(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,
 )
 _CONCLUDED = re.compile(
@@ -29,18 +29,50 @@ _CONCLUDED = re.compile(
     re.IGNORECASE,
 )
 _JUDGED = re.compile(
-    r"(?<!\w)(?:i|we|i'd|i'll|we'd|i'm|im)(?:\s(?:am|would|will|do|could|might|must|should|am\sgoing\sto|have\sto))?"
+    r"(?<!\w)(?:i|we|i'd|i'll|we'd|i'm|im)(?:\s(?:am|would|will|do|could|might|must|should|(?:am\s)?going\sto|have\sto))?"
     r"(?:\s(?:still|probably|personally|therefore|also|just|now|definitely|rather|likely|then|thus))?"
     r"\s(?:rate|rated|give|gave|score|scored|say|choose|chose|select|selected|pick|picked|assign|assigned|answer|put|mark|marked|marking|rating|giving|label|labelled|classify"
     r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe|(?:suggest|recommend)(?:\s(?:choosing|selecting|picking|option))?)\b",
     re.IGNORECASE,
 )
 _JUDGED_THING = re.compile(r"\b(?:the|this|that|each|an?)\s([a-z]{4,20})")
-_STEP = re.compile(r"\s(?:as|at|a|an|is|was|be|with|it|of|to)(?=\s)|:\s?|\s(?=[\"'*(\d+-])", re.IGNORECASE)
+_STEP = re.compile(
+    r"\s(?:as|at|a|an|is|was|be|with|it|of|to|option|choice|colou?r|category|label|class)(?=\s)|:\s?|\s(?=[\"'*(\d+-])",
+    re.IGNORECASE,
+)
+_PAUSE = re.compile(r"\s?(?:\.{3,4}|…)\s{1,3}(?=[*_\"']{1,3}\w)")
+"""What holds back an answer that is set apart: "I choose... **green**"."""
+_OPENING = re.compile(r"[\s\"'*_(:]{0,6}")
+_ONE_OF_THEM = re.compile(r"[\s\"'*_]{0,4}(?:just\s|only\s)?one\b", re.IGNORECASE)
+_CHOICE = re.compile(r"\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go\s(?:with|for)|opt\sfor)$", re.IGNORECASE)
 _BOUND = re.compile(
     r"\b(?:at\sleast|at\smost|less\sthan|more\sthan|over|under|up\sto|nearly|almost|below|above|after|for|in)\s$",
     re.IGNORECASE,
 )
+_COMPARED = re.compile(
+    r"\b(?:which|who)\b[^?\n]{0,80}?\b(?:is|are|was|were|sounds|seems|looks)\s((?:more|less|most|least)\s\w{2,20}|\w{2,12}(?:er|est))\b",
+    re.IGNORECASE,
+)
+"""What a question compares its options by: "which output is better?"."""
+_PREFER = re.compile(r"\b(?:i|we)(?:'d|\swould|\sdo|\sstill)?\s(?:prefer|favou?r)\s[\"'*_(]{0,3}$", re.IGNORECASE)
+_ONLY_SAID = re.compile(
+    r"\b(?:whether|at\sfirst|initially|might|may|could|can|would|thought|unclear|unsure|not\s(?:sure|clear|certain)"
+    r"|thinks?|believes?|claims?|argues?|says?|said|feels?|seems?|assum\w{1,4}|suppos\w{1,4}|answer|instruction)\b[^.!?\n]{0,120}$",
+    re.IGNORECASE,
+)
+_OWN_VIEW = re.compile(
+    r"\b(?:i|we)(?:'d|\s(?:would|do|must|can|also))?\s(?:say|argue|believe|think|conclude|find|feel)\b[^.!?\n]{0,40}$",
+    re.IGNORECASE,
+)
+"""What only speaks of a preference, unless it is the writer's own."""
+_OR = re.compile(r"\bor\s[\"'*_(]{0,3}$", re.IGNORECASE)
+_OR_ELSE = re.compile(r"[.,\"'*_)]{0,5}\sor\b", re.IGNORECASE)
+"""One of the statements between which a prompt lets the rater choose."""
+_STOP = re.compile(r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!\n]|because\b|since\b|as\b|over\b)")
+_BEHIND = re.compile(r"[^.!?\n]{0,160}")
+_BETTER = ("better", "best", "superior", "preferable", "preferred")
+_BUT = re.compile(r"\b(?:but|yet|however|whereas|while)\b", re.IGNORECASE)
+_SAID = re.compile(r"\b(?:but|an?|is|was|be|it's|say|rate|give|overall|here)[\s,:]{1,2}[*_\"']{0,3}", re.IGNORECASE)
 RATED = re.compile(r"[*_\"'\s]{0,4}(?:my\s|the\s)?(?:rating|score|rate|grade|level)\b", re.IGNORECASE)
 """What announces a number on a scale of ratings."""
 _CLAUSE_START = re.compile(r"(?:^|[.!?\n,;:(*\"'-]|\b(?:and|but))\s{0,3}$", re.IGNORECASE)
@@ -113,6 +145,70 @@ def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> I
             yield marker.start(), reading
 
 
+def compares(ask: str) -> str | None:
+    """What a question compares its options by, where it asks which of them is better, or more of something.
+
+    >>> compares("Which output is better?"), compares("Is the output good?")
+    ('better', None)
+    """
+    match = _COMPARED.search(ask)
+    return match[1].casefold() if match else None
+
+
+def preferred(text: str, scale: Scale, ask: str) -> list[Reading]:
+    """The options that a text puts first in reply to a question that compares them.
+
+    >>> scale = Scale.labels("Output (a)", "Output (b)")
+    >>> text = "Output (a) is short. Therefore, Output (b) is better."
+    >>> [reading.value for reading in preferred(text, scale, "Which output is better?")]
+    [1.0]
+    """
+    by, known = compares(ask), wordings(scale)
+    if by is None or known.pattern is None:
+        return []
+    each = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in (_BETTER if by in _BETTER else (by,)))
+    first = re.compile(
+        rf"[\"'*_)]{{0,4}}\s(?:is|was)\s(?:(?:the|clearly|overall|slightly|much|significantly|definitely|therefore|thus)\s){{0,3}}"
+        rf"(?:{each})(?:\s(?:one|choice|option|output|response|answer|reply|text))?(?:\sthan\s(?:the\sother|{known.pattern.pattern}))?"
+        r"(?=[\"'*_)]{0,4}\s{0,2}(?:$|[.;!\n]|,(?!\s(?:if|unless|when|only|provided)\b)|because\b|since\b|as\b))",
+        re.IGNORECASE,
+    )
+    readings = []
+    for option in known.pattern.finditer(text):
+        before = text[max(0, option.start() - 160) : option.start()]
+        behind = first.match(text, option.end()) or (_PREFER.search(before) and _STOP.match(text, option.end()))
+        code = known.codes.get(words(option.group()))
+        if behind and (_OR.search(before) or _OR_ELSE.match(text, behind.end())):
+            continue
+        if not behind or code is None or (_ONLY_SAID.search(before) and not _OWN_VIEW.search(before)):
+            continue
+        if not is_negated(text, option.start()) and not supposed(text, option.start(), behind.end()):
+            readings.append(Reading("label", behind.end(), code))
+    return readings
+
+
+def limited(text: str, marker: Reading, scale: Scale) -> bool:
+    """Whether the sentence goes on to set another answer against an announced one.
+
+    >>> text = "The score is 4 in general, but here it is 7."
+    >>> limited(text, Reading("number", 14, 4.0), Scale.points(1, 9))
+    True
+    """
+    behind = _BEHIND.match(text, marker.end)
+    contrast = _BUT.search(text, marker.end, behind.end()) if behind else None
+    if behind is None or contrast is None:
+        return False
+    for step in _SAID.finditer(text, contrast.start(), behind.end()):
+        other = read_slot(text, step.end(), scale)
+        if other is None or other.value is None or other.same(marker) or (is_named(scale) and other.form in NUMERIC):
+            continue
+        if other.form == "label" and _BUT.match(step.group()):  # "but yellow would do"
+            continue
+        if not is_negated(text, step.end()) and not supposed(text, step.end(), other.end):
+            return True
+    return False
+
+
 def enumerates(text: str) -> bool:
     """Whether the number with which a text begins is that of a first point.
 
@@ -163,7 +259,11 @@ def _field(text: str, tag: re.Match[str]) -> tuple[str, bool]:
 
 
 def _judged(text: str, at: int, scale: Scale) -> Reading | None:
-    """The first answer in the clause behind "I would rate …"."""
+    """The first answer in the clause behind "I would rate …"; in "I choose one", one is no number."""
+    pause = _PAUSE.match(text, at)
+    if pause is None and _ONE_OF_THEM.match(text, at) and _CHOICE.search(text, max(0, at - 20), at):
+        return None
+    at = pause.end() if pause else at
     match = _CLAUSE.match(text, at)
     clause = match.group() if match else ""
     if stop := _FULL_STOP.search(clause):
@@ -171,7 +271,10 @@ def _judged(text: str, at: int, scale: Scale) -> Reading | None:
     limit = at + len(clause)
     for place in [at, *(step.end() for step in _STEP.finditer(text, at, limit))]:
         reading = read_slot(text, place, scale)
-        if reading is None or is_negated(text, place):
+        begins = _OPENING.match(text, place)
+        if reading is None or begins is None or is_negated(text, begins.end()):
+            continue
+        if reading.form in NUMERIC and is_named(scale):
             continue
         if reading.form == "letter" and not _LETTERED.search(text, at, place):
             continue

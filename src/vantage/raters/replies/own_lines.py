@@ -89,7 +89,7 @@ def _own_line(line: str, scale: Scale) -> Reading | None:
     if reading is not None:
         # Among other lines, "yes = it is" repeats what an option means, and so may the meaning alone.
         repeats = "=" in bare or (" " in words(bare) and words(bare) in wordings(scale).slot_only)
-        return None if reading.form in {"label", "opt-out"} and repeats else reading
+        return None if repeats and (reading.form in {"label", "opt-out"} or is_named(scale)) else reading
     lead = read_lead(bare, scale)
     if lead is not None and _UNKNOWN.search(bare, lead.end):
         return None

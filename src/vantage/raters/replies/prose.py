@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import unaccounted, withdrawn
 from vantage.raters.replies.labels import meant, wordings, words
-from vantage.raters.replies.markers import announced, enumerates
+from vantage.raters.replies.markers import announced, compares, enumerates, limited, preferred
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
@@ -23,6 +23,7 @@ from vantage.raters.replies.reply import ParsedReply, Reading, agree, is_named, 
 from vantage.raters.replies.slots import option_lists, read_all, read_lead
 from vantage.raters.replies.statements import (
     SENTENCE,
+    continues,
     obstacle,
     read_silence,
     read_statement,
@@ -43,6 +44,8 @@ _LED_IN = re.compile(r"(?:\b(?:so|thus|therefore|hence|my|the|final|overall)[\s,
 _PLACED = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 """How a sentence about something else begins: "At 7, the narrator left"."""
 _HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNORECASE)
+_HELD_BACK = re.compile(r"\b(?:might|could|may)\b[^.!?\n]{0,60}\.{3}$", re.IGNORECASE)
+"""A possibility that is only named behind the dots: "I might choose... green"."""
 _ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
 _CONCLUSION = re.compile(r"\W{0,4}(?:therefore|thus|so|hence|overall),?\si\b", re.IGNORECASE)
 _NUMERO = re.compile(r"\b(?:No|pg|pp?|vol|ch|fig|ca|approx)\.$", re.IGNORECASE)
@@ -112,8 +115,8 @@ class Prose:
             named, (start, marker) = marker, max(counted, key=lambda place: place[0])
             if not self._fits(marker, named):
                 return unparsed("conflict")
-        if _LEFT_OPEN.search(self.shown):
-            return unparsed("no-answer")
+        if (first := preferred(self.shown, self.scale, self.question.ask)) or _LEFT_OPEN.search(self.shown):
+            return self._preferred(first, [reading for _, reading in marked])
         lines = list(_ANSWER_LINE.finditer(self.shown))
         if marker is not None and len(lines) > 1 and start < lines[-1].start():
             return unparsed("several")
@@ -140,7 +143,7 @@ class Prose:
             return Reading("hedged", lead.end)
         if lead.usable and _ASKED.match(self.shown, lead.end):
             return Reading("hedged", lead.end)
-        if self._is_aside(lead):
+        if self._is_aside(lead) or (compares(self.question.ask) and continues(self.shown, lead.end)):
             return None
         return None if lead.form == "number" and enumerates(self.shown) else lead
 
@@ -170,7 +173,7 @@ class Prose:
             again = read_all(sentence, self.scale) if not place or lead.form == "label" else None
             if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
                 return unparsed("conflict")
-        if lead.form == "label" and names_another(rest, lead, self.scale):
+        if limited(self.shown, lead, self.scale) or (lead.form == "label" and names_another(rest, lead, self.scale)):
             return unparsed("several")
         unlike = meant(rest, self.scale) - {lead.value} if lead.form == "label" else set()
         opposed = bool(unlike) or (
@@ -202,6 +205,16 @@ class Prose:
         number, named = (one.value, other.value) if other.form == "label" else (other.value, one.value)
         return agree(self.scale, number, named)
 
+    def _preferred(self, first: list[Reading], marked: list[Reading]) -> ParsedReply:
+        """The option that the text calls the better one, unless it says so of two or announces another."""
+        if not first:
+            return unparsed("no-answer")
+        if any(not first[0].same(other) for other in [*first, *marked] if other.usable):
+            return unparsed("several")
+        if withdrawn(self.shown[first[-1].end :]):
+            return unparsed("conflict")
+        return first[-1].reply("marker", _reason(self.text))
+
     def _marked(self, marker: Reading, start: int) -> ParsedReply:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
         if marker.usable and withdrawn(self.shown[marker.end :]):
@@ -209,6 +222,8 @@ class Prose:
         behind = SENTENCE.match(self.shown, marker.end)
         if marker.form == "label" and behind and meant(behind.group(), self.scale) - {marker.value}:
             return unparsed("conflict")
+        if limited(self.shown, marker, self.scale):
+            return unparsed("several")
         numbers = stated_numbers(self.shown, self.scale, self.question.ask) if marker.form == "label" else set()
         if numbers:
             number = Reading("number", marker.end, numbers.pop())
@@ -235,7 +250,7 @@ class Prose:
         reading = read_all(last, self.scale) if before else None
         if reading is None or not reading.usable or reading.form == "letter" or _NUMERO.search(before[-1]):
             return None
-        if (reading.form in NUMERIC and _HEDGED.match(last)) or _ASKED.search(last):
+        if (reading.form in NUMERIC and _HEDGED.match(last)) or _ASKED.search(last) or _HELD_BACK.search(before[-1]):
             return unparsed("hedged")
         # "Yes = it is" behind other sentences repeats an option of the prompt.
         if reading.form in {"label", "opt-out"} and "=" in last:

@@ -8,7 +8,7 @@ from itertools import islice
 from vantage.raters.replies.copied import COPIED
 from vantage.raters.replies.doubts import supposed
 from vantage.raters.replies.labels import alludes, is_negated, meant, mentions
-from vantage.raters.replies.markers import ends_announcing
+from vantage.raters.replies.markers import compares, ends_announcing
 from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
 from vantage.raters.replies.opt_outs import UNSAID, phrase
 from vantage.raters.replies.predicates import denies_answer, read_predicate
@@ -27,6 +27,7 @@ _ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,
 # "I'm really very trustworthy" is said of the writer; where a narrator is asked about, it may be said in their place.
 _OF_ONESELF = re.compile(r"(?:^|[.!?\n])\W{0,3}(?:i\sthink\s)?i(?:'m|\sam)\s|\bmade?\sme\slook\b", re.IGNORECASE)
 _ABOUT_A_PERSON = re.compile(r"\b(?:narrator|you|your|agree)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"[\"'*_)]{0,4},?\s(?!because\b|since\b|as\b|over\b|and\b|or\b)[a-z]")
 _CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
 _HOWEVER = re.compile(r"[.!?;]\s{1,3}however\b", re.IGNORECASE)
 _WORDS = 60
@@ -61,9 +62,16 @@ def stated_numbers(text: str, scale: Scale, ask: str = "") -> set[float]:
     return numbers
 
 
-def stated_labels(text: str, scale: Scale) -> set[float]:
+def continues(text: str, at: int) -> bool:
+    """Whether what stands before a place is the subject of a sentence: "Output (a) is short"."""
+    return bool(_GOES_ON.match(text, at))
+
+
+def stated_labels(text: str, scale: Scale, ask: str = "") -> set[float]:
     """The codes of the options that prose calls by their names without denying them."""
     named = [mention for mention in mentions(text, scale) if not mention.negated]
+    if compares(ask):
+        named = [mention for mention in named if not continues(text, mention.end)]
     return {mention.code for mention in named} if any(not mention.weighed for mention in named) else set()
 
 
@@ -86,7 +94,7 @@ def read_statement(text: str, ask: str, scale: Scale) -> Reading | None:
     >>> read_statement("All in all it is neutral.", "", Scale.labels("negative", "neutral", "positive")).value
     1.0
     """
-    numbers, labels = stated_numbers(text, scale, ask), stated_labels(text, scale)
+    numbers, labels = stated_numbers(text, scale, ask), stated_labels(text, scale, ask)
     if len(numbers) > 1:
         return Reading("several", len(text))
     if numbers:

@@ -1,0 +1,252 @@
+"""What 106 further models wrote, most of them four answers to a reply, and the rules that came of it.
+
+The replies were judged before the parser read them; `part` says whether rules were mended on the model (A), or it was
+held out until they stood (B, then C, D, E, F and G). "again" is a model of which one reply had been seen, "sums" are
+answers to riddles instead of ratings. NOTICE names where they are from. Those with more than five words of repositories
+that do not license their text are only pointed to, in elsewhere.csv.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from vantage.instruments import Question
+from vantage.raters.conversation import read_reply
+from vantage.raters.models.base import Completion
+from vantage.raters.replies import parse_replies, parse_reply
+from vantage.scales import Scale
+
+HERE = Path(__file__).parent
+ASKED = {
+    "percent": ("What is your best estimate, in percent?", Scale.continuous(0, 100)),
+    "jack": ("What is the probability, in percent, that Jack is one of the engineers?", Scale.continuous(0, 100)),
+    "two": ("Which of the two do you choose, A or B?", Scale.labels("A", "B")),
+    "three": ("Which restaurant do you choose, A, B or C?", Scale.labels("A", "B", "C")),
+    "ski": ("Which ski trip do you go on, Michigan or Wisconsin?", Scale.labels("Michigan", "Wisconsin")),
+    "sentiment": (
+        "Is the sentiment of the text negative, neutral or positive?",
+        Scale.labels("negative", "neutral", "positive", level="ordinal"),
+    ),
+    "colour": (
+        "Choose from the following options: green, yellow, orange, brown.",
+        Scale.labels("green", "yellow", "orange", "brown"),
+    ),
+    "hs": ("Is the tweet hate speech (HS) or not (NH)?", Scale.labels("HS", "NH")),
+    "ol": ("Does the tweet contain offensive language (OL) or not (NO)?", Scale.labels("OL", "NO")),
+    "policy": ("Did the agent follow the policy correctly?", Scale.labels("No", "Yes")),
+    "better": ("Which output is better, Output (a) or Output (b)?", Scale.labels("Output (a)", "Output (b)")),
+    "taiwan": ("Is Taiwan an independent country?", Scale.labels("No", "Yes")),
+    "review": ('Is this customer review more "positive" or "negative"?', Scale.labels("negative", "positive")),
+    "sally": ("How many sisters does Sally have?", Scale.points(0, 20)),
+    "apples": ("How many apples did I remain with?", Scale.points(0, 20)),
+}
+ITEMS = {
+    "review": "The staff really left us our privacy, we’ll be back.",
+    "sally": "Sally (a girl) has 3 brothers. Each brother has 2 sisters. How many sisters does Sally have?",
+    "apples": (
+        "I went to the market and bought 10 apples. I gave 2 apples to the neighbor and 2 to the repairman. I then "
+        "went and bought 5 more apples and ate 1. I also gave 3 bananas to my brother. How many apples did I remain "
+        "with?"
+    ),
+}
+BETTER = Question("better", "Better", *ASKED["better"])
+LETTERS = Question("better", "Better", "Which response is better, A or B?", Scale.labels("A", "B"))
+COLOUR = Question("option", "Option", *ASKED["colour"])
+FEELINGS = [
+    Question(name.lower(), name, f"How strong is the {name}?", Scale.points(0, 10)) for name in ("Anger", "Joy")
+]
+
+
+def test_replies_of_models_held_out_are_read_as_meant() -> None:
+    counts: Counter[tuple[str, str]] = Counter()
+    for line in (HERE / "heldout.jsonl").read_text("utf-8").splitlines():
+        record = json.loads(line)
+        questions = [_question(name) for name in record["questions"]]
+        completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
+        replies = read_reply(completion, questions, ITEMS.get(record["questions"][0], ""))
+        for question, meant in zip(questions, record["meant"], strict=True):
+            reply = replies[question.id]
+            got = reply.status if reply.value is None else f"{reply.value:g}"
+            wrong = "missed" if reply.value is None else "invented"
+            counts[record["part"], "right" if got in meant.split("/") else wrong] += 1
+    right = {"A": 259, "B": 663, "C": 708, "D": 700, "G": 2506, "again": 48, "sums": 22}
+    assert counts == {(part, "right"): n for part, n in right.items()} | {("G", "missed"): 8, ("sums", "missed"): 27}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Output (b) covers all points. Therefore, Output (b) is better.", 1),
+        ("Output (a) is better than Output (b).", 0),
+        ("Both are good, but Output (b) is better.", 1),
+        ("Output (a) is no better, Output (b) is better.", 1),
+        ('You may answer "Output (a) is better." or "Output (b) is better." Output (b) is better.', 1),
+        ("Output (a) is better in tone. Output (b) is better in content.", None),
+        ("If the reader is a child, Output (a) is better.", None),
+        ("Neither Output (a) nor Output (b) is better.", None),
+        ("Output (b) is better. Wait, no: Output (a) follows the instruction.", None),
+        ("Output (a) better captures the essence of the content.", None),
+        ("Say 'Output (a) is better.' or 'Output (b) is better.'", None),
+    ],
+)
+def test_an_output_that_is_called_better_is_the_answer_to_which_is_better(text: str, value: float | None) -> None:
+    assert parse_reply(text, BETTER).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You might think A is better, but it is not so clear.",
+        "It is unclear whether A is better.",
+        "Some say A is better, others prefer B.",
+        "A is better, if you like jokes.",
+        "A is better?",
+        "I don't think A is better.",
+        "At first glance A is better. However, on reflection I prefer B.",
+        "A is better at grammar, but B is better overall.",
+        "One could argue that A is better.",
+        "I thought A is better, but now I see that B wins.",
+        "The user thinks A is better.",
+        "To decide which is better: A is better when short.",
+    ],
+)
+def test_a_preference_that_is_doubted_reported_or_conditional_is_none(text: str) -> None:
+    assert parse_reply(text, LETTERS).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("With this in mind, I'll choose... **orange**.\n\nMy reasoning is that orange is a safe choice.", 2),
+        ("I'm going to choose... **green**!\n\nMy reasoning is that green is easy to see.", 0),
+        ("I want a color that is not the most common option (orange). Therefore, I choose the color yellow.", 1),
+        ("The chance of yellow is 1/4, and so is that of green. I will choose option yellow.", 1),
+        ("After a random draw, I arrive at my answer:\n\nThe color **yellow**.", 1),
+        ("Let's say:\n - yellow = 1\n - orange = 2\n - brown = 3\n - green = 4\n\nAnswer: yellow", 1),
+        ("I choose... **green**.\n\nThere are four options, and I have to choose just one.", 0),
+        ("There are four options, and I have to choose just one.", None),
+        ("I choose two.", None),
+        ("I will choose option 2.", None),
+        ("I chose... not green.", None),
+        ("I might choose... **green**.", None),
+        ("I could choose the option green, but I prefer not to.", None),
+        ("Others would choose green. I choose something else.", None),
+        ("Most people pick green.", None),
+    ],
+)
+def test_an_option_is_chosen_by_its_name_and_one_of_them_is_no_number(text: str, value: float | None) -> None:
+    assert parse_reply(text, COLOUR).value == value
+    assert parse_reply("I have to choose just one.", FEELINGS[0]).value is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is **green** in most cultures, but here it is **brown**.",
+        "Green in most cultures, but here it is brown.",
+        "The answer is green in general. Here the answer is brown.",
+        "Green is the answer for grass, while the answer is brown here, yet overall it is orange.",
+    ],
+)
+def test_an_answer_that_is_limited_and_followed_by_another_is_none(text: str) -> None:
+    assert parse_reply(text, COLOUR).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The score is 4 in general, but here it is 7.", None),
+        ("My rating is 4 for tone, but 6 overall.", None),
+        ("4, but here it is 7.", None),
+        ("My rating is 4, but it could be a 5 if they shout.", 4),
+        ("My rating is 4, but not a 5.", 4),
+        ("I'm going to give it a 4", 4),
+        ("I am going to rate this 4 because it is calm.", 4),
+        ("I was going to give it a 4, but they shout.", None),
+        ("They're going to give it a 4.", None),
+        ("I'm not going to give it a 4.", None),
+        ("I'm not sure I'm going to give it a 4.", None),
+        ("I'm not sure, but I'd say 4.", 4),
+    ],
+)
+def test_a_rating_that_one_is_going_to_give_counts_unless_it_is_limited(text: str, value: float | None) -> None:
+    assert parse_reply(text, FEELINGS[0]).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Therefore, I would classify this customer review as more "negative" than "positive".',
+        'I would rather choose "positive" than "negative".',
+        'I would choose "negative" instead of "positive".',
+    ],
+)
+def test_an_option_that_another_is_set_above_is_no_answer(text: str) -> None:
+    assert parse_reply(text, _question("review")).value is None
+    assert parse_reply('Instead of "positive", I would choose "negative".', _question("review")).value == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I would rate it higher than a 4.",
+        "I would give it more than a 4.",
+        "I'd rate this lower than 7.",
+        "I would say it is rather a 5 than a 4.",
+        "I would give it a 5 rather than a 4.",
+    ],
+)
+def test_a_number_that_is_only_compared_with_is_no_answer(text: str) -> None:
+    assert parse_reply(text, FEELINGS[0]).value in {None, 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('"No, I will never agree to that," he said. "It is over."', None),
+        ('"Yes, of course, dear"', None),
+        ('"Yes", because they say "of course"', 1),
+        ('No, they say "thanks"', 0),
+        ('"Yes, they mock it.', 1),
+    ],
+)
+def test_a_quotation_that_begins_with_an_option_is_no_answer(text: str, value: float | None) -> None:
+    question = Question("sarcastic", "Sarcastic", "Is this meant sarcastically?", Scale.labels("No", "Yes"))
+    assert parse_reply(text, question).value == value
+
+
+def test_what_is_compared_is_what_the_question_asks_about() -> None:
+    question = Question("s", "S", "Which text is more sarcastic, Text 1 or Text 2?", Scale.labels("Text 1", "Text 2"))
+    assert parse_reply("Text 2 is sarcastic, but Text 1 is more sarcastic because it mocks.", question).value == 0
+    assert parse_reply("Text 1 is less sarcastic.", question).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Anger: 3, Joy: 4", [3, 4]),
+        ("Anger: 3Joy: 4", [3, 4]),
+        ("Anger: 3/10 | Joy: 4/10", [3, 4]),
+        ("Anger: less than Joy: 4", [None, None]),
+        ("Anger: 1\nJoy: 2\n\nRevised scores:\nAnger: 5\nJoy: 6", [5, 6]),
+        ("Anger: 1\nJoy: 2\n\nRevised scores:\nAnger: 5", [5, 2]),
+        ("Anger: 1\nJoy: 2\n\nFinal thoughts: both are low.", [1, 2]),
+        ("Anger: 1\nJoy: 2\n\nFinal note: Anger: could be 5", [1, 2]),
+        ("Anger: 3\nJoy: 4\n\nFor example:\nAnger: 5", [3, 4]),
+        ("Possible emotions:\nAnger: 3\nJoy: 4", [None, None]),
+        ("Example output:\nAnger: 3\nJoy: 4", [None, None]),
+        ('{"anger": 3, "joy": 4}\nAnger: 5', [None, 4]),
+        ('{"anger": 3, "joy": 4}\nAnger: they shout', [3, 4]),
+    ],
+)
+def test_several_answers_are_found_revised_and_told_from_examples(text: str, values: list[float | None]) -> None:
+    assert [reply.value for reply in parse_replies(text, FEELINGS).values()] == values
+
+
+def _question(name: str) -> Question:
+    ask, scale = ASKED.get(name, (f"How intensely does the character feel: {name}?", Scale.points(0, 10)))
+    return Question(name.lower(), name, ask, scale)
