@@ -110,7 +110,8 @@ def test_scales_of_a_group() -> None:
 
 
 def test_level_of_a_nominal_scale() -> None:
-    scale = Scale.labels("no", "yes")
-    assert level_of(scale, None, ["p"]) == "nominal"
+    scale = Scale.labels("no", "unclear", "yes")
+    assert level_of(scale, None, ["p"]) == level_of(Scale.labels("no", "yes"), None, ["p"]) == "nominal"
+    assert level_of(Scale.labels("no", "yes"), "interval", ["p"]) == "interval"
     with pytest.raises(InputError, match="question 'p' has a nominal scale"):
         level_of(scale, "interval", ["p"])

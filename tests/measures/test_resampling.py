@@ -10,6 +10,7 @@ import pytest
 
 from vantage.errors import InputError
 from vantage.measures.intervals import percentile
+from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.resampling import (
     Resampling,
     difference_with_interval,
@@ -43,6 +44,20 @@ def test_no_interval_without_items_or_when_not_asked() -> None:
     assert Resampling().of_sums(one, ratio) == (None, None)
     two = np.array([[1.0, 1.0], [2.0, 1.0]])
     assert Resampling(ci="none").of_sums(two, ratio) == (None, None)
+
+
+@pytest.mark.parametrize(("raters", "why"), [(2, FEW_RATERS), (6, None)])
+def test_a_mean_over_two_raters_has_no_interval_and_says_why(raters: int, why: str | None) -> None:
+    items = pl.Series(["a", "b", "c", "d"])
+    values = np.arange(4.0)
+    row = mean_with_interval(
+        items,
+        values,
+        Resampling(ci="both", over=("auto", "items", "both", "none")),
+        without=lambda: [(items, values + i) for i in range(raters)],
+    )
+    assert (row.get("reason"), row["low"] is None) == (why, why is not None)
+    assert "reason" not in mean_with_interval(items, values, Resampling(ci="none"), without=lambda: [(items, values)])
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:

@@ -105,4 +105,24 @@ def test_conversations_are_shown_as_such(analysis: Analysis) -> None:
     assert isinstance(first, Dialogue)
     assert (first.turns[1], first.statement) == (("Ben", "Text b"), "Text b")
     assert "1 ×1, 3 ×1, 5 ×1" in first.caption
-    assert conversations(Analysis(analysis.corpus.filter(item="a"))) is not None
+    assert conversations(Analysis(analysis.corpus.filter(item="a"))) is None, "nobody differs"
+
+
+def test_two_who_differ_come_behind_many_who_do_and_fields_of_the_instrument_are_read() -> None:
+    answers = {"two": [0, 1], "many": [0, 1] * 9, "most": [0] * 9 + [1] * 5}
+    rows = [(item, f"r{r}", float(v)) for item, values in answers.items() for r, v in enumerate(values)]
+    judgments = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row").with_columns(
+        question=pl.lit("irony")
+    )
+    corpus = Corpus(
+        pl.DataFrame({"item": list(answers), "post": ["Rain.", "Snow.", "Hail."], "reply": ["Lovely.", "Nice.", None]}),
+        pl.DataFrame({"rater": sorted({rater for _, rater, _ in rows})}),
+        judgments.with_columns(question=pl.lit("irony")),
+        Instrument.load("irony"),
+    )
+    listed = divided(Analysis(corpus))
+    assert listed is not None
+    assert listed["text"].to_list() == ["Post: Snow. — Reply: Nice.", "Post: Rain. — Reply: Lovely."]
+    rest = agreed(Analysis(corpus))
+    assert rest is not None
+    assert rest["text"].to_list() == ["Post: Hail."]

@@ -9,7 +9,7 @@ import pytest
 from tests.report.made import made
 from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
-from tests.report.truth import check_all
+from tests.report.truth import check_all, check_intervals
 from vantage import Corpus, Instrument, Scale, demo_corpus
 from vantage.measures import alpha
 from vantage.report import beside, groups
@@ -38,6 +38,7 @@ def frame(result: Result, name: str) -> pl.DataFrame:
 def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     result = overview(demo_corpus(), seed=3)
     check_all(result)
+    check_intervals(result)
     found = frame(result, "alpha")
     assert found["question"].to_list() == ["trust", "sociability", "competence"]
     direct = dict(alpha(demo_corpus(), by="question", seed=3).select("question", "low").iter_rows())
@@ -117,7 +118,7 @@ def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str,
     yes = row["option"] == "“yes”"
     assert row["higher"] == ("a" if (shares["a"] > shares["b"]) == yes else "b")
     assert row["difference"] == pytest.approx(abs(shares["a"] - shares["b"]), abs=1e-6)
-    words = f"group: people with {row['higher']} answer {row['option']} more often than people with {row['lower']}"
+    words = f"By group, people with {row['higher']} answer {row['option']} more often than people with {row['lower']}"
     assert words in said(result)
 
 
@@ -127,19 +128,19 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     check_all(result)
     words = said(result)
     assert "Raters agree better than chance about q" in words
-    assert "group: people with a give higher answers than people with b" in words
+    assert "By group, people with a give higher answers than people with b" in words
     assert "Further from a person than two people are from each other: m1 (q)" in words
     assert "The answers of p15" in words
     assert "run against those of the others" in words
     turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
     check_all(turned)
-    assert "group: people with b give higher answers than people with a" in said(turned)
+    assert "By group, people with b give higher answers than people with a" in said(turned)
     assert "Further from a person than two people are from each other: m1 (q)" in said(turned)
 
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     result = overview(made(2, signal=1.5))
-    assert "group: no two groups can be told apart" in said(result)
+    assert "By group, no two groups can be told apart" in said(result)
 
 
 @pytest.mark.parametrize(

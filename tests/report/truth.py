@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+
 from vantage.report.parts import Evidence, Finding, Result
 
 CHANCE = 0.05
@@ -18,6 +20,8 @@ COMPARING = re.compile(
     re.IGNORECASE,
 )
 """Words that compare; a sentence with one of them needs a test."""
+ENDS = {"value": "estimate", "low": "low", "high": "high"}
+"""The options of a chart that name its columns, and the columns that it uses without them."""
 UNDECIDED = re.compile(
     r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear",
     re.IGNORECASE,
@@ -68,6 +72,16 @@ def check_all(result: Result) -> None:
         for text in [*words, *result.warnings, *result.methods]:
             assert not re.search(r"\bNone\b|\bnan\b|\{\w*\}|–––", text), text
             assert not re.search(r"\b1 (raters|items|people|texts|models|questions|figures|runs|rows)\b", text), text
+
+
+def check_intervals(result: Result) -> None:
+    """Fails where a figure draws an interval around a value that lies outside it."""
+    for figure in result.figures:
+        value, low, high = (figure.options.get(name, column) for name, column in ENDS.items())
+        if figure.chart in ("points", "forest", "bars", "curve") and {value, low, high} <= set(figure.data.columns):
+            known = figure.data.select(pl.col(name).cast(pl.Float64) for name in (value, low, high)).drop_nulls()
+            for estimate, bottom, top in known.iter_rows():
+                assert bottom - 1e-6 <= estimate <= top + 1e-6, (figure.name, estimate, bottom, top)
 
 
 def _claims(evidence: Evidence) -> bool:

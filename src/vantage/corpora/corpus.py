@@ -327,6 +327,13 @@ class Corpus:
         """Figures of the corpus: `corpus.plot.agreement(by="question")`."""
         return Plots(self)
 
+    def with_texts(self) -> Corpus:
+        """The corpus with a text for each item: where items have no such column, the fields that instruments show."""
+        from vantage.corpora.item_texts import shown_fields
+
+        text = shown_fields(self.items, self.instruments) if "text" not in self.items.columns else None
+        return self if text is None else self._with(items=self.items.with_columns(text.alias("text")))
+
     def _with(
         self,
         *,

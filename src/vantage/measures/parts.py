@@ -65,13 +65,16 @@ def partitioned(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[d
         yield dict(zip(columns, key, strict=True)), split[key]
 
 
-def check_level(scale: Scale | None, frame: pl.DataFrame, asked: str) -> None:
-    """Refuses what needs an order, or distances, on a nominal scale, naming the questions."""
-    if scale is not None and not scale.ordered:
+def check_level(scale: Scale | None, frame: pl.DataFrame, asked: str, *, distances: bool = False) -> None:
+    """Refuses what needs an order on a nominal scale, naming the questions.
+
+    For what needs distances alone two options will do: it is the same whichever of them comes first.
+    """
+    if scale is not None and not (scale.has_distances if distances else scale.ordered):
         questions = ", ".join(f"'{q}'" for q in frame["question"].unique().sort())
         raise InputError(
             f"question {questions} has a nominal scale, so {asked} means nothing",
-            remedy="ask for a nominal measure",
+            remedy="use a measure of answers without an order, such as alpha or prevalence",
         )
 
 

@@ -91,7 +91,8 @@ class Extremes:
     Args:
         most: The phrase for the highest row.
         least: The phrase for the lowest row, of three rows or more.
-        alike: The phrase for rows of which neither end can be told apart; `{range}` is their range.
+        alike: The phrase for rows of which neither end can be told apart from the row next to it, though the two ends
+            may be; `{range}` is their range.
         value: The column of the estimates.
         low: The lower end of the interval.
         high: The upper end of the interval.
@@ -175,7 +176,7 @@ AGREEMENT: Final = (
     Extremes(
         most="Raters agree most about {rows}",
         least="Raters agree least about {rows}",
-        alike="The level of agreement does not tell the questions apart ({range})",
+        alike="It is not clear what raters agree most or least about ({range})",
     ),
 )
 """What coefficients of agreement beyond chance have to say."""

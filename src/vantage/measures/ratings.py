@@ -272,7 +272,7 @@ def level_of(scale: Scale | None, asked: Level | None, questions: Sequence[str])
                 remedy="pass level='nominal', 'ordinal', 'interval' or 'ratio'",
             )
         return asked
-    if asked not in (None, "nominal") and not scale.ordered:
+    if asked not in (None, "nominal") and not scale.has_distances:
         named = ", ".join(f"'{question}'" for question in questions)
         raise InputError(
             f"question {named} has a nominal scale, so a coefficient at {asked} level means nothing",

@@ -71,7 +71,8 @@ def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame:
 def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """People's estimates of each question sharpened by each model that judged more items than people did."""
     estimates = []
-    asked = answered(analysis.people).group_by("question").agg(pl.col("item").unique())
+    # What people were asked about and left open is not open to be filled in by a model.
+    asked = analysis.people.judgments.group_by("question").agg(pl.col("item").unique())
     judged = {question: set(items) for question, items in asked.iter_rows()}
     for name in analysis.others:
         mine = answered(analysis.kept).filter(rater=name).group_by("question").agg(pl.col("item").unique())
@@ -102,12 +103,14 @@ def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[s
         for row in made:
             both, fine = row["judged_by"] == "both", row["representative"] is not False
             said = worth(row, rater) if both and fine else None
+            idle = said is not None and row["lambda"] == 0
             rows.append(
                 {
                     "what": what,
                     "rater": rater,
                     **{name: row[name] for name in TOGETHER},
-                    "worth": None if said is None else f"{what[0].upper()}{what[1:]}: {said}.",
+                    "worth": None if said is None or idle else f"{what[0].upper()}{what[1:]}: {said}.",
+                    "idle": f"{rater} to the {what}" if idle else None,
                     "warning": None if fine else f"{what}. {row['reason'][0].upper()}{row['reason'][1:]}.",
                 }
             )

@@ -43,14 +43,15 @@ def agreed(analysis: Analysis) -> pl.DataFrame | None:
 
 def unlike_people(analysis: Analysis) -> pl.DataFrame:
     """The texts on which models together lie further from people than people from each other."""
-    rows = there(beside_people(analysis, others_of(analysis.corpus)))
+    others = _varied(analysis.corpus)
+    rows = there(beside_people(analysis, others))
     units = rows.group_by(UNIT, maintain_order=True).agg(
         (pl.col("model") - pl.col("apart")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
     )
     # A text counts where most of the models that answered some text answered this one.
     most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
     listed = there(with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False]))))
-    given = answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
+    given = answered(analysis.corpus).filter(pl.col("rater").is_in(others))
     said = [
         _said(analysis.corpus, given.filter(item=item, question=question))
         for item, question in listed.select(UNIT).iter_rows()
@@ -86,7 +87,7 @@ def conversations(analysis: Analysis) -> list[Part] | None:
     corpus = analysis.corpus
     if "conversation" not in corpus.items.columns or not corpus.items.schema["conversation"].is_nested():
         return None
-    listed = with_texts(analysis, _spread(apart(analysis.people).sort("apart", *UNIT, descending=[True, False, False])))
+    listed = with_texts(analysis, _spread(_by_split(apart(analysis.people))))
     shown: list[Part] = []
     for row in [] if listed is None else listed.iter_rows(named=True):
         item = corpus.items.row(by_predicate=pl.col("item") == row["item"], named=True)
@@ -155,6 +156,14 @@ def others_of(corpus: Corpus) -> list[str]:
     return sorted(name for name in names if kinds[name] in ("model", "persona", "trained"))
 
 
+def _varied(corpus: Corpus) -> list[str]:
+    """Those of them whose answers differ between texts; one who always says the same says nothing about a text."""
+    given = answered(corpus).filter(pl.col("rater").is_in(others_of(corpus)))
+    units = given.group_by("rater", "question").agg(pl.col("value").n_unique(), pl.col("item").n_unique())
+    varied = (pl.col("value") > 1) | (pl.col("item") == 1)
+    return units.filter(varied)["rater"].unique().sort().to_list()
+
+
 def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
     """Units with their texts, the distribution of people's answers, and some reasons."""
     if units.is_empty():
@@ -207,8 +216,18 @@ def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
 
 
 def _most_divided(units: pl.DataFrame) -> pl.DataFrame:
-    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
-    return _spread(ranked, -(-units["item"].n_unique() // 2))
+    return _spread(_by_split(units), -(-units["item"].n_unique() // 2))
+
+
+def _by_split(units: pl.DataFrame) -> pl.DataFrame:
+    """The units on which people differ, the most even splits of the most people first.
+
+    Two people who differ are no more divided than twenty of whom ten do: the distance is that of two answers drawn with
+    replacement.
+    """
+    evenly = pl.col("apart") * (pl.col("n") - 1) / pl.col("n")
+    split = units.filter(pl.col("apart") > 0).with_columns(evenly.round(9).alias("evenly"))
+    return split.sort("evenly", "n", *UNIT, descending=[True, True, False, False]).drop("evenly")
 
 
 def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
@@ -220,7 +239,7 @@ def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
 
 def _text_of(corpus: Corpus) -> dict[str, str]:
     """The text of each item, with its target where it has one."""
-    items = corpus.items
+    items = corpus.with_texts().items
     if "text" not in items.columns:
         return {}
     text = pl.col("text").fill_null(pl.col("item")).cast(pl.String)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.report.cases import answered, beside_people, others_of
 from vantage.report.engine import PEOPLE, Analysis
+from vantage.scales import Scale
 
 
 class CorpusAnalysis(Analysis):
@@ -41,7 +43,16 @@ class CorpusAnalysis(Analysis):
     @cached_property
     def ordered(self) -> Corpus | None:
         """The same for questions on ordered scales."""
-        asked = [question.id for question in self.kept.questions if question.scale.ordered]
+        return self._asked(lambda scale: scale.ordered)
+
+    @cached_property
+    def with_distances(self) -> Corpus | None:
+        """The same for questions on ordered scales or with two options."""
+        return self._asked(lambda scale: scale.has_distances)
+
+    def _asked(self, suits: Callable[[Scale], bool]) -> Corpus | None:
+        """Two people or more on the questions whose scale suits; null where none has an answer."""
+        asked = [question.id for question in self.kept.questions if suits(question.scale)]
         part = self.several.filter(question=asked) if self.several is not None and asked else None
         return part if part is not None and len(answered(part)) else None
 

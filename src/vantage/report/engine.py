@@ -146,13 +146,17 @@ class RecipeEngine:
         return [text for text in map(self.filled, texts) if text]
 
     def methods(self) -> list[str]:
-        """A sentence per measure that was used, and one on each kind of interval."""
+        """A sentence per measure that was used, and one on the kinds of intervals."""
         texts = []
         for name, frame in self.measured:
-            method, used = find(name).view.method, used_options(frame)
+            method = find(name).view.method
+            used = {option: value for option, value in used_options(frame).items() if value is not None}
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
             texts.append(method.format_map({name: _plain(used.get(name, "its own")) for name in named}))
-        texts += [_interval_method(frame) for _, frame in self.measured]
+        intervals = dict.fromkeys(filter(None, (_interval_method(frame) for _, frame in self.measured)))
+        # What is said again with a reason is said once.
+        kept = [one for one in intervals if not any(other.startswith(f"{one},") for other in intervals)]
+        texts += [f"Intervals are {'; '.join(kept)}."] if kept else []
         if not any(texts):
             return []
         holm = "Sentences that compare were corrected over all comparisons of the report (Holm, 1979)."
@@ -313,4 +317,4 @@ def _interval_method(frame: pl.DataFrame) -> str:
     words = interval_words(frame, options)
     kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("interval")), "")
     words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
-    return f"Intervals are {words}." if " over " in words else ""
+    return words if " over " in words else ""

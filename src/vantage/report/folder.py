@@ -110,7 +110,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         problem = "the folder has no study.json" if folder.is_dir() else "there is no such folder"
-        raise InputError(problem, file=folder, remedy="make one with: vantage study NAME --out FOLDER")
+        raise InputError(problem, file=folder, remedy="make one with: vantage study NAME --to FOLDER")
     try:
         data = json.loads(path.read_text("utf-8"))
     except (ValueError, OSError) as error:

@@ -25,7 +25,7 @@ PERMUTATIONS: Final = 2000
 
 
 def traits(analysis: CorpusAnalysis) -> Data | list[str]:
-    """For each trait the two groups of people that lie furthest apart, tested over people.
+    """For each trait the two groups of people that differ most clearly, tested over people.
 
     A person is one unit. Questions on ordered scales are compared by their answers, others by how often each option was
     chosen. The p value is that of the strongest comparison times the number of comparisons of the trait.
@@ -135,7 +135,7 @@ def _strongest(analysis: CorpusAnalysis, trait: str, tested: pl.DataFrame) -> di
         "lower": groups[1],
         "verb": f"answer {option} more often" if option else "give higher answers",
         "difference": apart,
-        "apart": f"{100 * apart:.0f} percentage points" if option else f"{apart:.2f} points",
+        "apart": f"{100 * apart:.1f} percentage points" if option else f"{apart:.2f} points",
         "people": row["units"],
         "comparisons": len(tested),
         "p": min(1.0, row["p"] * len(tested)),

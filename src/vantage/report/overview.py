@@ -117,12 +117,13 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
 
     `usual` is the median correlation of all; it is left out for those who run against the others, of whom more is said.
     """
-    ordered = there(analysis.ordered)
+    judged = there(analysis.with_distances)
     try:
-        quality = each_rater(ordered, kinds="all")
+        quality = each_rater(judged, kinds="all").with_columns(about=pl.lit(""))
     except InputError:
         # Questions with different scales cannot be pooled.
-        quality = each_rater(ordered, by="question", kinds="all")
+        quality = each_rater(judged, by="question", kinds="all")
+        quality = quality.with_columns(pl.format(" about {}", "question").alias("about"))
     usual = pl.col("estimate").median()
     usual = usual.over("question") if "question" in quality.columns else usual
     return quality.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))

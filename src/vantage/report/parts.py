@@ -355,7 +355,11 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
         low, high = (row[end] for end in how.interval)
         if MISSING not in (ends := (cell_text(how, low), cell_text(how, high))):
             interval = f"[{', '.join(ends)}]"
-    elif how.spread and value is not None and (spread := cell_text(how, row[how.spread])) != MISSING:
+    elif (
+        how.spread
+        and value is not None
+        and (spread := cell_text(replace(how, signed=False), row[how.spread])) != MISSING
+    ):
         interval = f"± {spread}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return Cell(cell_text(how, value), interval, key, best is not None and value == best)

@@ -245,11 +245,10 @@ def _ranked(
         for phrase, row, evidence in claims:
             text = words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
             findings.append(Finding(_ended(text), (evidence,)))
-        if rule.alike and not claims:
+        if not claims and rule.alike:
             span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
-            evidence = Evidence(
-                "extreme:alike", part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0]
-            )
+            numbers = (part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0])
+            evidence = Evidence("extreme:alike", *numbers)
             phrase = _OPTIONAL.sub(r"\1", rule.alike)
             findings.append(Finding(_ended(words.filled(phrase, part[0], range=span)), (evidence,)))
     return findings

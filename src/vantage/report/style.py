@@ -30,7 +30,7 @@ PALETTE: Final = ("#0077bb", "#d55e00", "#009e73", "#b8609f", "#a57c00", "#6e7bd
 """For series, in their order; after Okabe and Ito (2008) and Tol (2021), with lightness moved to fit both pages."""
 PEOPLE: Final = PALETTE[1]
 """The colour of people, in every figure; others get it only where all other colours are taken."""
-_PEOPLE: Final = re.compile(r"(?:all )?(?:people|persons?|humans?|annotators|participants)\b.*", re.IGNORECASE)
+_PEOPLE: Final = re.compile(r"(?:all )?(?:people|persons?|humans?|annotators|experts|participants)\b.*", re.IGNORECASE)
 _OTHERS: Final = [colour for colour in PALETTE if colour != PEOPLE]
 _REPORT: ContextVar[Mapping[str, str]] = ContextVar("report", default={})  # noqa: B039 - never changed in place
 """The colours of the report of which a figure is drawn."""

@@ -218,11 +218,20 @@ def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     >>> wide = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
     >>> stacked(wide, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
     [('static', 0.5, 0.4, 0.6), ('context', 0.7, None, None)]
+
+    `low` and `high` of the table are the interval of something else, such as a difference, and belong to none of them:
+
+    >>> apart = pl.DataFrame({"one": [0.9], "two": [0.3], "low": [0.5], "high": [0.7]})
+    >>> stacked(apart, {"one": "first", "two": "second"}).select("of", "estimate", "low").rows()
+    [('first', 0.9, None), ('second', 0.3, None)]
     """
     parts = []
     for column, title in columns.items():
-        ends = {column: "estimate", f"{column}_low": "low", f"{column}_high": "high"}
-        named = [pl.col(old).cast(pl.Float64).alias(new) for old, new in ends.items() if old in frame.columns]
+        ends = {"estimate": column, "low": f"{column}_low", "high": f"{column}_high"}
+        named = [
+            (pl.col(old) if old in frame.columns else pl.lit(None)).cast(pl.Float64).alias(new)
+            for new, old in ends.items()
+        ]
         if column in frame.columns:
             parts.append(frame.with_columns(*named, of=pl.lit(title)).drop_nulls("estimate"))
     return pl.concat(parts, how="diagonal") if parts else frame

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pingouin
 import polars as pl
 import pytest
 from hypothesis import example, given, settings
@@ -32,6 +31,8 @@ def test_shrout_fleiss_1979() -> None:
 
 
 def peer(table: NDArray[np.float64]) -> pd.DataFrame:
+    import pingouin
+
     raters, items = table.shape
     long = pd.DataFrame(
         {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -9,8 +12,8 @@ from hypothesis import strategies as st
 
 from vantage.errors import InputError
 from vantage.measures import rationale_form
-from vantage.measures.rationale.form import copied, coverage, density, fragments, hedging, novelty, says_nothing
-from vantage.measures.texts.diversity import words
+from vantage.measures.rationale.form import form, says_nothing
+from vantage.measures.texts.tokens import words
 
 TEXT = st.lists(st.sampled_from([*"abcd"]), min_size=1, max_size=12).map(" ".join)
 
@@ -30,31 +33,40 @@ TEXT = st.lists(st.sampled_from([*"abcd"]), min_size=1, max_size=12).map(" ".joi
     ],
 )
 def test_what_says_that_the_text_does_not_tell(text: str, silent: bool) -> None:
-    assert says_nothing(text) is silent
+    assert says_nothing(pl.Series([text])).to_list() == [silent]
 
 
 def test_hedges_are_whole_words() -> None:
-    assert hedging("Perhaps it possibly rains") == pytest.approx(0.5)
-    assert hedging("impossible couldbe") == 0.0
-    assert hedging("…") is None
+    texts = ["Perhaps it possibly rains", "impossible couldbe", "…"]
+    assert form(texts, [""] * 3)["hedging"].tolist() == pytest.approx([0.5, 0.0, np.nan], nan_ok=True)
 
 
 @settings(max_examples=60, deadline=None)
-@given(TEXT, TEXT)
-def test_fragments_are_runs_of_the_source(text: str, source: str) -> None:
-    found = fragments(text, source)
-    shared = [word in words(source) for word in words(text)]
-    assert sum(found) == sum(shared)
-    assert coverage(text, source) == pytest.approx(sum(shared) / len(shared))
-    assert (copied(text, source) or 0) <= (coverage(text, source) or 0)
-    assert (density(text, source) or 0) >= (coverage(text, source) or 0)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
+def test_copying_is_that_of_a_search_by_hand(pairs: list[tuple[str, str]]) -> None:
+    shown = form(*(list(side) for side in zip(*pairs, strict=True)))
+    for place, (text, source) in enumerate(pairs):
+        mine, theirs = words(text), words(source)
+        runs, here = [], 0
+        while here < len(mine):
+            ends = range(here + 1, len(mine) + 1)
+            lengths = [end - here for end in ends if f" {' '.join(mine[here:end])} " in f" {source} "]
+            runs += [max(lengths)] if lengths else []
+            here += max(lengths, default=1)
+        bigrams, known = list(pairwise(mine)), set(pairwise(theirs))
+        new = np.mean([gram not in known for gram in bigrams]) if bigrams else np.nan
+        size = len(mine)
+        copied = [sum(runs) / size, sum(run**2 for run in runs) / size, max(runs, default=0) / size]
+        values = [shown[name][place] for name in ("novel bigrams", "coverage", "density", "longest copy")]
+        assert values == pytest.approx([new, *copied], nan_ok=True)
 
 
 def test_a_copy_is_all_copied_and_nothing_new() -> None:
     text = "I cannot sleep any more"
-    assert (copied(text, text), coverage(text, text), density(text, text), novelty(text, text)) == (1, 1, 5, 0)
-    assert novelty("alone", text) is None
-    assert copied("", text) is None
+    shown = form([text, "alone", ""], [text] * 3)
+    assert [shown[name][0] for name in ("longest copy", "coverage", "density", "novel bigrams")] == [1, 1, 5, 0]
+    assert np.isnan(shown["novel bigrams"][1])
+    assert np.isnan(shown["longest copy"][2])
 
 
 def test_the_measure_counts_what_it_leaves_out() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pingouin
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -88,6 +87,8 @@ def test_paired_tests_and_effects_agree_with_scipy(x: list[int], seed: int) -> N
 @given(groups, groups)
 @pytest.mark.slow
 def test_unpaired_tests_and_effects_agree_with_peers(x: list[int], y: list[int]) -> None:
+    import pingouin
+
     data = unpaired(x, y)
     options: dict[str, Any] = {"between": "age", "unit": "rater", "paired": False, "ci": "none"}
     u = one(compare(data, test="mann_whitney", **options))

@@ -147,7 +147,7 @@ def test_a_nominal_question_is_refused() -> None:
         items=pl.DataFrame({"item": ["a"], "text": ["a"]}),
         raters=pl.DataFrame({"rater": ["r"]}),
         judgments=pl.DataFrame({"item": ["a"], "rater": ["r"], "question": ["kind"], "value": [0.0]}),
-        instruments=Instrument.of_questions("test", "Test", {"kind": Scale.labels("x", "y")}),
+        instruments=Instrument.of_questions("test", "Test", {"kind": Scale.labels("x", "y", "z")}),
     )
     with pytest.raises(InputError, match="question 'kind' has a nominal scale"):
         components(data)

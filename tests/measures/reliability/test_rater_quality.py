@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import vantage
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.measures.reliability.rater_quality import rater_quality, robust_z
+from vantage.measures.reliability.split_half import split_half
 
 
 def judgments(seed: int = 0, items: int = 60, people: int = 12, per_item: int = 8) -> pl.DataFrame:
@@ -210,7 +212,7 @@ def test_refusals() -> None:
         pl.DataFrame({"item": ["a"]}),
         pl.DataFrame({"rater": ["x", "y"]}),
         pl.DataFrame({"item": ["a", "a"], "question": "stance", "rater": ["x", "y"], "value": [0, 1]}),
-        Instrument.of_questions("i", "I", {"stance": Scale.labels("no", "yes")}),
+        Instrument.of_questions("i", "I", {"stance": Scale.labels("no", "unclear", "yes")}),
     )
     with pytest.raises(InputError, match="'stance' has a nominal scale"):
         rater_quality(corpus)
@@ -221,3 +223,16 @@ def test_robust_distances_ignore_what_is_not_known() -> None:
     assert np.isnan(found[3])
     np.testing.assert_allclose(found[:3], [-0.6745, 0, 0.6745])
     np.testing.assert_array_equal(robust_z(np.zeros(4)), np.zeros(4))
+
+
+def test_two_options_without_an_order_are_compared_like_two_numbers() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(60)
+    said = np.where(rng.random((8, 60)) < 0.15 + 0.7 * (truth > 0.5), "yes", "no")
+    rows = [{"item": i, "rater": r, "answer": said[r, i]} for r in range(8) for i in range(60)]
+    named = vantage.corpus(pl.DataFrame(rows).rename({"answer": "value"}))
+    assert not named.questions[0].scale.ordered
+    numbers = (said == "yes").astype(float)
+    for one, other in ((rater_quality(named), rater_quality(numbers)), (split_half(named), split_half(numbers))):
+        assert one["estimate"].to_list() == pytest.approx(other["estimate"].to_list())
+    assert not any("of the scale" in flag for flags in rater_quality(named)["flags"] for flag in flags)

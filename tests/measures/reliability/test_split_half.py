@@ -158,19 +158,26 @@ def test_many_answers_per_item_are_shuffled_and_medians_of_many_agree() -> None:
     assert split_half(matrix, splits=50, aggregate="median", correlation="spearman")["estimate"][0] > 0.7
 
 
-def test_many_items_with_the_same_answers_cost_no_more_and_give_the_same() -> None:
+@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
+def test_many_items_with_the_same_answers_cost_no_more_and_give_the_same(correlation: Any) -> None:
     rng = np.random.default_rng(0)
-    matrix = np.clip(np.rint(rng.normal(0, 1, 3000) + rng.normal(0, 1, (4, 3000))), -1, 1)
+    matrix = np.clip(np.rint(rng.normal(0, 1, 3000) + rng.normal(0, 1, (4, 3000))), -1, 2) ** 3
     frame = pl.DataFrame(
         {"item": np.tile(np.arange(3000), 4), "rater": np.repeat(np.arange(4), 3000), "value": matrix.ravel()}
     )
-    by_counts = split_half(frame, splits=300).row(0, named=True)
+    by_counts = split_half(frame, splits=300, correlation=correlation).row(0, named=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PATTERN_UNITS", 10**9)
-        one_by_one = split_half(frame, splits=300).row(0, named=True)
+        one_by_one = split_half(frame, splits=300, correlation=correlation).row(0, named=True)
+        other = split_half(frame, splits=20, correlation="spearman" if correlation == "pearson" else "pearson")[
+            "estimate"
+        ][0]
     assert by_counts["estimate"] != one_by_one["estimate"]
     assert by_counts["estimate"] == pytest.approx(one_by_one["estimate"], abs=4 * one_by_one["sd"] / np.sqrt(150))
     assert by_counts["sd"] == pytest.approx(one_by_one["sd"], rel=0.2)
+    assert abs(other - one_by_one["estimate"]) > 10 * one_by_one["sd"] / np.sqrt(150), (
+        "the two correlations differ here"
+    )
     constant = split_half(np.full((4, 3000), 0.1), splits=5)
     assert constant["reason"].to_list() == ["the halves do not vary from item to item"]
 

@@ -369,5 +369,7 @@ def test_the_ceiling_is_what_a_person_reaches_against_the_others(reference: str)
         alone = accuracy(data, reference=reference, people=others, raters=[person], metric=metric, ci="none")
         by_hand.append(alone["estimate"][0])
     assert row["ceiling"] == pytest.approx(np.mean(by_hand))
+    each = accuracy(data, by="rater", reference=reference, people=people, metric=metric, ceiling=True)
+    assert set(each["ceiling"]) == {row["ceiling"]}, "it is people's, whoever is scored"
     with pytest.raises(InputError, match="reference that people make"):
         accuracy(data, reference={"item": [0], "value": [1]}, ceiling=True)

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.texts.diversity import ngram_entropy, self_bleu, text_diversity, words
+from vantage.measures.texts.diversity import ngram_entropy, self_bleu, text_diversity
+from vantage.measures.texts.tokens import words
 
 VOCABULARY = [f"w{i}" for i in range(40)]
 

@@ -57,7 +57,9 @@ def find(path: Path | str, *names: str) -> Path:
             return file
     if not names:
         raise InputError("this is a folder, not a file", file=path, remedy="name a file inside it")
-    raise InputError(f"the folder has no file {' or '.join(names)}", file=path, remedy="check the path")
+    deeper = next((p for name in names for depth in ("*/*", "*/*/*") for p in path.glob(f"{depth}/{name}")), None)
+    remedy = f"it is further down; name {deeper.parent}" if deeper else "check the path"
+    raise InputError(f"the folder has no file {' or '.join(names)}", file=path, remedy=remedy)
 
 
 def text_of(path: Path, encoding: str = "utf-8") -> str:

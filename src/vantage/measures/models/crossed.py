@@ -11,8 +11,9 @@ probes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +27,25 @@ DENSE: Final = 3000
 PROBES: Final = 8
 LANCZOS: Final = 10
 TOLERANCE: Final = 1e-10
+SMALL: Final = 1000
+"""Matrices of up to so many rows are factorised by one thread."""
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def few_threads(rows: int) -> Iterator[None]:
+    """One thread for linear algebra with small matrices: more gain little, and wait for busy cores."""
+    if rows > SMALL:
+        yield
+    else:
+        with _libraries().limit(limits=1):
+            yield
 
 
 class Crossed:

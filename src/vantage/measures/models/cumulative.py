@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from vantage.errors import InputError
-from vantage.measures.models.crossed import DENSE, Crossed, Factored
+from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
 from vantage.measures.models.gaussian import chi_squared, upper_end
 from vantage.measures.ratings import Floats, Ints
 
@@ -67,9 +67,9 @@ class Cumulative:
             at = CumulativeFit(self, parameters, kept)
             return -at.log_likelihood, -at.gradient
 
-        search = minimize(
-            objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 300, "ftol": 1e-11}
-        )
+        options = {"maxiter": 300, "ftol": 1e-11}
+        with few_threads(self.design.columns):
+            search = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         fit = CumulativeFit(self, search.x, kept)
         steep = np.abs(search.x[k : k + len(kept)]) > STEEP
         slope = np.abs(np.where((search.x <= [b[0] or -np.inf for b in bounds]), 0, fit.gradient)).max()

@@ -49,7 +49,7 @@ VIEW: Final = View(
         Extremes(
             most="The strictest rater is {rows}",
             least="The most lenient rater is {rows}",
-            alike="The severity of raters does not tell them apart ({range} logits)",
+            alike="It is not clear which rater is strictest or most lenient ({range} logits)",
             label="{rater}",
         ),
     ),

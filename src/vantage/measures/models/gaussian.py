@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import gammaincinv
 
 from vantage.errors import InputError
-from vantage.measures.models.crossed import DENSE, Crossed, Factored
+from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
 from vantage.measures.ratings import Floats, Ints
 
 STEP: Final = 1e-5
@@ -100,7 +100,8 @@ class Gaussian:
             return GaussianFit(self, quick, kept, reml)
         bounds = [(0.0, 1e4)] * len(start)
         options = {"eps": STEP, "ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
-        search = minimize(deviance, np.clip(start, 0.02, 50.0), method="L-BFGS-B", bounds=bounds, options=options)
+        with few_threads(self.design.columns):
+            search = minimize(deviance, np.clip(start, 0.02, 50.0), method="L-BFGS-B", bounds=bounds, options=options)
         if (not search.success and "ABNORMAL" not in str(search.message)) or not np.isfinite(search.fun):
             raise InputError(
                 f"the model did not converge after {search.nit} iterations of L-BFGS-B ({search.message})",

@@ -48,8 +48,8 @@ VIEW: Final = View(
         "Distances are scored on items that had no part in choosing the panel.",
     ),
     says=(
-        Fact("{members} models carry {estimate} effective votes about {question} ({low} to {high}).", each=True),
-        Fact("The cheapest sufficient panel about {question} is {chosen}.", each=True),
+        Fact("Effective votes: {rows}.", row="{estimate} of {members} models[ about {group}] ({low} to {high})"),
+        Fact("The cheapest sufficient panel is {rows}.", row="{chosen}[ about {group}]"),
     ),
     method="The effective number of votes of a panel follows from the correlation of its members' errors, which are "
     "distances from the distribution of people's answers (Kish, 1965; Kohli, 2026); the panel was chosen by "

@@ -2,5 +2,5 @@
 
 `overlap` and `semantic` compare texts, `pairs` says which ones (with chance baselines), `agreement` and `form` are the
 measures, `topics` the themes. May import what `vantage.measures` may. To add a likeness of two texts, write a function
-from pairs to scores and name it in `scoring`; to add a property of one text, name it in `form.PROPERTIES`.
+from pairs to scores and name it in `scoring`; to add a property of one text, add it to `form.form`.
 """

@@ -214,6 +214,12 @@ def _scored(
         first, end = end, end + len(compared)
         scores = {name: values[first:end] for name, values in all_scores.items() if compared}
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
+        counted = {
+            "items": about.n_unique(),
+            "raters": len({who for pair in compared for who in (pair.writer, *pair.authors)}),
+            "judgments": len(compared),
+            "left_out": {"no rationale": without} if without else {},
+        }
         for metric in likeness.metric:
             row: dict[str, Any] = {**key, "metric": metric, "pairs": kind, "compared": len(compared)}
             if metric in scores:
@@ -224,15 +230,7 @@ def _scored(
                     row |= _beyond(*actual[metric], about, scores[metric], how)
             else:
                 row["reason"] = reasons.get(metric, NO_PAIRS)
-            by_metric[metric].append(
-                {
-                    **row,
-                    "items": about.n_unique(),
-                    "raters": len({who for pair in compared for who in (pair.writer, *pair.authors)}),
-                    "judgments": len(compared),
-                    "left_out": {"no rationale": without} if without else {},
-                }
-            )
+            by_metric[metric].append({**row, **counted})
     for rows in by_metric.values():
         yield from rows
 

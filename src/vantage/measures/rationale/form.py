@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +13,11 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Judgments
-from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
+from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.rationale.overlap import Word, word_places
+from vantage.measures.resampling import Resampled, Resampling, mean_with_interval, ratio
 from vantage.measures.scoring.references import has_column
-from vantage.measures.texts.diversity import words
+from vantage.measures.texts.tokens import CutTexts
 
 _HEDGES: Final = """
 apparently appear appears appeared arguably assume assumed assumes could doubtful guess guesses hints imply implied
@@ -29,8 +28,7 @@ unclear unlikely unsure
 HEDGES: Final = frozenset(_HEDGES.split())
 """English words that take back some of a claim, in the sense of Hyland (1998); `may` and `would` have too many other
 uses to count."""
-_SILENT: Final = re.compile(
-    r"""(?ix)
+_SILENT: Final = r"""(?ix)
     \b(?:does|do|did|is|are|was|were)(?:\s+not|n['’]t)\s+(?:really\s+|explicitly\s+|directly\s+|actually\s+|clearly\s+)*
       (?:mention|address|say|state|talk|speak|discuss|provide|indicate|specify|express|refer|tell|give|touch|
          (?:mentioned|addressed|stated|discussed|specified|indicated|provided|clear)\b)
@@ -39,104 +37,81 @@ _SILENT: Final = re.compile(
     | \bnot\s+(?:explicitly\s+|directly\s+|clearly\s+)?(?:mentioned|addressed|stated|discussed|specified|indicated)\b
     | \bfails?\s+to\s+(?:mention|address|say|state|discuss)\b
     """
-)
 
 
-def says_nothing(text: str) -> bool:
-    """Whether a rationale says, anywhere, that the text does not tell.
+def says_nothing(texts: pl.Series) -> pl.Series:
+    """Whether each rationale says, anywhere, that the text does not tell.
 
-    >>> says_nothing("The narrator doesn't really talk about fairness."), says_nothing("They blame the office.")
-    (True, False)
+    >>> says_nothing(pl.Series(["The narrator doesn't really talk about it.", "They blame the office."])).to_list()
+    [True, False]
     """
-    return bool(_SILENT.search(text))
+    return texts.str.contains(_SILENT)
 
 
-def hedging(text: str) -> float | None:
-    """The share of words that are hedges; null without words.
-
-    >>> hedging("They seem to feel guilty")
-    0.2
-    """
-    tokens = _words(text)
-    return sum(word in HEDGES for word in tokens) / len(tokens) if tokens else None
-
-
-@lru_cache(maxsize=16384)
-def _words(text: str) -> tuple[str, ...]:
-    """The words of a text; many rationales are about one source."""
-    return tuple(words(text))
-
-
-@lru_cache(maxsize=1024)
-def _starts(source: str) -> dict[str, list[int]]:
-    """Where each word of a source stands."""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(_words(source)):
-        places.setdefault(word, []).append(place)
-    return places
-
-
-@lru_cache(maxsize=16384)
-def fragments(text: str, source: str) -> tuple[int, ...]:
+def fragments(text: Iterable[Word], places: Mapping[Word, int]) -> list[int]:
     """The lengths of the longest runs of words that stand in the source too (Grusky et al. 2018), left to right.
 
-    >>> fragments("he says the office is slow", "The office is slow, I say.")
-    (4,)
+    `places` says where each word stands in the source.
+
+    >>> fragments("he says the office is slow".split(), word_places("the office is slow , I say".split()))
+    [4]
     """
-    mine, theirs, starts = _words(text), _words(source), _starts(source)
-    lengths, here = [], 0
-    while here < len(mine):
-        longest = 0
-        for start in starts.get(mine[here], ()):
-            run = 1
-            while here + run < len(mine) and start + run < len(theirs) and mine[here + run] == theirs[start + run]:
-                run += 1
-            longest = max(longest, run)
-        if longest:
-            lengths.append(longest)
-        here += longest or 1
-    return tuple(lengths)
+    lengths, run, ends = [], 0, 0
+    for word in text:
+        here = places.get(word, 0)
+        # The run goes on where it ended one place before in the source, wherever that is.
+        if further := ends << 1 & here:
+            run, ends = run + 1, further
+            continue
+        if run:
+            lengths.append(run)
+        run, ends = 1 if here else 0, here
+    return [*lengths, run] if run else lengths
 
 
-def novelty(text: str, source: str, n: int = 2) -> float | None:
-    """The share of the text's n-grams that the source does not have; null where the text has none.
-
-    >>> novelty("the office is to blame", "the office is slow")
-    0.5
-    """
-    mine, theirs = _ngrams(_words(text), n), _source_ngrams(source, n)
-    return sum(gram not in theirs for gram in mine) / len(mine) if mine else None
-
-
-def coverage(text: str, source: str) -> float | None:
-    """The share of words that belong to a run of words of the source (Grusky et al. 2018)."""
-    tokens = _words(text)
-    return sum(fragments(text, source)) / len(tokens) if tokens else None
-
-
-def density(text: str, source: str) -> float | None:
-    """The mean length of the run that a word belongs to (Grusky et al. 2018): high where long passages are copied."""
-    tokens = _words(text)
-    return sum(length**2 for length in fragments(text, source)) / len(tokens) if tokens else None
-
-
-def copied(text: str, source: str) -> float | None:
-    """The longest run of words that is copied from the source, as a share of the text."""
-    tokens = _words(text)
-    return max(fragments(text, source), default=0) / len(tokens) if tokens else None
-
-
-PROPERTIES: Final[dict[str, Callable[[str, str], float | None]]] = {
-    "words": lambda text, _: float(len(_words(text))),
-    "hedging": lambda text, _: hedging(text),
-    "says nothing": lambda text, _: float(says_nothing(text)),
-    "novel bigrams": novelty,
-    "coverage": coverage,
-    "density": density,
-    "longest copy": copied,
-}
-"""Properties of a rationale, from its text and that of the item."""
 OF_SOURCE: Final = ("novel bigrams", "coverage", "density", "longest copy")
+PROPERTIES: Final = ("words", "hedging", "says nothing", *OF_SOURCE)
+"""Properties of a rationale, from its text and that of the item."""
+
+
+def form(texts: Sequence[str], sources: Sequence[str]) -> dict[str, Floats]:
+    """The properties of every text, by name, against its source; NaN where there are no words to count.
+
+    >>> shown = form(["I seem to hate the office", "…"], ["We hate the office", "so be it"])
+    >>> {name: [round(value, 2) for value in values.tolist()] for name, values in shown.items() if name != "words"}
+    {'hedging': [0.17, nan], 'says nothing': [0.0, 0.0], 'novel bigrams': [0.6, nan], 'coverage': [0.5, nan], \
+'density': [1.5, nan], 'longest copy': [0.5, nan]}
+    """
+    different = {source: place for place, source in enumerate(dict.fromkeys(sources))}
+    tokens = CutTexts.of([*texts, *different])
+    source = np.array([different[one] for one in sources], dtype=np.int64)
+    every = list(tokens.lists())
+    places = [word_places(words) for words in every[len(texts) :]]
+    runs = [fragments(words, places[one]) for words, one in zip(every, source.tolist(), strict=False)]
+    size = tokens.sizes[: len(texts)]
+    hedges = np.array([word in HEDGES for word in tokens.known], dtype=np.float64)[tokens.numbers]
+    of = np.repeat(np.arange(len(every)), tokens.sizes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            "words": size.astype(np.float64),
+            "hedging": np.bincount(of, hedges, len(every))[: len(texts)] / size,
+            "says nothing": says_nothing(pl.Series(texts, dtype=pl.String)).to_numpy().astype(np.float64),
+            "novel bigrams": _novel(tokens, source),
+            "coverage": np.array([sum(lengths) for lengths in runs]) / size,
+            "density": np.array([sum(length**2 for length in lengths) for lengths in runs]) / size,
+            "longest copy": np.array([max(lengths, default=0) for lengths in runs]) / size,
+        }
+
+
+def _novel(tokens: CutTexts, source: Ints) -> Floats:
+    """The share of each text's bigrams that its source, which stands behind all texts, does not have."""
+    text, gram = tokens.ngrams(2)
+    gram = np.unique(gram, return_inverse=True)[1]
+    mine = text < len(source)
+    theirs = (text[~mine] - len(source)) * len(gram) + gram[~mine]
+    new = ~np.isin(source[text[mine]] * len(gram) + gram[mine], theirs)
+    sums = [np.bincount(text[mine], each, len(source)) for each in (new, np.ones(len(new)))]
+    return ratio(np.column_stack(sums))
 
 
 VIEW: Final = View("The form of the reasons given", columns={"estimate": Column(digits=2)})
@@ -147,7 +122,7 @@ def rationale_form(
     data: Judgments,
     *,
     by: By = "rater",
-    properties: Sequence[str] = tuple(PROPERTIES),
+    properties: Sequence[str] = PROPERTIES,
     source: str = "text",
     ci: Resampled = "auto",
     interval: Method = "percentile",
@@ -171,7 +146,7 @@ def rationale_form(
     """
     for name in properties:
         if name not in PROPERTIES:
-            raise InputError(f"there is no property '{name}'", remedy=nearest(name, list(PROPERTIES)))
+            raise InputError(f"there is no property '{name}'", remedy=nearest(name, PROPERTIES))
     if not has_column(data, "rationale"):
         raise InputError("the judgments have no column 'rationale'", remedy="this measure looks at written reasons")
     with_source = has_column(data, source)
@@ -179,35 +154,20 @@ def rationale_form(
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
         reasons = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
-        about = reasons[source].to_list() if with_source else [""] * len(reasons)
-        # Text by text, since properties share what is found in one.
-        each = [
-            [PROPERTIES[name](text, str(s or "")) for name in properties]
-            for text, s in zip(reasons["rationale"], about, strict=True)
-        ]
-        for place, name in enumerate(properties):
+        about = reasons[source].cast(pl.String).fill_null("").to_list() if with_source else [""] * len(reasons)
+        values = form(reasons["rationale"].to_list(), about)
+        for name in properties:
             row: dict[str, Any] = {**part.key, "property": name}
             if name in OF_SOURCE and not with_source:
                 rows.append({**row, "reason": f"the items have no column '{source}'"})
                 continue
-            values = [row_values[place] for row_values in each]
-            known = np.array([value is not None for value in values], dtype=bool)
+            known = ~np.isnan(values[name])
             used = reasons.filter(pl.Series(known, dtype=pl.Boolean))
             if len(used):
-                numbers = np.array([value for value in values if value is not None], dtype=np.float64)
-                row |= mean_with_interval(used["item"], numbers, how)
+                row |= mean_with_interval(used["item"], values[name][known], how)
             else:
                 row["reason"] = "there are no rationales"
             missing = len(part.frame) - len(used)
             row |= {"items": used["item"].n_unique(), "raters": used["rater"].n_unique(), "judgments": len(used)}
             rows.append({**row, "left_out": {"no rationale": missing} if missing else {}})
     return table(rows, names(by))
-
-
-@lru_cache(maxsize=1024)
-def _source_ngrams(source: str, n: int) -> frozenset[tuple[str, ...]]:
-    return frozenset(_ngrams(_words(source), n))
-
-
-def _ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return list(zip(*(tokens[i:] for i in range(n)), strict=False))

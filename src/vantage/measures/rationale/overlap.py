@@ -9,16 +9,16 @@ in tokens, smoothing and weights, so all three are options.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats, Ints
-from vantage.measures.texts.diversity import ngram_numbers
+from vantage.measures.texts.tokens import CutTexts
 
 Smoothing: TypeAlias = Literal["floor", "add-k", "exp", "none"]
 """What counts as matched where no n-gram of a length is (Chen and Cherry 2014): a fixed small number (`floor`, their
@@ -28,9 +28,10 @@ Tokens: TypeAlias = Literal["treebank", "13a", "intl", "words"]
 Pair: TypeAlias = tuple[str, str | Sequence[str]]
 """A text and its reference or references."""
 
+Word = TypeVar("Word", bound=Hashable)
 ROUGE: Final = ("rouge-1", "rouge-2", "rouge-l")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
-_CLOSING: Final = re.compile(r"""[\])}>"'»”’]+""")
+_CLOSING: Final = frozenset("])}>\"'»”’")
 _ROUGE_WORD: Final = re.compile(r"[a-z0-9]+")
 _EXTRA: Final = "pip install 'vantage[text]'"
 
@@ -98,7 +99,7 @@ def bleu_of_pairs(
         raise InputError(f"there is no smoothing '{smoothing}'", remedy=nearest(str(smoothing), get_args(Smoothing)))
     if longest < 1:
         raise InputError(f"BLEU-{longest} counts no words", remedy="use 1 to 4")
-    texts = _Texts(pairs, lambda text: cut(text).split())
+    texts = _Texts(pairs, cut)
     size = texts.sizes[texts.candidate]
     other = texts.sizes[texts.references]
     # Of references that are as close, the shorter one counts.
@@ -151,7 +152,7 @@ def rouge(candidate: str, references: str | Sequence[str], *, stem: bool = False
 
 def rouge_of_pairs(pairs: Sequence[Pair], *, stem: bool = False) -> dict[str, Floats]:
     """ROUGE-1, -2 and -L of many texts, each against its own references."""
-    texts = _Texts(pairs, lambda text: _rouge_words(text, stem))
+    texts = _Texts(pairs, lambda texts: CutTexts.of(texts, partial(_rouge_words, stem=stem)))
     candidate = texts.candidate[texts.pair]
     shared = {
         "rouge-1": (texts.shared(1), 0),
@@ -168,40 +169,28 @@ def rouge_of_pairs(pairs: Sequence[Pair], *, stem: bool = False) -> dict[str, Fl
 class _Texts:
     """The texts of pairs, each cut once: candidates and references by their places, and their n-grams."""
 
-    def __init__(self, pairs: Sequence[Pair], cut: Callable[[str], Sequence[str]]) -> None:
-        places: dict[str, int] = {}
+    def __init__(self, pairs: Sequence[Pair], cut: Callable[[Sequence[str]], CutTexts]) -> None:
         known = [_known(references) for _, references in pairs]
-        self.candidate = _places(places, [candidate for candidate, _ in pairs])
-        self.references = _places(places, [text for references in known for text in references])
+        texts = CutTexts.split([[candidate for candidate, _ in pairs], *known])
+        self.candidate = texts.numbers[: len(pairs)]
+        self.references = texts.numbers[len(pairs) :]
         """The references of all pairs, one after the other."""
-        counts = np.array([len(references) for references in known])
+        counts = texts.sizes[1:]
         self.pair: Ints = np.repeat(np.arange(len(pairs)), counts)
         """The pair of each reference."""
-        self.first: Ints = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+        self.first: Ints = np.cumsum(counts) - counts
         """Where the references of each pair begin."""
-        self.words = [cut(text) for text in places]
-        self.sizes = np.array([len(words) for words in self.words], dtype=np.int64)
-        self._numbers = _places({}, [word for words in self.words for word in words])
-
-    def grams(self, n: int) -> Any:
-        """How often each text has each n-gram: texts × n-grams."""
-        from scipy.sparse import csr_matrix
-
-        text = np.repeat(np.arange(len(self.words)), self.sizes)
-        gram = ngram_numbers(self._numbers, n)
-        start = len(gram)
-        inside = text[:start] == text[len(text) - start :]
-        shape = (len(self.words), int(gram.max(initial=0)) + 1)
-        return csr_matrix((np.ones(int(inside.sum())), (text[:start][inside], gram[inside])), shape)
+        self.cut = cut(texts.known)
+        self.sizes = self.cut.sizes
 
     def shared(self, n: int) -> Floats:
         """How many n-grams a candidate shares with each of its references."""
-        grams = self.grams(n)
+        grams = self.cut.counts(n)
         return _row_sums(grams[self.candidate[self.pair]].minimum(grams[self.references]))
 
     def clipped(self, n: int) -> Floats:
         """How many n-grams a candidate shares with any of its references, as often as the one with most has them."""
-        grams = self.grams(n)
+        grams = self.cut.counts(n)
         most = grams[self.references[self.first]]
         ends = np.append(self.first[1:], len(self.references))
         for later in range(1, int((ends - self.first).max(initial=1))):
@@ -211,9 +200,10 @@ class _Texts:
     def subsequences(self) -> Floats:
         """The length of the longest common subsequence of a candidate and each of its references."""
         pairs = zip(self.candidate[self.pair].tolist(), self.references.tolist(), strict=True)
-        bits = {text: _bits(self.words[text]) for text in np.unique(self.references).tolist()}
-        sizes = self.sizes.tolist()
-        return np.array([_common(bits[two], sizes[two], self.words[one]) for one, two in pairs], dtype=np.float64)
+        words = list(self.cut.lists())
+        places = {text: word_places(words[text]) for text in np.unique(self.references).tolist()}
+        lengths = [_common(places[two], len(words[two]), words[one]) for one, two in pairs]
+        return np.array(lengths, dtype=np.float64)
 
 
 def _row_sums(counts: Any) -> Floats:
@@ -222,29 +212,28 @@ def _row_sums(counts: Any) -> Floats:
     return np.asarray(np.diff(sums), dtype=np.float64)
 
 
-def _places(known: dict[str, int], texts: Sequence[str]) -> Ints:
-    """The number of each text, new ones being numbered as they come."""
-    return np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
-
-
-def longest_common(one: Sequence[str], two: Sequence[str]) -> int:
+def longest_common(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
     """The length of the longest common subsequence, a bit for each word of the first text (Hyyrö 2004).
 
     >>> longest_common("the cat sat down".split(), "a cat lay down".split())
     2
     """
-    return _common(_bits(one), len(one), two)
+    return _common(word_places(one), len(one), two)
 
 
-def _bits(text: Sequence[str]) -> dict[str, int]:
-    """The places of each word, one bit each."""
-    places: dict[str, int] = {}
+def word_places(text: Iterable[Word]) -> dict[Word, int]:
+    """The places of each word in a text, one bit each.
+
+    >>> word_places("to be or not to be".split())["be"] == 0b100010
+    True
+    """
+    places: dict[Word, int] = {}
     for place, word in enumerate(text):
         places[word] = places.get(word, 0) | 1 << place
     return places
 
 
-def _common(places: Mapping[str, int], size: int, other: Sequence[str]) -> int:
+def _common(places: Mapping[Word, int], size: int, other: Iterable[Word]) -> int:
     unmatched = everything = (1 << size) - 1
     for word in other:
         if word in places and (here := unmatched & places[word]):
@@ -258,43 +247,57 @@ def tokenized(text: str) -> list[str]:
     >>> tokenized("They don't know. Why?")
     ['They', 'do', "n't", 'know', '.', 'Why', '?']
     """
-    return _treebank(text).split(" ") if text.strip() else []
+    cut = _treebank([text])
+    return [cut.known[number] for number in cut.numbers]
 
 
-def _cutter(tokens: Tokens) -> Callable[[str], str]:
+def _cutter(tokens: Tokens) -> Callable[[Sequence[str]], CutTexts]:
     if tokens not in get_args(Tokens):
         raise InputError(f"there are no tokens '{tokens}'", remedy=nearest(str(tokens), get_args(Tokens)))
     if tokens == "treebank":
         return _treebank
     if tokens == "words":
-        return lambda text: " ".join(text.split())
-    return _sacrebleu_tokens(tokens)
+        return lambda texts: CutTexts.of(texts, str.split)
+    tokenize = _sacrebleu_tokens(tokens)
+    return lambda texts: CutTexts.split([tokenize(text).split() for text in texts])
 
 
-def _treebank(text: str) -> str:
-    # A full stop is split off only at the end of what the tokenizer is given, so it is given sentences.
-    return " ".join(map(_treebank_sentence, _SENTENCE.split(text.strip())))
+def _treebank(texts: Sequence[str]) -> CutTexts:
+    """Texts cut word by word, since words come again and the rules see no further than one of them.
 
-
-def _treebank_sentence(text: str) -> str:
-    """The tokens of a sentence, cut word by word, since words come again and the rules see no further than one of them.
-
-    Two rules do: a full stop ends a sentence behind which brackets or quotes close it, and quotes open behind blanks,
-    not behind other white space.
+    A full stop is split off only at the end of what the tokenizer is given, so it is given sentences. Two rules see
+    further than a word: a full stop ends a sentence behind which brackets or quotes close it, and quotes open behind
+    blanks, not behind other white space; such texts are cut as a whole.
     """
-    chunks = text.split()
+    chunks = CutTexts.split([[text] if _whole(text) else text.split() for text in texts])
+    last = np.array([chunk.endswith((".", "!", "?")) for chunk in chunks.known], dtype=bool)[chunks.numbers]
+    ends = np.cumsum(chunks.sizes)[chunks.sizes > 0]
+    last[ends - 1] = True
+    first = np.concatenate([[True], last[:-1]])[: len(last)]
+    kinds, kind = np.unique(4 * chunks.numbers + 2 * first + last, return_inverse=True)
+    return chunks.replaced(kind, (_tokens(chunks.known[one // 4], one & 2, one & 1) for one in kinds.tolist()))
+
+
+def _whole(text: str) -> bool:
+    """Whether a text has to be cut as one."""
     quoted = '"' in text or "''" in text
-    if not chunks or _CLOSING.fullmatch(chunks[-1]) or (quoted and chunks != text.split(" ")):
-        return " ".join(_tokenizer().tokenize(text))
-    last = len(chunks) - 1
-    parts = [_treebank_word("x " if at else "", word, " x" if at < last else "") for at, word in enumerate(chunks)]
-    return " ".join(parts)
+    closed = _CLOSING.issuperset("".join(text.rsplit(None, 1)[-1:]))
+    return closed or (quoted and text.split() != text.split(" "))
 
 
 @lru_cache(maxsize=300_000)
-def _treebank_word(before: str, word: str, after: str) -> str:
-    tokens = _tokenizer().tokenize(before + word + after)
-    return " ".join(tokens[bool(before) : len(tokens) - bool(after)])
+def _tokens(chunk: str, first: int, last: int) -> Sequence[str]:
+    """The tokens of what stands between two blanks, or of a whole text; `first` and `last` of its sentence or not."""
+    if (
+        chunk.isascii()
+        and chunk.isalpha()
+        and not any(rule.search(f" {chunk} ") for rule in _tokenizer().CONTRACTIONS2)
+    ):
+        return (chunk,)
+    if first and last:
+        return [token for sentence in _SENTENCE.split(chunk.strip()) for token in _tokenizer().tokenize(sentence)]
+    tokens: list[str] = _tokenizer().tokenize(f"{'' if first else 'x '}{chunk}{'' if last else ' x'}")
+    return tokens[not first : len(tokens) - (not last)]
 
 
 @lru_cache(maxsize=1)

@@ -7,11 +7,10 @@ about the same item. Their candidates are drawn with a seed.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from itertools import groupby
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -29,8 +28,7 @@ SAME_ITEM: Final = "same item, other question"
 KINDS: Final = (ACTUAL, SAME_QUESTION, SAME_ITEM)
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """A text with its references: what it is about, and who wrote it and them."""
 
     item: str
@@ -100,21 +98,22 @@ def chance_pairs(
     for row in sorted(_rows(pool)):
         shelves[row[1] if kind == SAME_QUESTION else row[0]].append(row)
     # What a pair excludes stands together on its shelf, so that drawing around it takes no search.
-    fitting: dict[Hashable, list[tuple[str, str, str, str]]] = {}
+    fitting: dict[Hashable, tuple[list[tuple[str, str, str, str]], dict[tuple[str, str], tuple[int, int]]]] = {}
     rng = np.random.default_rng(seed)
+    itself = with_itself and kind == SAME_ITEM
     pairs = []
     for pair in actual:
         shelf = pair.question if kind == SAME_QUESTION else pair.item
         whose = {"alike": pair.writer, "any": None}.get(writer, pair.authors)
         if (shelf, whose) not in fitting:
-            fitting[shelf, whose] = [row for row in shelves[shelf] if _fits(row[2], pair, writer)]
-        rows = fitting[shelf, whose]
-        about = (pair.item, pair.question)
-        first = last = bisect_left(rows, about, key=lambda row: row[:2])
-        if not (with_itself and kind == SAME_ITEM):
-            last = bisect_right(rows, about, key=lambda row: row[:2])
-        for place in rng.permutation(len(rows) - (last - first))[:draws]:
-            _, _, who, text = rows[place if place < first else place + (last - first)]
+            rows = [row for row in shelves[shelf] if _fits(row[2], pair, writer)]
+            units = groupby(enumerate(rows), key=lambda numbered: numbered[1][:2])
+            places = {unit: [place for place, _ in numbered] for unit, numbered in units}
+            fitting[shelf, whose] = rows, {unit: (at[0], len(at)) for unit, at in places.items()}
+        rows, own = fitting[shelf, whose]
+        first, count = (0, 0) if itself else own.get((pair.item, pair.question), (0, 0))
+        for place in rng.permutation(len(rows) - count)[:draws].tolist():
+            _, _, who, text = rows[place if place < first else place + count]
             pairs.append(Compared(pair.item, pair.question, text, pair.references, who, pair.authors))
     return pairs
 

@@ -14,8 +14,8 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.ratings import By, Floats, by_columns
-from vantage.measures.texts.diversity import words
 from vantage.measures.texts.phrases import STOP_WORDS
+from vantage.measures.texts.tokens import words
 
 LEAST: Final = 2
 """In how many texts a word must occur to be counted."""

@@ -67,7 +67,7 @@ VIEW: Final = View(
             p="p",
         ),
     ),
-    method="Groups were compared by a {correction}-corrected test of their mean answers.",
+    method="Groups were compared by a test of their mean answers (correction: {correction}).",
     sources=("holm1979",),
 )
 

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from vantage.measures.ratings import Floats
+from vantage.measures.ratings import Floats, Ints
 
 Correlation: TypeAlias = Literal["pearson", "spearman", "kendall"]
 CORRELATIONS: Final[tuple[Correlation, ...]] = get_args(Correlation)
@@ -15,6 +15,8 @@ _CELLS: Final = 2000
 """Above this many distinct pairs of values, Kendall's tau is counted resample by resample."""
 _KINDS: Final = 250
 """Up to this many distinct pairs of values, as ratings have, a resample is told by how often it has each of them."""
+_LEVELS: Final = 50
+"""Up to this many distinct values, as ratings have, a product of matrices adds up their weights."""
 
 
 def coefficient(x: Floats, y: Floats, method: Correlation) -> float:
@@ -41,7 +43,7 @@ def weighted_correlation(x: Floats, y: Floats, weight: Floats, method: Correlati
     if method == "pearson":
         return _pearson(np.broadcast_to(x, weight.shape), np.broadcast_to(y, weight.shape), weight)
     if method == "spearman":
-        return _pearson(midranks(x, weight), midranks(y, weight), weight)
+        return _spearman(x, y, weight)
     return _kendall(x, y, weight)
 
 
@@ -51,12 +53,37 @@ def midranks(values: Floats, weight: Floats) -> Floats:
     >>> midranks(np.array([3.0, 1.0, 3.0]), np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 1.0]])).tolist()
     [[2.5, 1.0, 2.5], [2.0, 0.5, 2.0]]
     """
+    level, _, ranks = _ranked(values, weight)
+    return ranks.take(level, axis=1)
+
+
+def _ranked(values: Floats, weight: Floats) -> tuple[Ints, Floats, Floats]:
+    """The place of each value among the distinct ones, how often every resample has these, and their ranks in it."""
     _, level = np.unique(values, return_inverse=True)
-    order = np.argsort(level, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(level[order]) > 0])
-    drawn = np.add.reduceat(weight[:, order], starts, axis=1)
-    ranks = np.cumsum(drawn, axis=1) - drawn / 2 + 0.5
-    return np.asarray(ranks[:, level])
+    count = int(level.max(initial=-1)) + 1
+    if count <= _LEVELS:
+        drawn = weight @ np.eye(count)[level]
+    else:
+        order = np.argsort(level, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(level[order]) > 0])
+        drawn = np.add.reduceat(weight[:, order], starts, axis=1)
+    return level, drawn, np.cumsum(drawn, axis=1) - drawn / 2 + 0.5
+
+
+def _spearman(x: Floats, y: Floats, weight: Floats) -> Floats:
+    """Pearson's r of mid-ranks, whose mean is known and whose spread is counted by distinct values."""
+    n = weight.sum(axis=1)
+    centred, spread = [], []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for side in (x, y):
+            level, drawn, ranks = _ranked(side, weight)
+            ranks -= (n[:, None] + 1) / 2
+            spread.append(np.sqrt(np.einsum("ij,ij,ij->i", drawn, ranks, ranks) / n))
+            centred.append(ranks.take(level, axis=1))
+        together = np.einsum("ij,ij,ij->i", weight, *centred) / n
+        # Rounding leaves a tiny spread in a column that does not vary.
+        varies = np.minimum(*spread) > 1e-12 * n
+        return np.clip(np.where(varies, together / (spread[0] * spread[1]), np.nan), -1.0, 1.0)
 
 
 def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None = None) -> float | None:

@@ -64,7 +64,7 @@ def components(
     traits = names(trait)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=traits):
-        check_level(part.scale(), part.frame, "a variance")
+        check_level(part.scale(), part.frame, "a variance", distances=True)
         known = [pl.col(column).is_not_null() for column in traits]
         used = part.answered.filter(known) if known else part.answered
         based_on = counts(used, part.frame, no_trait=len(part.answered) - len(used))

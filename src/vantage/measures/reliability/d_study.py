@@ -76,7 +76,7 @@ def d_study(
     others = raters if score == "item" else items
     rows: list[dict[str, Any]] = []
     for part in parts(data, by):
-        check_level(part.scale(), part.frame, "a variance")
+        check_level(part.scale(), part.frame, "a variance", distances=True)
         about = {**part.key, "score": score, **counts(part.answered, part.frame)}
         design = VarianceDesign.of(part.answered)
         how = asked.modelled(several_items(part.answered))

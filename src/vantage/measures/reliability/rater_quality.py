@@ -25,6 +25,8 @@ OUTLIER: Final = 3.5
 """From how many robust standard deviations a rater stands out (Iglewicz and Hoaglin 1993)."""
 UNLIKELY: Final = 0.001
 """A run of equal answers is flagged when chance makes one so long less often than this."""
+RARE: Final = 5
+"""How often the rarer of two answers must be given for a correlation."""
 
 
 VIEW: Final = View(
@@ -76,11 +78,13 @@ def rater_quality(
     timed = _is_timed(data)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["seconds"] if timed else []):
-        check_level(part.scale(), part.frame, "a correlation of raters")
+        check_level(part.scale(), part.frame, "a correlation of raters", distances=True)
         about = counts(part.answered, part.frame)
         quality = _with_interval(_profiles(part, correlation, timed))
         deviation = part.frame["value"].std()
-        flags = _flags(quality, min_items, deviation if isinstance(deviation, float) else 0.0)
+        two = part.answered["value"].n_unique() < 3  # of two answers, the spread says what the bias says
+        looked_at = quality.drop("spread") if two else quality
+        flags = _flags(looked_at, min_items, deviation if isinstance(deviation, float) else 0.0)
         missing = _left_out(part)
         profiles = [
             {
@@ -181,8 +185,11 @@ def _against_others(given: pl.DataFrame, correlation: Correlation) -> pl.DataFra
     a, b = ("x_rank", "y_rank") if correlation == "spearman" else ("x", "y")
     varies = [pl.col(c).max() - pl.col(c).min() > 1e-9 * pl.col(c).abs().max() for c in ("x", "y")]
     theirs = _deviation("other_n", "other_sum", "other_squares")
+    # Of two answers of which one is hardly ever given, a correlation says little and has no interval.
+    rarest = pl.min_horizontal(pl.len() - pl.col(c).round(9).unique_counts().max() for c in ("x", "y"))
+    rare = (pl.col("x").round(9).n_unique() == 2) & (rarest < RARE)
     return beside.group_by("rater").agg(
-        pl.when(pl.len() > 2, *varies).then(pl.corr(a, b)).alias("estimate"),
+        pl.when(pl.len() > 2, *varies, ~rare).then(pl.corr(a, b)).alias("estimate"),
         (pl.col("x") - pl.col("y")).mean().alias("bias"),
         pl.when(theirs > 0).then(_deviation("n", "sum", "squares") / theirs).alias("spread"),
         (pl.col("pairs_same").sum() / (pl.col("n") * pl.col("other_n")).sum()).alias("agreement"),
@@ -194,6 +201,8 @@ def _against_others(given: pl.DataFrame, correlation: Correlation) -> pl.DataFra
         .then(pl.lit("gives one answer throughout"))
         .when(~varies[1])
         .then(pl.lit("the others' means do not vary"))
+        .when(rare)
+        .then(pl.lit(f"one of two answers was given fewer than {RARE} times"))
         .alias("reason"),
     )
 

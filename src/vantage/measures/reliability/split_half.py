@@ -51,7 +51,7 @@ VIEW: Final = View(
         Extremes(
             most="Scores are most reliable for {rows}",
             least="Scores are least reliable for {rows}",
-            alike="The reliability of the scores does not tell the questions apart ({range})",
+            alike="It is not clear for which question scores are most or least reliable ({range})",
         ),
     ),
     method="Reliability is the correlation of the scores of two random halves of the ratings, averaged over splits.",

@@ -227,7 +227,8 @@ def confusion(
 def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: Sequence[Metric]) -> list[float | None]:
     """What a person reaches in each metric, on average over people; null where nobody can be scored."""
     scores = []
-    for _, rated in partitioned(_of_group(alone, key), ["rater"]):
+    about = {name: value for name, value in key.items() if name not in ("rater", "kind")}  # people, whoever is scored
+    for _, rated in partitioned(_of_group(alone, about), ["rater"]):
         persons = rated["person"].unique().sort().to_list()
         each = Scores.of(rated, rules, persons)
         if each.items:

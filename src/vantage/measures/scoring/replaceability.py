@@ -29,7 +29,7 @@ _SMALL: Final = 30
 
 
 VIEW: Final = View(
-    "Alternative annotator test: how often a model agrees with people as well as one of them does",
+    "Alternative annotator test: how often a model agrees with the others as well as one",
     columns={
         "estimate": Column("people it could replace", percent=True, digits=0),
         "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),

@@ -309,7 +309,11 @@ def _plus_plus(points: Floats, k: int, rng: np.random.Generator) -> Floats:
 
 
 def _moved(points: Floats, centroids: Floats) -> tuple[Ints, Floats, Floats]:
-    """Centroids moved to the means of their points until nothing changes; one without points stays where it is."""
+    """Centroids moved to the means of their points until nothing changes; one without points stays where it is.
+
+    >>> _moved(np.array([[[0.0], [1.0]]]), np.array([[[0.5], [9.0]]]))[1].tolist()
+    [[[0.5], [9.0]]]
+    """
     labels = np.full(points.shape[:2], -1)
     active = np.arange(len(points))
     for _ in range(ROUNDS):

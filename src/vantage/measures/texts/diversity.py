@@ -6,10 +6,9 @@ of different conditions are therefore compared on random samples of equal size.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,19 +16,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.intervals import percentile
 from vantage.measures.ratings import By, Ints, by_columns
-
-_LARGEST: Final = 2**62
-"""The largest number of an n-gram."""
-_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-
-
-def words(text: str) -> list[str]:
-    """The words of a text in lower case.
-
-    >>> words("Well-paid, they say; don't you?")
-    ['well-paid', 'they', 'say', "don't", 'you']
-    """
-    return _WORD.findall(text.casefold())
+from vantage.measures.texts.tokens import CutTexts
 
 
 def self_bleu(texts: Sequence[str], *, longest: int = 4, smoothing: float = 0.1) -> float | None:
@@ -42,7 +29,7 @@ def self_bleu(texts: Sequence[str], *, longest: int = 4, smoothing: float = 0.1)
     >>> self_bleu(["they earn good wages now", "they earn good wages now"])
     1.0
     """
-    return _self_bleu([tokens for tokens in map(words, texts) if tokens], longest, smoothing)
+    return _self_bleu([tokens for tokens in CutTexts.of(texts).lists() if tokens], longest, smoothing)
 
 
 def ngram_entropy(texts: Sequence[str], n: int, *, size: int | None = None, seed: int = 0) -> float | None:
@@ -53,7 +40,7 @@ def ngram_entropy(texts: Sequence[str], n: int, *, size: int | None = None, seed
     >>> ngram_entropy(["one two three four"], 2), ngram_entropy(["one one one"], 2)
     (1.58..., 0.0)
     """
-    return _entropy(_times([words(text) for text in texts], n), size, seed)
+    return _entropy(_times(CutTexts.of(texts), n), size, seed)
 
 
 def text_diversity(
@@ -76,9 +63,10 @@ def text_diversity(
             raise InputError(f"the texts have no column '{column}'", remedy=f"they have {', '.join(texts.columns)}")
     written = texts.drop_nulls("text").filter(pl.col("text").str.contains(r"\w"))
     split = written.partition_by(columns, as_dict=True, maintain_order=True) if columns else {(): written}
-    pools = {key: [words(text) for text in sorted(split[key]["text"].to_list())] for key in sorted(split, key=str)}
+    cut = {key: CutTexts.of(sorted(split[key]["text"].to_list())) for key in sorted(split, key=str)}
+    pools = {key: list(tokens.lists()) for key, tokens in cut.items()}
     drawn = min((len(pool) for pool in pools.values()), default=0) if size is None else size
-    times = {n: {key: _times(pool, n) for key, pool in pools.items()} for n in (2, 3)}
+    times = {n: {key: _times(tokens, n) for key, tokens in cut.items()} for n in (2, 3)}
     least = {n: min((int(one.sum()) for one in times[n].values()), default=0) for n in times}
     rows: list[dict[str, Any]] = []
     for key, pool in pools.items():
@@ -106,32 +94,13 @@ def _summary(name: str, samples: Sequence[float | None]) -> dict[str, float | No
     return {name: float(known.mean()), f"{name}_low": low, f"{name}_high": high}
 
 
-def _ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+def _ngrams(tokens: Sequence[int], n: int) -> Counter[tuple[int, ...]]:
     return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
 
 
-def _times(texts: Sequence[Sequence[str]], n: int) -> Ints:
+def _times(tokens: CutTexts, n: int) -> Ints:
     """How often each n-gram occurs, sorted, so that draws do not depend on the order of the texts."""
-    places: dict[str, int] = {}
-    numbers = np.array([places.setdefault(word, len(places)) for tokens in texts for word in tokens], dtype=np.int64)
-    text = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
-    grams = ngram_numbers(numbers, n)
-    inside = text[: len(grams)] == text[len(text) - len(grams) :]
-    return np.sort(np.unique(grams[inside], return_counts=True)[1])
-
-
-def ngram_numbers(words: Ints, n: int) -> Ints:
-    """A number for every n words in a row, equal where they are, from the numbers of the words.
-
-    >>> ngram_numbers(np.array([0, 1, 0, 1]), 2).tolist()
-    [1, 2, 1]
-    """
-    grams, base = words, int(words.max(initial=0)) + 1
-    for length in range(1, n):
-        if int(grams.max(initial=0)) >= _LARGEST // base:
-            grams = np.unique(grams, return_inverse=True)[1]
-        grams = grams[:-1] * base + words[length:]
-    return grams
+    return np.sort(np.unique(tokens.ngrams(n)[1], return_counts=True)[1])
 
 
 def _entropy(times: Ints, size: int | None, seed: int) -> float | None:
@@ -143,7 +112,7 @@ def _entropy(times: Ints, size: int | None, seed: int) -> float | None:
     return abs(float(-(share * np.log2(share)).sum()))
 
 
-def _self_bleu(texts: Sequence[Sequence[str]], longest: int = 4, smoothing: float = 0.1) -> float | None:
+def _self_bleu(texts: Sequence[Sequence[int]], longest: int = 4, smoothing: float = 0.1) -> float | None:
     if len(texts) < 2:
         return None
     counts = [[_ngrams(tokens, n) for tokens in texts] for n in range(1, longest + 1)]
@@ -177,9 +146,9 @@ def _closest(lengths: Ints, mine: int) -> int:
     return int(min(near, key=lambda length: (abs(length - mine), length)))
 
 
-def _two_most(counts: Sequence[Counter[tuple[str, ...]]]) -> dict[tuple[str, ...], tuple[int, int]]:
+def _two_most(counts: Sequence[Counter[tuple[int, ...]]]) -> dict[tuple[int, ...], tuple[int, int]]:
     """The two highest numbers of each n-gram in any text; for the text of the highest, the second is that elsewhere."""
-    most: dict[tuple[str, ...], tuple[int, int]] = {}
+    most: dict[tuple[int, ...], tuple[int, int]] = {}
     for text in counts:
         for gram, times in text.items():
             first, second = most.get(gram, (0, 0))

@@ -70,9 +70,11 @@ def _boxes(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
         capprops=line,
         flierprops={"marker": ".", "markersize": 3, "alpha": 0.6},
     )
-    for box, points, ink in zip(drawn["boxes"], drawn["fliers"], inks, strict=True):
+    for place, (box, points, ink) in enumerate(zip(drawn["boxes"], drawn["fliers"], inks, strict=True)):
         box.set(facecolor=ink)
-        points.set(markeredgecolor=ink)
+        # A point that thousands of ratings share is drawn once.
+        different = np.unique(points.get_xdata())
+        points.set(markeredgecolor=ink, data=(different, np.full(len(different), place)))
 
 
 def _violins(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:

@@ -81,17 +81,24 @@ def heat(
     for side in axes.spines.values():
         side.set_visible(False)
     if table.size <= WRITTEN:
-        for (i, j), what in written.items():
+        texts = {place: _written(what, digits) for place, what in written.items()}
+        # Room for a character in a cell, in inches, once names and colour bar have theirs.
+        room = (width - 0.9 - 0.06 * max(len(short(name)) for name in rows)) / len(columns)
+        size = max(5.0, min(7.5, 7.5 * room / (0.07 * max(map(len, texts.values()))) - 0.3))
+        for (i, j), shown in texts.items():
             if not np.isnan(table[i, j]):
                 # Written on its own shade, which is the same in the light and in the dark.
                 ink = "#ffffff" if _dark(map_((table[i, j] - low) / ((high - low) or 1))) else DARK
-                # Adding zero takes the sign off a negative zero.
-                shown = minus(f"{round(what, digits) + 0.0:.{digits}f}") if isinstance(what, float) else short(what, 12)
-                axes.text(j, i, shown, ha="center", va="center", fontsize=7.5, color=ink)
+                axes.text(j, i, shown, ha="center", va="center", fontsize=size, color=ink)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label(short(label or value))
     return figure
+
+
+def _written(what: Any, digits: int) -> str:
+    """What stands inside a cell; adding zero takes the sign off a negative zero."""
+    return minus(f"{round(what, digits) + 0.0:.{digits}f}") if isinstance(what, float) else short(what, 12)
 
 
 def _limits(table: np.ndarray, *, diverging: bool) -> tuple[float, float]:

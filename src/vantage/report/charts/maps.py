@@ -124,11 +124,14 @@ def group_map(
 
 def _styles(clusters: list[Any]) -> tuple[dict[Any, str], dict[Any, str]]:
     """Colours and markers; of more clusters than colours, those that share a colour differ in their marker."""
+    colour = colours(clusters)
     if len(clusters) <= len(PALETTE):
-        return colours(clusters), markers(clusters)
-    turns = [(kind, *divmod(n, len(PALETTE))) for n, kind in enumerate(clusters)]
-    shifted = {kind: MARKERS[(place + turn) % len(MARKERS)] for kind, turn, place in turns}
-    return {kind: PALETTE[place] for kind, _, place in turns}, shifted
+        return colour, markers(clusters)
+    shape: dict[Any, str] = {}
+    for kind in clusters:
+        alike = sum(colour[other] == colour[kind] for other in shape)
+        shape[kind] = MARKERS[(PALETTE.index(colour[kind]) + alike) % len(MARKERS)]
+    return colour, shape
 
 
 def _ghosts(axes: Axes, circles: pl.DataFrame, x: str, y: str, name: str) -> None:
