@@ -94,7 +94,7 @@ class Readers:
         for number in range(items):
             counts = [rng.multinomial(SAMPLES, self.chances(number, voice)) for voice in voices]
             shares.append(np.sum(counts, axis=0) / (SAMPLES * len(voices)))
-        return entropy(np.array(shares), "k")
+        return entropy(np.array(shares))
 
 
 def statements(items: int) -> Corpus:

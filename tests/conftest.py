@@ -23,6 +23,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "vantage"))
 # Keys and platform ids of invented studies go to a folder of their own, also in processes that tests start.
 os.environ["VANTAGE_STATE"] = tempfile.mkdtemp(prefix="vantage-state-")
 
+# Full garbage collections of all that tests import take a second each, and find next to nothing.
+gc.set_threshold(50_000, 20, 500)
+
 # The command line is built once for each worker, not for each command.
 typer.main.get_command = functools.cache(typer.main.get_command)
 
@@ -39,10 +42,11 @@ def data_dir() -> Path:
     return folder
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a fixture of their module go to the same worker, so that it is made once."""
     for item in items:
-        if isinstance(item, pytest.Function):
+        if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
             made = item._fixtureinfo.name2fixturedefs.values()
             if any(ways[-1].scope == "module" and not ways[-1].baseid.endswith("conftest.py") for ways in made):
                 item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))

@@ -1,9 +1,9 @@
 """Mutation testing by sample: `make mutate`, by hand, since it takes minutes to hours.
 
 Draws single changes at random (a comparison turned, a sign changed, a number moved by one, a condition negated, `and`
-for `or`), makes one at a time in a copy of the sources, and runs the nearest tests: `tests/…/test_NAME.py`,
-or the tests of the folder where there is no such file. A change that no test notices survives. The score is the share
-that was noticed, with a Wilson interval, since it comes from a sample.
+for `or`), makes one at a time in a copy of the sources, and runs the nearest tests: `tests/…/test_NAME.py`, then those
+of its folder and the module's examples. A change that no test notices survives. The score is the share that was
+noticed, with a Wilson interval, since it comes from a sample.
 
     python -m tools.mutate measures raters/replies --count 40 --seed 1
 """
@@ -77,28 +77,31 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
         )
 
 
-def nearest(module: Path) -> Path:
-    """The tests of a module: the file that mirrors it, or the folder."""
+def nearest(module: Path) -> list[list[Path]]:
+    """The tests of a module, the nearest first: the file that mirrors it and its examples, then the folder."""
     inside = module.relative_to("src/vantage")
     own = Path("tests") / inside.parent / f"test_{inside.name}"
-    return own if (ROOT / own).exists() else own.parent
+    return [[module, *([own] if (ROOT / own).exists() else [])], [own.parent]]
 
 
 def survives(copied: Path, module: Path, text: str) -> bool:
     """Whether the nearest tests pass with the changed text in the place of the module."""
     (copied / module).write_text(text, "utf-8")
     environment = {**os.environ, "PYTHONPATH": f"{copied / 'src'}{os.pathsep}{copied}", "OMP_NUM_THREADS": "1"}
-    options = ["-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow", str(nearest(module))]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"]
     try:
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "pytest", *options],
-            check=False,
-            cwd=copied,
-            env=environment,
-            capture_output=True,
-            timeout=TIMEOUT,
+        return all(
+            subprocess.run(  # noqa: S603
+                [*command, *map(str, tests)],
+                check=False,
+                cwd=copied,
+                env=environment,
+                capture_output=True,
+                timeout=TIMEOUT,
+            ).returncode
+            in (0, 5)  # 5: there is no test
+            for tests in nearest(module)
         )
-        return done.returncode == 0
     except subprocess.TimeoutExpired:
         return False
     finally:

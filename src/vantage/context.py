@@ -1,12 +1,19 @@
 """Ambiguous statements and conversations around them: the public names of `vantage.studies.context.pipeline`."""
 
-from vantage.studies.context.pipeline.ambiguity import SURFACE, Detected, Spread, by_surface, detected, votes
+from vantage.studies.context.pipeline.ambiguity import SURFACE, by_surface, votes
 from vantage.studies.context.pipeline.controls import Contexts, attached
-from vantage.studies.context.pipeline.detection import Judging, calibration, ceiling, compare
+from vantage.studies.context.pipeline.detection import Judging, compare, curve, held_out, remaining
+from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import generate
-from vantage.studies.context.pipeline.sequential import simulate
-from vantage.studies.context.pipeline.simulation import METHODS, Cost, Simulation, Simulator
-from vantage.studies.context.pipeline.thresholds import Target, curve, held_out, remaining
+from vantage.studies.context.pipeline.simulation import (
+    METHODS,
+    Cost,
+    Detected,
+    Simulation,
+    Simulator,
+    detected,
+    simulate,
+)
 
 __all__ = [
     "METHODS",
@@ -17,15 +24,12 @@ __all__ = [
     "Judging",
     "Simulation",
     "Simulator",
-    "Spread",
-    "Target",
     "attached",
     "by_surface",
-    "calibration",
-    "ceiling",
     "compare",
     "curve",
     "detected",
+    "first_person",
     "generate",
     "held_out",
     "remaining",

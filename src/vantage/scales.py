@@ -203,6 +203,15 @@ class Scale:
         return self.level != "nominal"
 
     @property
+    def has_distances(self) -> bool:
+        """Whether the distance of two answers means something: on ordered scales, and on two options.
+
+        >>> Scale.labels("no", "yes").has_distances, Scale.labels("no", "yes", "both").has_distances
+        (True, False)
+        """
+        return self.ordered or len(self.codes) == 2
+
+    @property
     def slides(self) -> bool:
         """Whether an answer is a number entered on a slider: on a range, or on many points without wording.
 

@@ -121,11 +121,11 @@ def test_bad_input_gets_one_sentence(vantage: Vantage, demo: Path, words: tuple[
 
 def test_ordinal_alpha_of_a_nominal_question_is_refused_by_name(vantage: Vantage, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("item,rater,value\na,r,yes\na,s,no\n", encoding="utf-8")
-    vantage("corpora", "import", "table", "--from", path, "--instrument", "sarcasm", "--to", tmp_path / "c")
+    path.write_text("item,rater,value\na,r,joy\na,s,fear\nb,r,anger\n", encoding="utf-8")
+    vantage("corpora", "import", "table", "--from", path, "--question", "emotion", "--to", tmp_path / "c")
     done = vantage("measure", "alpha", tmp_path / "c", "--level", "ordinal")
     assert done.code == 2
-    assert "question 'sarcasm' has a nominal scale" in done.err
+    assert "question 'emotion' has a nominal scale" in done.err
 
 
 @pytest.mark.parametrize(

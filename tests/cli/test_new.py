@@ -41,7 +41,7 @@ def test_an_instrument_and_a_study_work_at_once(
     monkeypatch.chdir(tmp_path)
     assert vantage("new", "instrument", "tone", "--json").json == [{"written": "tone.yaml"}]
     assert "no problems" in vantage("instruments", "check", "tone.yaml").out
-    assert "vantage study first.yaml --out results" in vantage("new", "study", "first").out
+    assert "vantage study first.yaml --to results" in vantage("new", "study", "first").out
     told = vantage("study", "first.yaml", "--help").out
     assert "vantage study first.yaml" in told
     assert "--confidence" in told

@@ -29,8 +29,8 @@ def vantage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def test_panel_prints_votes_and_sentences_from_them(vantage: Vantage, rated: Path) -> None:
     result = vantage("panel", rated, "--question", "competence")
     assert result.code == 0
-    assert "2 models carry 2.4 effective votes about competence (2.1 to 2.8)." in result.out
-    assert "The cheapest sufficient panel about competence is model-a + model-b." in result.out
+    assert "Effective votes: 2.4 of 2 models about competence (2.1 to 2.8)" in result.out
+    assert "The cheapest sufficient panel is model-a + model-b about competence" in result.out
     data = json.loads(vantage("panel", rated, "--json").out)
     assert {row["question"] for row in data["summary"]} == {"trust", "competence"}
     assert [row["size"] for row in data["votes"]] == [1, 2, 1, 2]
@@ -63,7 +63,7 @@ def test_panel_draws_the_matrix_and_adds_the_panel_as_a_rater(vantage: Vantage, 
         (("--question", "honesty"), "honesty"),
         (("--prices", "model-a"), "write --prices RATER=PRICE"),
         (("--figure", "x.svg"), "pass --show matrix or --show votes"),
-        (("--add", "jury", "--question", "competence"), "pass --out FOLDER"),
+        (("--add", "jury", "--question", "competence"), "pass --to FOLDER"),
         (("--question", "trust", "--add", "jury", "--out", "x"), "is model-a alone"),
     ],
 )

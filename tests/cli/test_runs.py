@@ -140,7 +140,7 @@ def test_an_unknown_engine_is_told(vantage: Vantage, words: tuple[object, ...]) 
 def test_control_c_keeps_what_has_arrived_and_says_how_to_go_on(
     vantage: Vantage, demo: Path, words: tuple[object, ...], endpoint: Endpoint
 ) -> None:
-    endpoint.reply = lambda body: Answer("2", wait=0.3)
+    endpoint.reply = lambda body: Answer("2", wait=0.8)
     told = [sys.executable, "-c", "from vantage.cli import main; main()", *map(str, words), "--concurrency", "1"]
     running = subprocess.Popen(told, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
     deadline = time.monotonic() + 60
@@ -152,7 +152,7 @@ def test_control_c_keeps_what_has_arrived_and_says_how_to_go_on(
     assert "run the same command again to resume" in err
     assert "Traceback" not in err
     kept = Corpus.read(demo).judgments.filter(rater="openai:tester+zero-shot").height
-    assert 2 <= kept <= 4
+    assert 2 <= kept <= 5
     rows = vantage(*words, "--json").json["raters"]
     assert (rows[0]["already_there"], rows[0]["answered"]) == (kept, 6 - kept)
     assert len(endpoint.requests) == 6

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.options import Output, with_output
+from vantage.cli.options import TO, Output, with_output
 from vantage.cli.output import print_frame, print_json
 
 HIDDEN = (
@@ -32,7 +32,7 @@ def audit(
     rater: Annotated[
         list[str] | None, typer.Option(help="A rater, or people; may be repeated. Every model and people without it.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to write the page: a folder.")] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="Where to write the page: a folder.")] = None,
     where: Where = None,
 ) -> None:
     """Does a rater answer the question, or the way in which it is put?
@@ -41,7 +41,7 @@ def audit(
     one for people, each effect with an interval and with what is excluded. `vantage rate --vary` asks in several ways.
     For example:
 
-    vantage audit FOLDER --rater MODEL --out audit
+    vantage audit FOLDER --rater MODEL --to audit
     """
     import polars as pl
 

@@ -142,7 +142,7 @@ def gpu() -> Iterator[Notice]:
         yield Notice("gpu", "absent", summary, "to use it, run: pip install 'vantage[local]'" if cards else "")
         return
     try:
-        import torch  # type: ignore[import-not-found, unused-ignore]
+        import torch
     except (ImportError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         yield Notice("gpu", "problem", f"PyTorch cannot be loaded ({reason})", "install torch again")

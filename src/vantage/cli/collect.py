@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from vantage.cli import recruit, rehearse
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
-from vantage.cli.options import shared
+from vantage.cli.options import TO, shared
 from vantage.cli.output import Json, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def serve(
 @_with_study
 def export(
     chosen: ChosenStudy,
-    to: Annotated[Path | None, typer.Option("--to", help="Where to write; by default into the corpus folder.")] = None,
+    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; by default into the corpus folder.")] = None,
     only: Annotated[
         bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
     ] = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.options import names, pairs, shared
+from vantage.cli.options import TO, names, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, show
 from vantage.errors import InputError
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
-To = Annotated[Path, typer.Option("--to", help="Where the result is written.")]
+To = Annotated[Path, typer.Option(*TO, help="Where the result is written.")]
 Where = Annotated[
     list[str] | None,
     typer.Option(
@@ -329,7 +329,7 @@ def traits(
     folder: Folder,
     source: Annotated[Path, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")],
     rater: Annotated[str | None, typer.Option(help="The column with the rater's id.")] = None,
-    to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
+    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
     """Join what is known of the raters.

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from vantage.cli.options import TO
+
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "--to", help="The folder for the report and its data.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(*TO, help="The folder for the report and its data.")] = Path("demo"),
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     asked: Annotated[
         int, typer.Option(help="How many of the 120 sentences the model is asked about; 0 for none.", hidden=True)

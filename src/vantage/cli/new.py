@@ -51,7 +51,7 @@ def study(name: Name, as_json: Json = False) -> None:
     from vantage.scaffold.writing import new_study
 
     made = new_study(name)
-    _print_written(made, f"Run it with: vantage study {made[0]} --out results", as_json=as_json)
+    _print_written(made, f"Run it with: vantage study {made[0]} --to results", as_json=as_json)
 
 
 def _print_written(made: list[Path], hint: str, *, as_json: bool) -> None:

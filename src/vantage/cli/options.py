@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 Command = Callable[..., None]
+
+TO: Final = ("--to", "-o", "--out")
+"""The option for where something is written; `--out` is its older name in some verbs."""
 
 
 def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Command]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.options import Output, names, numbers, with_output
+from vantage.cli.options import TO, Output, names, numbers, with_output
 from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
@@ -36,12 +36,12 @@ def panel(
     prices: Annotated[str, typer.Option(metavar="RATER=PRICE,…", help="What an answer of each member costs.")] = "",
     writer: Annotated[str | None, typer.Option(metavar="COLUMN", help="Of the items: who wrote the text.")] = None,
     add: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Add the chosen panel as a rater; needs --out.")
+        str | None, typer.Option(metavar="NAME", help="Add the chosen panel as a rater; needs --to.")
     ] = None,
     answer: Annotated[
         str, typer.Option(help="Of that rater: each (a sample per member), majority or median.")
     ] = "each",
-    out: Annotated[Path | None, typer.Option(help="Where to write the corpus with the panel as a rater.")] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="Where to write the corpus with the panel as a rater.")] = None,
     figure: Annotated[Path | None, typer.Option(help="A figure of --show matrix or votes: .svg, .pdf or .png.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     where: Where = None,
@@ -104,7 +104,7 @@ def _add(corpus: Any, summary: Any, name: str, answer: str, out: Path | None) ->
     from vantage.measures.panels.rater import Answer, with_panel
 
     if out is None:
-        raise InputError("no folder given for the corpus with the panel", remedy="pass --out FOLDER")
+        raise InputError("no folder given for the corpus with the panel", remedy="pass --to FOLDER")
     if answer not in get_args(Answer):
         raise InputError(f"answer '{answer}' is not known", remedy=f"use one of {', '.join(get_args(Answer))}")
     chosen = summary["chosen"].unique().to_list()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vantage.cli.options import Output, with_output
+from vantage.cli.options import TO, Output, with_output
 from vantage.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
@@ -20,7 +20,7 @@ Resamples = Annotated[int, typer.Option(help="Resamples behind intervals; 0 for 
 @app.command("split")
 def split(
     folder: Folder,
-    out: Annotated[Path, typer.Option(help="Where the files go.")],
+    out: Annotated[Path, typer.Option(*TO, help="Where the files go.")],
     question: Annotated[str | None, typer.Option(help="The question; the only one without it.")] = None,
     users: Annotated[str, typer.Option(help="named (known by traits) or unnamed.")] = "named",
     adaptation: Annotated[str, typer.Option(help="Earlier answers of test users: none, train or test.")] = "none",
@@ -33,7 +33,7 @@ def split(
 
     For example:
 
-    vantage perspective split FOLDER --question trust --out benchmark
+    vantage perspective split FOLDER --question trust --to benchmark
     """
     from vantage.corpora import Corpus
     from vantage.perspective.benchmark import write_split
@@ -75,14 +75,14 @@ def compare(
     predictions: Annotated[list[str], typer.Argument(metavar="[NAME=]FILE …", help="One file per system.")],
     split_folder: SplitFolder,
     output: Output,
-    out: Annotated[Path | None, typer.Option(help="Where to write the leaderboard page.")] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="Where to write the leaderboard page.")] = None,
     resamples: Resamples = 1000,
 ) -> None:
     """Compare systems on the same pairs, beside the majority of the training annotators; write a leaderboard page.
 
     For example:
 
-    vantage perspective compare FOLDER ours=a.csv theirs=b.csv --split benchmark --out leaderboard
+    vantage perspective compare FOLDER ours=a.csv theirs=b.csv --split benchmark --to leaderboard
     """
     from vantage.corpora import Corpus
     from vantage.perspective.benchmark import BASELINE, baseline, headline, leaderboard, read_predictions, read_split

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.options import names
+from vantage.cli.options import TO, names
 from vantage.cli.output import Csv, Json, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
@@ -45,7 +45,7 @@ def plan(
     looks: Annotated[int, typer.Option(help="With --during: how often you will look.")] = 1,
     figure: Annotated[Path | None, typer.Option(help="Where to draw the frontier: .svg, .pdf or .png.")] = None,
     settings: Annotated[bool, typer.Option("--settings", help="Print the lines for the study file alone.")] = False,
-    out: Annotated[Path | None, typer.Option(help="A folder for a page with all tables and figures.")] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and figures.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     where: Where = None,
     as_json: Json = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
-from vantage.cli.options import names, with_connection, with_limits
+from vantage.cli.options import TO, names, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def rate(
         int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and exit.")
     ] = 0,
     estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and exit.")] = False,
-    to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
+    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
     """Ask a language model, as a rater like any other, and add its judgments to the corpus.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vantage.cli.options import numbers
+from vantage.cli.options import TO, numbers
 from vantage.cli.output import Json, print_frame, print_json, sentences
 from vantage.cli.study import working
 
@@ -23,7 +23,7 @@ def rehearse(
     pilot: Annotated[
         Path | None, typer.Option(metavar="CORPUS", help="Take the model of answers from a pilot.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for a page with all tables.")] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables.")] = None,
     as_json: Json = False,
 ) -> None:
     """Let simulated people walk the real pages of a study, and discard everything.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vantage.cli.options import TO
 from vantage.cli.output import Json, printable
 from vantage.errors import InputError
 
@@ -23,7 +24,7 @@ def report(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Where to write: a folder, or with --compare the page (comparison.html)."),
+        typer.Option(*TO, help="Where to write: a folder, or with --compare the page (comparison.html)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
@@ -47,7 +48,7 @@ def report(
 
     if is_report(folder):
         if out is not None:
-            raise InputError("a study's report is drawn again in its own folder", remedy="leave --out out")
+            raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
         finished(redraw(folder), folder, as_json=as_json)
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         place = out or folder / "report"

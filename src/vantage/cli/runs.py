@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.options import names
+from vantage.cli.options import TO, names
 from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def gc(
 @app.command("reparse")
 def reparse(
     folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
-    to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
+    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
     as_json: Json = False,
     as_csv: Csv = False,

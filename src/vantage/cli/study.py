@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.options import pairs, with_connection, with_limits
+from vantage.cli.options import TO, pairs, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable
 from vantage.errors import InputError, nearest
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from vantage.report.folder import Report
     from vantage.runs.forecast import Estimate
     from vantage.studies.base import Study
-    from vantage.studies.estimating import Preview
     from vantage.studies.execution import Progress
+    from vantage.studies.running import Preview
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
@@ -33,7 +33,7 @@ def study(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The study, or a file of yours that holds one (.yaml or .py).")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The folder for all results.")] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="The folder for all results.")] = None,
     data: Annotated[Path | None, typer.Option("--data", help="The published data or corpus that it reads.")] = None,
     model: Annotated[
         list[str] | None,
@@ -78,14 +78,14 @@ def study(
         return
     options = parse_options(chosen, set_ or [], context.args)
     if out is None and not estimate:
-        raise InputError("no folder for the results given", remedy="pass --out FOLDER")
+        raise InputError("no folder for the results given", remedy="pass --to FOLDER")
     if max_tokens is not None:
         own = any(entry.name == "max_tokens" for entry in chosen.described())
         (options if own else connection)["max_tokens"] = max_tokens
     carried = RunOptions(**limits)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": connection}
     if estimate:
-        from vantage.studies.estimating import preview
+        from vantage.studies.running import preview
 
         _preview(preview(chosen, **wanted, carried=carried, **options), as_json=as_json)
         return
@@ -105,6 +105,7 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
     def take(flag: str, value: str) -> None:
         entry = known.get(flag.replace("_", "-"))
         if entry is None:
+            study.check_former(flag.replace("-", "_"))
             raise InputError(f"study '{study.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
         options[entry.name] = convert(value, entry.type, f"--{flag}")
 
@@ -219,13 +220,13 @@ def _list(*, as_json: bool) -> None:
     rows = [{"study": name, "title": one.title, "needs data": bool(one.needs_data)} for name, one in known().items()]
     print_rows(rows, as_json=as_json)
     if not as_json:
-        typer.echo("\nRun one with: vantage study NAME --out FOLDER; its options: vantage study NAME --help")
+        typer.echo("\nRun one with: vantage study NAME --to FOLDER; its options: vantage study NAME --help")
 
 
 def _explain(chosen: Study[Any], called: str) -> None:
     from vantage.measures.option_text import values_of
 
-    typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --out FOLDER\n")
+    typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --to FOLDER\n")
     typer.echo(chosen.title)
     for question in chosen.questions:
         typer.echo(f"  {question}")

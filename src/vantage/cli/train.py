@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, texts_or_corpus
-from vantage.cli.options import names, number, pairs
+from vantage.cli.options import TO, names, number, pairs
 from vantage.cli.output import Json, print_json, print_rows, printable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def train(
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the rater in this folder.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved rater.")] = False,
-    to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
+    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
     """Learn a rater from people's judgments and add what it says about items to the corpus.
@@ -102,7 +102,7 @@ def judge(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to",
+            *TO,
             metavar="FILE.csv|FOLDER",
             help="Where to write: a CSV file with a row per text, or a corpus folder with the judgments. Without it a "
             "file of texts gives NAME-judged.csv, and a corpus folder is changed.",

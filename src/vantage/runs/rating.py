@@ -64,7 +64,7 @@ def rate(
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     chosen = [varied(rater, known, questions, vary=vary, design=design, presentation=presentation) for rater in chosen]
     plan = RunPlan.of(corpus, chosen, known, questions=questions, condition=condition)
-    outcome = _carried_out(plan, store, options, progress)
+    outcome = carried_out(plan, store, options, progress)
     return added(corpus, *outcome.judged)
 
 
@@ -81,7 +81,7 @@ def judge(
 ) -> JudgedPart:
     """Puts the questions to one rater; nothing is added to the corpus yet. The arguments are those of `rate`."""
     plan = RunPlan.of(corpus, rater, instrument, questions=questions, condition=condition)
-    return _carried_out(plan, store, options, progress).judged[0]
+    return carried_out(plan, store, options, progress).judged[0]
 
 
 def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
@@ -141,8 +141,18 @@ class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only 
         self.outcome = outcome
 
 
-def _carried_out(
-    plan: RunPlan, store: RunStore | str | Path | None, options: RunOptions | None, progress: Progress | None
+def opened_store(store: RunStore | str | Path | None) -> AbstractContextManager[RunStore]:
+    """A store as it was given, or that of a file; one that is gone afterwards without either."""
+    if isinstance(store, RunStore):
+        return nullcontext(store)
+    return RunStore(store) if store is not None else RunStore.temporary()
+
+
+def carried_out(
+    plan: RunPlan,
+    store: RunStore | str | Path | None,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
     """Runs a plan for a caller in Python, who gets `Ctrl-C` as usual once everything is stored."""
     shown = 0
@@ -154,11 +164,7 @@ def _carried_out(
             progress(ended - shown)
             shown = ended
 
-    if isinstance(store, RunStore):
-        opened: AbstractContextManager[RunStore] = nullcontext(store)
-    else:
-        opened = RunStore(store) if store is not None else RunStore.temporary()
-    with opened as used:
+    with opened_store(store) as used:
         outcome = run(plan, used, options, progress=advance)
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -86,7 +86,8 @@ class Explorer:
         with self._lock:
             stamp = tuple(one.stamp() for one in self.opened)
             if stamp != self._stamp:
-                self._corpus, self._known, self._stamp = self.read(), {}, stamp
+                corpus = self.read()
+                self._corpus, self._known, self._stamp = corpus and corpus.with_texts(), {}, stamp
         return f"{hash(stamp) & 0xFFFFFFFF:08x}"
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:

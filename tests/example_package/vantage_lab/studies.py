@@ -1,4 +1,4 @@
-"""A study of our own: `vantage study lab-stars --data FILE --model lab:WORD --out FOLDER`."""
+"""A study of our own: `vantage study lab-stars --data FILE --model lab:WORD --to FOLDER`."""
 
 from dataclasses import dataclass
 
