@@ -38,6 +38,7 @@ ORDER = [
     "context",
     "scaffold",
     "cli",
+    "__main__",
 ]
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.name != "__init__.py")
 

@@ -99,3 +99,8 @@ assert find("alpha").name == "alpha" and find("split-half").name == "split-half"
 sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
 """
     assert loaded(code) & {"openai", "scipy.stats", "sklearn", "vantage.measures.models.facets"} == set()
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "vantage", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().startswith("Usage: vantage ")

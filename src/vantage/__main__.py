@@ -1,0 +1,5 @@
+"""`python -m vantage` is the command `vantage`."""
+
+from vantage.cli import main
+
+main()
