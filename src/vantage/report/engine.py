@@ -12,6 +12,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures import find
+from vantage.measures.multiplicity import AUTHORS
 from vantage.measures.presentation import Column, View
 from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
@@ -151,6 +152,7 @@ class RecipeEngine:
         for name, frame in self.measured:
             method = find(name).view.method
             used = {option: value for option, value in used_options(frame).items() if value is not None}
+            used["correction"] = AUTHORS.get(used.get("correction"), "none")
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
             texts.append(method.format_map({name: _plain(used.get(name, "its own")) for name in named}))
         intervals = dict.fromkeys(filter(None, (_interval_method(frame) for _, frame in self.measured)))

@@ -43,7 +43,7 @@ VIEW: Final = View(
             label="{item}",
         ),
     ),
-    method="Differential item functioning was tested by {correction}-corrected score tests in a rating scale model.",
+    method="Score tests in a rating scale model looked for differential item functioning (correction: {correction}).",
     sources=("holland1993", "benjamini1995"),
 )
 
