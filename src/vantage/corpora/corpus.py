@@ -247,7 +247,7 @@ class Corpus:
             raters=union("rater", [corpus.raters for corpus in corpora]),
             judgments=stacked([corpus.judgments for corpus in corpora]),
             instruments=instruments,
-            about=self.about,
+            about=self.about.joined(*(other.about for other in others)),
         )
 
     def join_traits(self, traits: pl.DataFrame, on: str = "rater") -> Corpus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from vantage._version import __version__
@@ -28,6 +28,20 @@ class About:
     language: str = ""
     notes: tuple[str, ...] = ()
     """What a user of the data must know: defects, decisions made in reading them, content warnings."""
+
+    def joined(self, *others: About) -> About:
+        """That of several corpora in one: the name of the first; sources, licences, citations and notes of all.
+
+        >>> About(name="a", licence="MIT", notes=("One.",)).joined(About(licence="CC0", notes=("One.", "Two.")))
+        About(name='a', title='', source='', licence='MIT; CC0', citation='', language='', notes=('One.', 'Two.'))
+        """
+        parts = (self, *others)
+        notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+        named = {
+            name: "; ".join(dict.fromkeys(value for part in parts if (value := getattr(part, name))))
+            for name in ("source", "licence", "citation", "language")
+        }
+        return replace(self, **named, notes=notes)
 
 
 def manifest(about: About, instruments: Iterable[Instrument]) -> str:

@@ -11,13 +11,6 @@ from vantage.errors import InputError, nearest
 
 Correction: TypeAlias = Literal["none", "bonferroni", "holm", "bh", "by"]
 CORRECTIONS: Final[tuple[Correction, ...]] = get_args(Correction)
-AUTHORS: Final[dict[object, str]] = {
-    "bonferroni": "Bonferroni",
-    "holm": "Holm, 1979",
-    "bh": "Benjamini and Hochberg, 1995",
-    "by": "Benjamini and Yekutieli, 2001",
-}
-"""How a correction is cited."""
 
 
 def adjusted(p: Sequence[float | None], correction: Correction) -> list[float | None]:

@@ -12,13 +12,12 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures import find
-from vantage.measures.multiplicity import AUTHORS
 from vantage.measures.presentation import Column, View
 from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
-from vantage.report.views import Presented, interval_words, present, slug, used_options, who_of, with_view
+from vantage.report.views import Presented, interval_words, option_words, present, slug, used_options, who_of, with_view
 
 Function = Callable[[Any], Any]
 V = TypeVar("V")
@@ -152,9 +151,8 @@ class RecipeEngine:
         for name, frame in self.measured:
             method = find(name).view.method
             used = {option: value for option, value in used_options(frame).items() if value is not None}
-            used["correction"] = AUTHORS.get(used.get("correction"), "none")
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
-            texts.append(method.format_map({name: _plain(used.get(name, "its own")) for name in named}))
+            texts.append(method.format_map({name: option_words(used.get(name, "its own")) for name in named}))
         intervals = dict.fromkeys(filter(None, (_interval_method(frame) for _, frame in self.measured)))
         # What is said again with a reason is said once.
         kept = [one for one in intervals if not any(other.startswith(f"{one},") for other in intervals)]

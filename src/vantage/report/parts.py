@@ -161,7 +161,7 @@ class Table(Shown):
         if self.frame.is_empty():
             return names
         once = ["reason"] if only_reason(self.frame) else []  # the caption says it
-        known = [name for name in names if name not in once]
+        known = [name for name in names if name not in once and self.frame[name].null_count() < len(self.frame)]
         return [name for name in known if name in self.columns or _says_something(self.frame[name])]
 
     def _best(self, name: str, which: Literal["max", "min"]) -> Any:

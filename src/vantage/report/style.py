@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from vantage.report.cells import minus, printable, shortened
@@ -149,6 +150,15 @@ def label(value: object, most: int = LABEL) -> str:
         return "–"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return minus(shortened(printable(text), most))
+
+
+def row_label(value: object) -> str:
+    r"""The label of a row: a long one has two lines.
+
+    >>> row_label("openai:medium, zero-shot (sentiment of comments)").split("\n")
+    ['openai:medium, zero-shot (sentiment of', 'comments)']
+    """
+    return "\n".join(wrap(label(value, 2 * LABEL), LABEL, max_lines=2, placeholder="…"))
 
 
 def assigned(groups: Sequence[Sequence[Any]], known: Mapping[str, str] | None = None) -> dict[str, str]:

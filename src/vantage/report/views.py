@@ -42,6 +42,29 @@ OVER: Final = {
     "users": "users",
 }
 """What an interval is over, in words."""
+OPTIONS: Final = {
+    "bonferroni": "Bonferroni",
+    "holm": "Holm, 1979",
+    "bh": "Benjamini and Hochberg, 1995",
+    "by": "Benjamini and Yekutieli, 2001",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall",
+    "f1": "F1",
+    "f1_macro": "macro F1",
+    "f1_micro": "micro F1",
+    "f1_weighted": "weighted F1",
+    "f1_class": "F1 of each class",
+    "mae": "mean absolute error",
+    "rmse": "root mean squared error",
+    "jsd": "Jensen–Shannon divergence",
+    "js_distance": "Jensen–Shannon distance",
+    "kl": "Kullback–Leibler divergence",
+    "manhattan": "Manhattan distance",
+    "euclidean": "Euclidean distance",
+    "wasserstein": "Wasserstein distance",
+}
+"""What the values of options are called in the paragraph on methods, where that is not their name."""
 _PEOPLE: Final = ("person", "slot")
 
 
@@ -100,6 +123,17 @@ def present(
     words = Words(keys or by, view.symbol, columns, options.get("confidence") or 0.95, {**options, **(values or {})})
     rules = view.says if says is None else says
     return Presented(parts, [statement(rule, frame, words) for rule in rules])
+
+
+def option_words(value: Any) -> str:
+    """The value of an option in a sentence.
+
+    >>> option_words("f1_macro"), option_words(["kappa", "mae"]), option_words(1000)
+    ('macro F1', 'kappa and mean absolute error', '1,000')
+    """
+    if isinstance(value, list):
+        return " and ".join(map(option_words, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else OPTIONS.get(value, str(value))
 
 
 def used_options(frame: pl.DataFrame) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, facets, groups, need, nothing
-from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels
+from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, row_label
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def shares(
             range(len(names)), table[:, number], left=left, color=colour[kind], label=short(kind, 24), height=0.72
         )
         left += table[:, number]
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    axes.set_yticks(range(len(names)), [row_label(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, 1)

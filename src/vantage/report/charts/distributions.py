@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import INK, PAGE, canvas, colour_of, panels
+from vantage.report.style import INK, PAGE, canvas, colour_of, panels, row_label
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def distribution(
     figure, (axes,) = canvas(width, 0.7 + 0.32 * len(names))
     values = [part[value].to_numpy() for _, part in groups(known, category)]
     (_violins if kind == "violin" else _boxes)(axes, values, [colour_of(name) for name in names])
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    axes.set_yticks(range(len(names)), [row_label(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")

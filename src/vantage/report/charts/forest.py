@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import FAINT, INK, PAGE, PALETTE, PEOPLE, canvas, colours
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, PEOPLE, canvas, colours, row_label
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def forest(
             axes.scatter(numbers[expected], places, s=48, zorder=2, **diamond)
         axes.hlines(places, numbers[low], numbers[high], color=tints, linewidth=1.8, zorder=3)
         axes.scatter(numbers[value], places, s=20, c=tints, linewidths=0, zorder=4)
-        axes.set_yticks(places, [short(name) for name in part[category]])
+        axes.set_yticks(places, [row_label(name) for name in part[category]])
         axes.set_ylim(len(part) - 0.4, -0.6)
         axes.set_title(short(title, 60), loc="left", color=INK)
         axes.grid(axis="x")

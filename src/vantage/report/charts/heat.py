@@ -10,7 +10,7 @@ import polars as pl
 from vantage.report.cells import minus
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, need, nothing
-from vantage.report.style import PAGE, canvas
+from vantage.report.style import PAGE, canvas, row_label
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def heat(
     map_ = LinearSegmentedColormap.from_list("heat", shades)
     figure, (axes,) = canvas(width, 0.9 + 0.26 * len(rows))
     image = axes.imshow(table, cmap=map_, vmin=low, vmax=high, aspect="auto")
-    axes.set_yticks(range(len(rows)), [short(name) for name in rows])
+    axes.set_yticks(range(len(rows)), [row_label(name) for name in rows])
     labels = [short(name, 24) for name in columns]
     long = sum(map(len, labels)) > 9 * width
     turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}

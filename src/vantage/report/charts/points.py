@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, facets, groups, need, nothing
-from vantage.report.style import FAINT, PAGE, colour_of, colours, markers, panels
+from vantage.report.style import FAINT, PAGE, colour_of, colours, markers, panels, row_label
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def points(
         axes.set_title(short(title), loc="left")
         axes.grid(axis="x")
         axes.tick_params(axis="y", length=0)
-    all_axes[0].set_yticks(range(len(names)), [short(name) for name in names])
+    all_axes[0].set_yticks(range(len(names)), [row_label(name) for name in names])
     all_axes[0].set_ylim(len(names) - 0.5, -0.5)
     for axes in all_axes[-columns:]:
         axes.set_xlabel(short(label or value))

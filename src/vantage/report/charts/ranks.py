@@ -45,6 +45,7 @@ def bump(
     marked = [one for one in highlight if one in names][: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])
     colour = colours(marked)
     figure, (axes,) = canvas(width, 0.7 + 0.2 * max(len(names), 4))
+    ends: dict[tuple[int, str, float], list[str]] = {}
     for one in names:
         part = known.filter(pl.col(who) == one)
         x = [stages.index(at) for at in part[stage]]
@@ -59,16 +60,18 @@ def bump(
             linewidth=2 if stands_out else 1,
             zorder=3 if stands_out else 2,
         )
-        for place, side, at in ((x[0], "right", -6), (x[-1], "left", 6)):
-            axes.annotate(
-                short(one, 28),
-                (place, y[x.index(place)]),
-                xytext=(at, 0),
-                textcoords="offset points",
-                ha=side,
-                va="center",
-                fontsize=7.5,
-            )
+        for place, side in ((x[0], "right"), (x[-1], "left")):
+            ends.setdefault((place, side, y[x.index(place)]), []).append(short(one, 28))
+    for (place, side, at), tied in ends.items():
+        axes.annotate(
+            "\n".join(tied),
+            (place, at),
+            xytext=(-6 if side == "right" else 6, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=7.5,
+        )
     axes.set_xticks(range(len(stages)), [short(at, 24) for at in stages])
     axes.set_xlim(-0.05, len(stages) - 0.95)
     axes.invert_yaxis()

@@ -80,17 +80,19 @@ def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
 
 
 def examples(analysis: ContextAnalysis) -> list[Dialogue]:
-    """The first kept contexts of each task as conversations: two for the label, one of each control."""
+    """Kept contexts as conversations, of as many tasks as there are: three for the label, one of each control."""
     items = {row["item"]: row for row in analysis.corpus.items.iter_rows(named=True)}
+    kept = _steps(analysis).filter(step=OUTCOME, status=KEPT)
+    by_turns = kept.with_columns(pl.int_range(pl.len()).over(BY).alias("turn")).sort("turn", maintain_order=True)
     shown = []
-    for (task, control), kept in _steps(analysis).filter(step=OUTCOME, status=KEPT).group_by(BY, maintain_order=True):
-        instrument = Instrument.load(TASKS[task].instrument)
-        column = column_of(context_fields(instrument)[1].name, control)
-        for number, name in enumerate(kept["item"].head(2 if control == "label" else 1), 1):
-            item = items[name]
+    for control in kept["control"].unique(maintain_order=True):
+        some = by_turns.filter(control=control).head(3 if control == "label" else 1)
+        for number, (task, name) in enumerate(some.select(TASK, "item").iter_rows(), 1):
+            item, instrument = items[name], Instrument.load(TASKS[task].instrument)
+            column = column_of(context_fields(instrument)[1].name, control)
             caption = f"A conversation {KINDS[control]}, with the statement that was judged (its label: {item[LABEL]})."
             turns = [(turn["speaker"], turn["text"]) for turn in item[column]]
-            shown.append(Dialogue(f"context-{task}-{control}-{number}", caption, turns, item["text"]))
+            shown.append(Dialogue(f"context-{control}-{number}", caption, turns, item["text"]))
     return shown
 
 

@@ -46,8 +46,19 @@ def statements(part: Statements) -> Data:
     parts = [pl.format(f"{name} {{}} %", shares.list.get(n, null_on_oob=True)) for n, name in enumerate(names)]
     answers = pl.when(pl.col("shares").is_not_null()).then(pl.concat_str(parts, separator=", ")).alias("answers")
     frame = frame.with_columns(answers).drop("shares").sort(*order, descending=True, nulls_last=True)
-    facts = {"listed": min(SHOWN, len(frame)), "of_all": len(frame)}
-    return Data(frame.head(SHOWN), {**facts, "selector": part.selector.method if part.selector else None})
+    known = [name for name in order if frame[name].null_count() < len(frame)]
+    return Data(
+        frame.head(SHOWN),
+        {
+            "listed": min(SHOWN, len(frame)),
+            "of_all": len(frame),
+            "sorted_by": " and then by ".join(
+                {"doubt": "people's doubt", "score": "the score"}[name] for name in known
+            ),
+            "doubt": "People's doubt" if "doubt" in known else None,
+            "selector": part.selector.method if part.selector else None,
+        },
+    )
 
 
 def methods(part: Statements) -> Data:
@@ -59,6 +70,7 @@ def methods(part: Statements) -> Data:
     ]
     facts: dict[str, Any] = dict.fromkeys(("marked", "voted", "few_votes"))
     facts["unscored_items"] = "; ".join(lost) or None
+    facts["intervals"] = ", with 95 % intervals over items" if part.judged else ""
     frame = compare(part.methods, part.votes if part.judged else part.votes.clear(), part.question.scale, part.judging)
     if part.judged:
         facts |= {"voted": len(part.votes), "marked": int(part.judging.marked(part.votes).sum())}
