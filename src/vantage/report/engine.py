@@ -152,7 +152,7 @@ class RecipeEngine:
             method = find(name).view.method
             used = {option: value for option, value in used_options(frame).items() if value is not None}
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
-            texts.append(method.format_map({name: option_words(used.get(name, "its own")) for name in named}))
+            texts.append(method.format_map({name: option_words(used.get(name, "the scale's own")) for name in named}))
         intervals = dict.fromkeys(filter(None, (_interval_method(frame) for _, frame in self.measured)))
         # What is said again with a reason is said once.
         kept = [one for one in intervals if not any(other.startswith(f"{one},") for other in intervals)]

@@ -215,10 +215,22 @@ def test_hardly_any_data_leave_true_sentences(tmp_path: Path, options: dict[str,
     check_all(told.result)
 
 
-def test_without_traits_and_with_one_rater_the_rest_of_the_report_is_there(tmp_path: Path) -> None:
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A corpus without traits."""
     made = corpus()
-    bare = Corpus(made.items, made.raters.select("rater"), made.judgments, made.instruments, made.about)
-    told = run("perseval", data=bare.write(tmp_path / "bare"), methods="majority", encoder="none", resamples=20)
+    people = made.raters.select("rater")
+    return Corpus(made.items, people, made.judgments, made.instruments, made.about).write(tmp_path / "bare")
+
+
+def test_without_traits_users_are_known_by_their_answers(bare: Path) -> None:
+    told = run("perseval", data=bare, methods="tfidf-users", encoder="none", resamples=20)
+    check_all(told.result)
+    assert set(table(told, "scores-made")["users"]) == {"unnamed"}
+
+
+def test_without_traits_and_with_one_rater_the_rest_of_the_report_is_there(bare: Path) -> None:
+    told = run("perseval", data=bare, methods="majority", encoder="none", resamples=20)
     check_all(told.result)
     names = {part.name for part in told.result.tables}
     assert {"for-whom", "scores-made", "minority"} <= names

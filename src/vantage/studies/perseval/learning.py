@@ -38,7 +38,7 @@ def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOpti
                     missing, why = True, str(error).rstrip(".")
                     context.warn(NO_ENCODER.format(why=f"{why[0].upper()}{why[1:]}."))
             moved(1)
-    if ONE_TRAIT in {cell.rater for cell in wanted}:
+    if task.traits and ONE_TRAIT in {cell.rater for cell in wanted}:
         _one_by_one(task, context, kept)
 
 
