@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from vantage.report.cells import minus, printable, shortened
@@ -42,6 +41,8 @@ PAGE: Final = 6.9
 """The width of its page."""
 LABEL: Final = 40
 """How many characters of a label are shown."""
+ROW_LABEL: Final = 56
+"""The same of a label that has its row to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +154,13 @@ def label(value: object, most: int = LABEL) -> str:
 
 
 def row_label(value: object) -> str:
-    r"""The label of a row: a long one has two lines.
+    """The label of a row, up to half of the width; of a longer one the middle is left out, since ends tell rows apart.
 
-    >>> row_label("openai:medium, zero-shot (sentiment of comments)").split("\n")
-    ['openai:medium, zero-shot (sentiment of', 'comments)']
+    >>> row_label("openrouter:meta-llama/llama-4-maverick-instruct, few-shot (sentiment of tweets)")
+    'openrouter:meta-llama/llama…few-shot (sentiment of tweets)'
     """
-    return "\n".join(wrap(label(value, 2 * LABEL), LABEL, max_lines=2, placeholder="…"))
+    text, half = label(value, 4 * ROW_LABEL), ROW_LABEL // 2
+    return text if len(text) <= ROW_LABEL else f"{text[: half - 1].rstrip()}…{text[-half - 2 :].lstrip()}"
 
 
 def assigned(groups: Sequence[Sequence[Any]], known: Mapping[str, str] | None = None) -> dict[str, str]:
