@@ -198,7 +198,6 @@ class FakeProlific:
                 ("GET", "/submissions/{id}/", self._get_submission),
                 ("POST", "/submissions/{id}/transition/", self._transition_submission),
                 ("POST", "/bulk-bonus-payments/{id}/pay/", self._pay),
-                ("POST", "/participant-groups/{id}/participants/", self._add_to_group),
                 ("POST", "/hooks/subscriptions/", self._subscribe),
                 ("POST", "/hooks/subscriptions/{id}/", self._confirm),
             )
@@ -345,11 +344,6 @@ class FakeProlific:
         if not self.pays_late:
             self.settle()
         return JSONResponse("Bonuses will be paid.", 202)
-
-    def _add_to_group(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        members = self.groups.setdefault(id_, set())
-        members |= {*content["participant_ids"]}
-        return JSONResponse({"results": [{"participant_id": one} for one in sorted(members)]})
 
     def _subscribe(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
         id_, secret = secrets.token_hex(12), secrets.token_hex(8)

@@ -66,7 +66,7 @@ class AnswerCounts:
         members += [(raters["rater"][int(at)], np.arange(len(raters)) == at) for at in others[: GROUPS - len(members)]]
         members = members[:GROUPS]
         codes, labels, _ = answers_of(question)
-        column = _columns(value, question, codes)
+        column = answer_places(value, question, codes)
         shape = (len(items), len(members), len(codes))
         counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
         given = np.isfinite(value)
@@ -131,7 +131,7 @@ class AnswerCounts:
     def picture(self, place: int) -> list[dict[str, Any]]:
         """The distribution of each group that answered about an item."""
         return [
-            {"group": name, "counts": self.counts[place, at].tolist(), "mean": _number(self.means[place, at])}
+            {"group": name, "counts": self.counts[place, at].tolist(), "mean": finite(self.means[place, at])}
             for at, name in enumerate(self.groups)
             if self.counts[place, at].any()
         ]
@@ -167,7 +167,7 @@ def _values(column: pl.Series) -> list[str]:
     return counts[column.name].head(GROUPS).to_list()
 
 
-def _columns(value: Floats, question: Question, codes: Floats) -> Ints:
+def answer_places(value: Floats, question: Question, codes: Floats) -> Ints:
     """The answer, or the part of a continuous scale, that each value is; of those missing, the first."""
     filled = np.nan_to_num(value)
     if question.scale.options:
@@ -177,5 +177,6 @@ def _columns(value: Floats, question: Question, codes: Floats) -> Ints:
     return np.clip(((filled - low) / (high - low) * BINS).astype(np.int64), 0, BINS - 1)
 
 
-def _number(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """A number, or null where it is none."""
     return float(value) if np.isfinite(value) else None
