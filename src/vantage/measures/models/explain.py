@@ -20,7 +20,7 @@ from vantage.measures.models.gaussian import Gaussian, GaussianFit
 from vantage.measures.models.terms import Prepared, Term, prepare
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_query
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import Scale, show_code
 
@@ -385,15 +385,6 @@ def _family(asked: str, scale: Scale | None, ready: Prepared) -> str:
     if asked == "ordinal" and points > MANY_POINTS:
         raise InputError(f"an ordinal model of {points} points has too many thresholds", remedy="use family gaussian")
     return asked
-
-
-def has_column(data: Judgments, column: str) -> bool:
-    """Whether judgments have a column of their own, of their items or of their raters."""
-    try:
-        judgments_query(data, [column])
-    except InputError:
-        return False
-    return True
 
 
 def _spread(name: str, estimate: float, variance: float, freedom: float, how: _How) -> dict[str, float]:
