@@ -131,7 +131,7 @@ class AnswerCounts:
     def picture(self, place: int) -> list[dict[str, Any]]:
         """The distribution of each group that answered about an item."""
         return [
-            {"group": name, "counts": self.counts[place, at].tolist(), "mean": finite(self.means[place, at])}
+            {"group": name, "counts": self.counts[place, at].tolist(), "mean": number(self.means[place, at])}
             for at, name in enumerate(self.groups)
             if self.counts[place, at].any()
         ]
@@ -177,6 +177,6 @@ def answer_places(value: Floats, question: Question, codes: Floats) -> Ints:
     return np.clip(((filled - low) / (high - low) * BINS).astype(np.int64), 0, BINS - 1)
 
 
-def finite(value: float) -> float | None:
+def number(value: float) -> float | None:
     """A number, or null where it is none."""
     return float(value) if np.isfinite(value) else None

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.report.cells import finite
 from vantage.report.page import digest
-from vantage.view.app import asset, finite
+from vantage.view.app import asset
 from vantage.view.explorer import Explorer
 from vantage.view.mapping import axes
 
