@@ -30,7 +30,6 @@ class AnswerCounts:
     question: Question
     items: pl.Series
     groups: tuple[str, ...]
-    labels: tuple[str, ...]
     codes: Floats
     counts: Ints
     totals: Floats
@@ -65,7 +64,7 @@ class AnswerCounts:
         others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
         members += [(raters["rater"][int(at)], np.arange(len(raters)) == at) for at in others[: GROUPS - len(members)]]
         members = members[:GROUPS]
-        codes, labels, _ = answers_of(question)
+        codes, _, _ = answers_of(question)
         column = answer_places(value, question, codes)
         shape = (len(items), len(members), len(codes))
         counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
@@ -78,7 +77,7 @@ class AnswerCounts:
             sums += np.bincount(cells, value[mine], minlength=sums.size).reshape(sums.shape)
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
-        return cls(question, items, groups, labels, codes, counts, sums, declined)
+        return cls(question, items, groups, codes, counts, sums, declined)
 
     @cached_property
     def n(self) -> Ints:

@@ -109,7 +109,7 @@ def explain(
         if scale is None or len(scale.codes) != 2:
             check_level(scale, chosen.frame, "a model of ratings")
         ready = prepare(chosen.answered, columns, wanted, dict(base or {}), kinds=kinds)
-        model = Explanation(ready, _family(family, scale, ready), scale)
+        model = Explanation(ready, _family(family, scale, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         how = _How(confidence, permutations, seed)
         made = model.effects(how) if show == "effects" else model.variance(how) if show == "variance" else None
@@ -132,7 +132,6 @@ class Explanation:
 
     ready: Prepared
     family: str
-    scale: Scale | None
 
     @cached_property
     def design(self) -> Crossed:
