@@ -19,7 +19,7 @@ from benchmarks.calibration import dices
 from benchmarks.planning import wcsent
 from vantage.adaptive.distributions import Distributions, Z, width
 from vantage.adaptive.sequential import always_valid
-from vantage.adaptive.simulated import Savings, drawn_shares, followed, oracle_ratings, savings, widest
+from vantage.adaptive.simulated import Savings, drawn_shares, followed, oracle_ratings, savings
 from vantage.adaptive.until import Until
 from vantage.measures.ratings import Floats, Ints
 from vantage.planning.model import RatingModel
@@ -96,7 +96,7 @@ def known(shares: Floats, draws: Ints, until: Until) -> tuple[float, float, floa
     n, p = given[:, None], Distributions(steps).shares
     middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
     held = np.abs(shares - middle) <= width(p, n.astype(float)) / 2
-    true = widest(shares, given)
+    true = width(shares, n.astype(float)).max(axis=1)
     return float(held.mean()), float(true.mean()), float((true <= 1.1 * until.target).mean())
 
 

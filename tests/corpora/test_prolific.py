@@ -61,14 +61,6 @@ def test_joins_a_corpus(tmp_path: Path) -> None:
     assert Corpus.read(joined.write(tmp_path / "out")) == joined
 
 
-def test_keeps_the_submission_when_told(tmp_path: Path) -> None:
-    file = tmp_path / "prolific.csv"
-    file.write_text(EXPORT)
-    traits = read_prolific(file, submission=True)
-    assert traits["submission_status"].to_list() == ["APPROVED", "RETURNED", "APPROVED"]
-    assert traits["submission_seconds"].to_list() == [600, None, 312.5]
-
-
 def test_several_submissions_of_one_participant(tmp_path: Path) -> None:
     file = tmp_path / "prolific.csv"
     file.write_text(
@@ -110,9 +102,6 @@ def test_bad_exports(tmp_path: Path) -> None:
     file.write_text("age,sex\n1,2\n")
     with pytest.raises(InputError, match="there is no column 'Participant id'"):
         read_prolific(file)
-    file.write_text("Participant id,Time taken\np1,soon\n")
-    with pytest.raises(InputError, match="row 2, column 'time_taken': 'soon' is not a number"):
-        read_prolific(file, submission=True)
 
 
 def test_names_and_values() -> None:

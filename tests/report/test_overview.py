@@ -198,6 +198,15 @@ def test_every_kind_of_scale_has_a_picture(tmp_path: Path, scale: Scale) -> None
     assert "<img" not in text
 
 
+def test_the_report_names_excluded_raters_and_counts_nothing_of_them() -> None:
+    corpus = demo_corpus()
+    out = pl.when(pl.col("rater") == "r9").then(pl.lit("true")).alias("excluded")
+    marked = Corpus(corpus.items, corpus.raters.with_columns(out), corpus.judgments, corpus.instruments)
+    result = corpus_report(marked).result
+    assert frame(result, "excluded")["rater"].to_list() == ["r9"]
+    assert frame(result, "questions")["raters"].to_list() == [8, 8, 8]
+
+
 @pytest.mark.slow
 def test_people_are_measured_among_people_and_excluded_ones_are_left_out() -> None:
     plain = overview(made(3, signal=1.0))

@@ -22,7 +22,7 @@ from vantage.measures.texts.composites import composites
 from vantage.runs import store
 from vantage.runs.audit import Case
 from vantage.runs.marks import Mark, add, filled_in, marks, write_fixture
-from vantage.scales import Scale
+from vantage.scales import Option, Scale
 from vantage.view.app import parameters
 from vantage.view.evidence import evidence
 from vantage.view.explorer import Explorer
@@ -322,3 +322,13 @@ def test_requests_are_read_strictly() -> None:
     assert parameters([("condition", ""), ("search", "")]) == {"condition": ""}
     with pytest.raises(ValueError, match="invalid literal"):
         parameters([("page", "many")])
+
+
+def test_the_use_of_a_scale_goes_by_its_options_whatever_their_codes() -> None:
+    scale = Scale((Option(2.0, "often"), Option(0.0, "never"), Option(1.0, "once")), "nominal")
+    judgments = pl.DataFrame({"item": [*"abcd"], "question": "q", "rater": "x", "value": [2.0, 2.0, 2.0, 0.0]})
+    instrument = Instrument.of_questions("i", "I", {"q": scale})
+    corpus = Corpus(pl.DataFrame({"item": [*"abcd"]}), pl.DataFrame({"rater": ["x"]}), judgments, instrument)
+    one = Explorer([], lambda: corpus).rater("x")
+    assert dict(zip(one["labels"], one["use"], strict=True)) == {"often": 3, "never": 1, "once": 0}
+    assert one["use"] == one["others_use"]

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.adaptive.distributions import Distributions, error, needed, width
+from vantage.adaptive.distributions import Distributions, error, needed
 from vantage.adaptive.until import Until
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats, Ints
@@ -67,12 +67,6 @@ def error_saved(shares: Floats) -> float:
     """The share of ratings that an oracle saves for the mean error of distributions."""
     s = np.sqrt(shares * (1 - shares)).sum(axis=1)
     return float(1 - (s ** (2 / 3)).mean() ** 3 / s.mean() ** 2) if s.any() else 0.0
-
-
-def mean_saved(shares: Floats, codes: Floats) -> float:
-    """The share of ratings that an oracle saves for the mean of these items."""
-    variance = np.clip(shares @ np.square(codes) - np.square(shares @ codes), 0, None)
-    return float(1 - np.sqrt(variance).mean() ** 2 / variance.mean()) if variance.any() else 0.0
 
 
 def drawn_shares(counts: Floats, rng: np.random.Generator) -> Floats:
@@ -148,8 +142,3 @@ def worth(counts: Floats, rules: Sequence[Until], *, most: int = 400, seed: int 
             }
         )
     return pl.DataFrame(rows)
-
-
-def widest(shares: Floats, ratings: Ints) -> Floats:
-    """The widest interval that each item would have with its true shares."""
-    return np.asarray(width(shares, ratings[:, None].astype(np.float64)).max(axis=1))

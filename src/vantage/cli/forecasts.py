@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "not known"
 PRICES: Final = (
-    "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}\n"
+    "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
 )
 
 
@@ -32,7 +32,7 @@ def shown(one: Estimate) -> dict[str, Any]:
 def print_estimate(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
     """The rows, and below them what they rest on."""
     if any(row["cost"] == UNKNOWN for row in rows):
-        typer.echo(PRICES)
+        typer.echo(f"{PRICES}\n")
     print_rows(rows)
     typer.echo()
     for note in notes:

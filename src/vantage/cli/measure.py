@@ -66,10 +66,8 @@ def measure(
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     from vantage.measures.base import chosen_for, only_reason
 
-    whose: dict[str, Any] = {"kinds": options.get("kinds")}
-    whose |= {name: options.get(name, False) for name in ("include_excluded", "include_extra")}
     model = options.get("powered_by")
-    if model is None and (line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence):
+    if model is None and (line := chosen_for(options, corpus, pools=chosen.pools).sentence):
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     hidden = ["measure", "options"]

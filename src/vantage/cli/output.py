@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.errors import InputError
-from vantage.report.cells import p_value
+from vantage.report.cells import finite, p_value
 from vantage.report.cells import printable as printable  # noqa: PLC0414
 from vantage.report.cells import show as show  # noqa: PLC0414
 
@@ -28,7 +27,7 @@ Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (bookt
 
 def print_json(data: Any) -> None:
     """Plain data as JSON; what JSON cannot say (NaN, infinities) becomes null."""
-    sys.stdout.write(json.dumps(_finite(data), ensure_ascii=False, indent=2, default=str) + "\n")
+    sys.stdout.write(json.dumps(finite(data), ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "") -> None:
@@ -134,13 +133,3 @@ def sentences(frame: pl.DataFrame, view: View, by: Sequence[str] = (), says: Seq
 
     shown = present(frame, view, name="result", by=by, says=says)
     return [finding.text for part in decide(shown.statements) for finding in part]
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    if isinstance(data, dict):
-        return {str(key): _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return data

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vantage.cli.forecasts import PRICES
 from vantage.cli.options import TO, names
 from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
 
@@ -99,9 +100,7 @@ def cost(
         return
     print_rows([{**_dated(row), "cost": "not known" if row["cost"] is None else row["cost"]} for row in entries])
     if any(row["cost"] is None for row in entries):
-        typer.echo(
-            "\nPrices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
-        )
+        typer.echo(f"\n{PRICES}")
 
 
 @app.command("export")

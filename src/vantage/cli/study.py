@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -163,10 +163,7 @@ def working(*, quiet: bool = False) -> Iterator[Progress]:
             finally:
                 bars.remove_task(task)
 
-        def progress(title: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
-            return step(title, total)
-
-        yield progress
+        yield step
 
 
 def finished(report: Report, out: Path, *, as_json: bool = False) -> None:

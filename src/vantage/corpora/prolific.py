@@ -62,7 +62,7 @@ _RATER: Final = ("participant_id", "prolific_id", "prolific_pid")
 _BEST_FIRST: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")
 
 
-def read_prolific(path: str | Path, *, submission: bool = False, encoding: str = "utf-8") -> pl.DataFrame:
+def read_prolific(path: str | Path, *, encoding: str = "utf-8") -> pl.DataFrame:
     """Reads the demographic export of a study on Prolific: one row per participant.
 
     Column names become lower_snake_case. `DATA_EXPIRED`, `CONSENT_REVOKED`, "Prefer not to say" and the like
@@ -72,7 +72,6 @@ def read_prolific(path: str | Path, *, submission: bool = False, encoding: str =
 
     Args:
         path: The CSV file.
-        submission: Keep what became of the submission, as `submission_status` and `submission_seconds`.
         encoding: The encoding of the file.
     """
     table = read_table(Path(path), encoding)
@@ -91,8 +90,6 @@ def read_prolific(path: str | Path, *, submission: bool = False, encoding: str =
     order = rank.replace_strict(best, default=len(best), return_dtype=pl.Int8)
     kept = [name for name in frame.columns if name not in {rater, "status", "time_taken", *SUBMISSION}]
     columns = [ids, *(known(frame[name]) for name in kept)]
-    if submission:
-        columns += _submission(table, frame)
     traits = pl.DataFrame(columns).with_columns(order.alias("__order"))
     return (
         traits.sort("__order", maintain_order=True)
@@ -163,13 +160,3 @@ def _ids(table: FileTable, column: pl.Series) -> pl.Series:
     empty = ids.is_null() | (ids == "")
     table.refuse(empty, column.name, "the cell is empty", "fill in the rater's id")
     return ids
-
-
-def _submission(table: FileTable, frame: pl.DataFrame) -> list[pl.Series]:
-    columns = []
-    if "status" in frame.columns:
-        columns.append(known(frame["status"]).cast(pl.String).alias("submission_status"))
-    if "time_taken" in frame.columns:
-        taken = FileTable(table.path, frame, table.first_row, table.kept).numbers("time_taken")
-        columns.append(taken.alias("submission_seconds"))
-    return columns

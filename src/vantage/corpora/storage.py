@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from filelock import FileLock
 
+from vantage.corpora.writers.place import prepared_folder, sync
 from vantage.errors import InputError
 
 MANIFEST: Final = "corpus.yaml"
@@ -61,23 +61,10 @@ def write(folder: Path, prepare: Callable[[Path], None]) -> None:
         if folder.is_dir():
             _replace(folder, prepare)
         else:
-            _create(folder, prepare)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            prepared_folder(folder.parent, f".{folder.name}-", prepare, lambda prepared: prepared.rename(folder))
     except OSError as error:
         raise InputError(f"the corpus cannot be written ({error.strerror or error})", file=folder) from error
-
-
-def _create(folder: Path, prepare: Callable[[Path], None]) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prepared = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        prepare(prepared)
-        _make_durable(prepared)
-        prepared.chmod(0o777 & ~_umask())
-        prepared.rename(folder)
-        _sync(folder.parent)
-    except BaseException:
-        shutil.rmtree(prepared, ignore_errors=True)
-        raise
 
 
 def _replace(folder: Path, prepare: Callable[[Path], None]) -> None:
@@ -85,15 +72,7 @@ def _replace(folder: Path, prepare: Callable[[Path], None]) -> None:
         _move_into_place(folder)
         for leftover in folder.glob(f"{PREPARING}*"):
             shutil.rmtree(leftover, ignore_errors=True)
-        prepared = Path(tempfile.mkdtemp(prefix=PREPARING, dir=folder))
-        try:
-            prepare(prepared)
-            _make_durable(prepared)
-            prepared.rename(folder / COMMIT)
-        except BaseException:
-            shutil.rmtree(prepared, ignore_errors=True)
-            raise
-        _sync(folder)
+        prepared_folder(folder, PREPARING, prepare, lambda prepared: prepared.rename(folder / COMMIT))
         _move_into_place(folder)
 
 
@@ -104,31 +83,9 @@ def _move_into_place(folder: Path) -> None:
     for name in FILES:
         if (commit / name).exists():
             (commit / name).replace(folder / name)
-    _sync(folder)
+    sync(folder)
     shutil.rmtree(commit)
 
 
 def _lock(folder: Path) -> FileLock:
     return FileLock(folder / ".lock", timeout=60)
-
-
-def _make_durable(folder: Path) -> None:
-    for entry in folder.iterdir():
-        _sync(entry)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

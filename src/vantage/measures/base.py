@@ -150,9 +150,10 @@ def measure(
             }
             first = next(iter(bound.arguments))
 
+            whose_options = {"kinds": kinds, "include_excluded": include_excluded, "include_extra": include_extra}
+
             def whose(data: Judgments) -> Selection:
-                ways = {"include_excluded": include_excluded, "include_extra": include_extra}
-                return chosen_for(options, data, kinds, **ways, pools=pools)
+                return chosen_for({**options, **whose_options}, data, pools=pools)
 
             check_choices(new, options)
             chosen = whose(bound.arguments[first])
@@ -168,9 +169,7 @@ def measure(
                 result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
             if chosen.note is not None and "reason" in result.columns:
                 result = result.with_columns(_noted(chosen.note))
-            options |= {"kinds": kinds} if kinds is not None else {}
-            options |= {"include_excluded": True} if include_excluded else {}
-            options |= {"include_extra": True} if include_extra else {}
+            options |= {name: value for name, value in whose_options.items() if value not in (None, False)}
             return result.with_columns(
                 pl.lit(name).alias("measure"),
                 pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
@@ -230,24 +229,16 @@ def not_powered(name: str) -> InputError:
     return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
 
 
-def chosen_for(
-    options: Mapping[str, Any],
-    data: Any,
-    kinds: Kinds,
-    *,
-    include_excluded: bool,
-    include_extra: bool = False,
-    pools: bool = True,
-) -> Selection:
+def chosen_for(options: Mapping[str, Any], data: Any, *, pools: bool) -> Selection:
     """Whose judgments a measure with these options uses, and who is left out."""
     named = [options.get(option) or () for option in ("by", "between", "system")]
     apart = {column for part in named for column in ([part] if isinstance(part, str) else part)}
     return selected(
         data,
-        kinds,
-        include_excluded=include_excluded,
+        options.get("kinds"),
+        include_excluded=options.get("include_excluded", False),
         pools=pools and not apart & set(APART),
-        include_extra=include_extra,
+        include_extra=options.get("include_extra", False),
         by_item="item" in apart,
     )
 

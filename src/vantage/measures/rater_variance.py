@@ -147,17 +147,17 @@ def leaving_out(group: Ints, width: int) -> Iterator[Floats]:
         first += count
 
 
-def without_raters(frame: pl.DataFrame, seed: int, rater: str = "rater") -> Iterator[pl.DataFrame]:
+def without_raters(frame: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
     """The table without each rater in turn, or without each of thirty groups of raters.
 
     >>> table = pl.DataFrame({"rater": ["a", "b", "b"], "value": [1, 2, 3]})
     >>> [part["value"].to_list() for part in without_raters(table, seed=0)]
     [[2, 3], [1]]
     """
-    names = frame[rater].drop_nulls().unique().sort()
+    names = frame["rater"].drop_nulls().unique().sort()
     group = left_out_together(len(names), np.random.default_rng(seed), LEFT_OUT_TABLES)
-    groups = pl.DataFrame({rater: names, "__group": group})
-    marked = frame.join(groups, on=rater, how="left")
+    groups = pl.DataFrame({"rater": names, "__group": group})
+    marked = frame.join(groups, on="rater", how="left")
     for number in range(int(group.max(initial=-1)) + 1):
         yield marked.filter(pl.col("__group").ne_missing(number)).drop("__group")
 

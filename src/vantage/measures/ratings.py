@@ -162,6 +162,15 @@ def judgments_frame(data: Judgments, by: Sequence[str] = ()) -> pl.DataFrame:
     return frame.select(list(dict.fromkeys([*by, *UNIT, *CODER, "value", "status"])))
 
 
+def has_column(data: Judgments, column: str) -> bool:
+    """Whether judgments have a column of their own, of their items or of their raters."""
+    try:
+        judgments_query(data, [column])
+    except InputError:
+        return False
+    return True
+
+
 def judgments_query(data: Judgments, by: Sequence[str] = ()) -> pl.LazyFrame:
     """The same as a query, for measures that need sums and not rows: nothing is read yet.
 

@@ -22,13 +22,12 @@ COMPARED: Final = (
 """Fields whose changes on the website are noticed."""
 
 
-def offer_of(study: AnnotationStudy, file: object = None) -> OfferPart:
+def offer_of(study: AnnotationStudy) -> OfferPart:
     """What the study offers participants."""
     offer = study.plan.recruitment.offer
     if offer is None:
         raise InputError(
             "The study does not say what participants are offered",
-            file=file,
             remedy="add 'offer' under 'recruitment', with url, description, hourly_pay and currency",
         )
     return offer

@@ -134,9 +134,7 @@ class FakeProlific:
             one |= {"entered_code": code, "completed_at": self._time()}
             self._become(submission, "AWAITING REVIEW")
             for action in codes.get(code, {}).get("actions", ()):
-                if action["action"] == "AUTOMATICALLY_APPROVE":
-                    self._approve(submission)
-                elif action["action"] == "REQUEST_RETURN":
+                if action["action"] == "REQUEST_RETURN":
                     one["return_requested"] = self._time()
                 elif action["action"] == "ADD_TO_PARTICIPANT_GROUP":
                     self.groups.setdefault(action["participant_group"], set()).add(one["participant"])
@@ -198,7 +196,6 @@ class FakeProlific:
                 ("GET", "/submissions/{id}/", self._get_submission),
                 ("POST", "/submissions/{id}/transition/", self._transition_submission),
                 ("POST", "/bulk-bonus-payments/{id}/pay/", self._pay),
-                ("POST", "/participant-groups/{id}/participants/", self._add_to_group),
                 ("POST", "/hooks/subscriptions/", self._subscribe),
                 ("POST", "/hooks/subscriptions/{id}/", self._confirm),
             )
@@ -311,16 +308,13 @@ class FakeProlific:
 
     def _transition_submission(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
         one, action = self._submission(id_), content.get("action")
-        if action == "APPROVE":
-            self._approve(id_)
-        elif action == "REJECT":
-            if len(content.get("message") or "") < 100 or not content.get("rejection_category"):
-                raise Refusal(400, {"message": ["The message must be at least 100 characters long."]})
-            if one["status"] not in ("AWAITING REVIEW", "REJECTED"):
-                raise Refusal(400, f"A submission that is {one['status']} cannot be rejected.")
-            self._become(id_, "REJECTED")
-        else:
+        if action != "REJECT":
             raise Refusal(400, {"action": ["This action is not possible."]})
+        if len(content.get("message") or "") < 100 or not content.get("rejection_category"):
+            raise Refusal(400, {"message": ["The message must be at least 100 characters long."]})
+        if one["status"] not in ("AWAITING REVIEW", "REJECTED"):
+            raise Refusal(400, f"A submission that is {one['status']} cannot be rejected.")
+        self._become(id_, "REJECTED")
         return JSONResponse(one)
 
     def _set_up_bonuses(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
@@ -345,11 +339,6 @@ class FakeProlific:
         if not self.pays_late:
             self.settle()
         return JSONResponse("Bonuses will be paid.", 202)
-
-    def _add_to_group(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        members = self.groups.setdefault(id_, set())
-        members |= {*content["participant_ids"]}
-        return JSONResponse({"results": [{"participant_id": one} for one in sorted(members)]})
 
     def _subscribe(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
         id_, secret = secrets.token_hex(12), secrets.token_hex(8)

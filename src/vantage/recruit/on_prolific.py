@@ -393,9 +393,8 @@ class ProlificRecruiter:
             # A submission is paid once per call, so bonuses of different names go in different calls.
             amounts = {entry.submission: entry for entry in reversed(unpaid)}
             group = list(amounts.values())[:PER_BONUS]
-            payment, _ = self.client.set_up_bonuses(
-                self._require_study(), {entry.submission: entry.amount for entry in group}
-            )
+            amount_of = {entry.submission: entry.amount for entry in group}
+            payment = self.client.set_up_bonuses(self._require_study(), amount_of)
             paying = [
                 replace(entry, at=time.time(), state="paying", detail={**entry.detail, "payment": payment})
                 for entry in group

@@ -26,7 +26,6 @@ class Person:
 
     number: int
     rater: str
-    platform_id: str
     submission: str
     stage: str
     verdict: str
@@ -47,7 +46,6 @@ def people(service: StudyService, source: str) -> list[Person]:
         Person(
             number=row.number,
             rater=row.rater,
-            platform_id=known["external"],
             submission=str(known["links"].get("SESSION_ID", "")),
             stage=row.stage,
             verdict=row.verdict,

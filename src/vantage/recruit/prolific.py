@@ -99,11 +99,6 @@ class StudyCost:
     tax: int
     currency: str
 
-    @property
-    def total(self) -> int:
-        """Everything together."""
-        return self.rewards + self.bonuses + self.fees + self.tax
-
 
 class ProlificClient:
     """Calls of Prolific's API; each method is one endpoint.
@@ -193,21 +188,15 @@ class ProlificClient:
         content = {"action": "REJECT", "message": message, "rejection_category": category}
         self._call("POST", f"/submissions/{submission}/transition/", content)
 
-    def set_up_bonuses(self, study: str, amounts: Mapping[str, int]) -> tuple[str, int]:
-        """Prepares bonuses by submission, without paying them: the payment's id, and what it takes off the balance."""
+    def set_up_bonuses(self, study: str, amounts: Mapping[str, int]) -> str:
+        """Prepares bonuses by submission, without paying them: the payment's id."""
         lines = "\n".join(f"{submission},{amount / 100:.2f}" for submission, amount in amounts.items())
         content = {"study_id": study, "csv_bonuses": lines}
-        made = self._call("POST", "/submissions/bonus-payments/", content)
-        return str(made["id"]), _amount({"amount": made["total_amount"]})
+        return str(self._call("POST", "/submissions/bonus-payments/", content)["id"])
 
     def pay_bonuses(self, payment: str) -> None:
         """Pays prepared bonuses, within minutes. Every call pays again, so this is never repeated."""
         self._call("POST", f"/bulk-bonus-payments/{payment}/pay/", {}, repeatable=False)
-
-    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
-        """Adds participants to a group, which other studies can exclude; members stay members."""
-        content = {"participant_ids": list(participants)}
-        self._call("POST", f"/participant-groups/{group}/participants/", content)
 
     def subscribe(self, workspace: str, event: str, target: str) -> str:
         """Asks for events at an https address, and confirms it; the subscription's id."""

@@ -75,7 +75,7 @@ def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     asked = analysis.people.judgments.group_by("question").agg(pl.col("item").unique())
     judged = {question: set(items) for question, items in asked.iter_rows()}
     for name in analysis.others:
-        mine = answered(analysis.kept).filter(rater=name).group_by("question").agg(pl.col("item").unique())
+        mine = answered(analysis.corpus).filter(rater=name).group_by("question").agg(pl.col("item").unique())
         for question, items in mine.sort("question").iter_rows():
             if set(items) - judged.get(question, set()) and set(items) & judged.get(question, set()):
                 estimates += _powered(analysis, str(question), name)
@@ -88,7 +88,7 @@ def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 
 def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[str, Any]]:
     """The mean or the share of the most frequent answer, and agreement where several people judged an item."""
-    part, scale = analysis.kept.filter(question=question), analysis.kept.question(question).scale
+    part, scale = analysis.corpus.filter(question=question), analysis.corpus.question(question).scale
     answers = answered(analysis.people).filter(question=question)
     if scale.ordered and len(scale.codes) != 2:
         wanted: list[tuple[str, Any, dict[str, Any]]] = [(f"mean of {question}", mean, {})]

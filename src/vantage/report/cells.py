@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 MISSING: Final = "–"
@@ -77,6 +78,19 @@ def minus(text: str) -> str:
 def printable(text: str) -> str:
     """Text without control characters, which could otherwise drive a terminal or break a page."""
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def finite(data: Any) -> Any:
+    """Plain data without NaN and infinities, which JSON does not have.
+
+    >>> finite({1: [float("nan"), 2.5]})
+    {'1': [None, 2.5]}
+    """
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {str(key): finite(value) for key, value in data.items()}
+    return [finite(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def shortened(text: str, most: int) -> str:

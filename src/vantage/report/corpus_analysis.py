@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.report.cases import answered, beside_people, others_of
-from vantage.report.engine import PEOPLE, Analysis
+from vantage.report.engine import Analysis
 from vantage.scales import Scale
 
 
+@dataclass(eq=False)
 class CorpusAnalysis(Analysis):
     """A corpus as its report looks at it."""
 
-    @cached_property
-    def kept(self) -> Corpus:
-        """The corpus without excluded raters."""
-        return self.corpus if self.left_out is None else self.corpus.filter(~pl.col("excluded").fill_null(value=False))
-
-    @cached_property
-    def left_out(self) -> pl.DataFrame | None:
-        """The raters who were excluded; null where there are none."""
-        if "excluded" not in self.corpus.raters.columns:
-            return None
-        out = self.corpus.raters.filter(pl.col("excluded").cast(pl.Boolean).fill_null(value=False))
-        return out if len(out) else None
-
-    @cached_property
-    def people(self) -> Corpus:
-        """The people among the raters; everyone where there is nobody but others."""
-        kinds = self.kept.raters["kind"].cast(pl.String)
-        return self.kept.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.kept
+    left_out: pl.DataFrame | None = None
+    """The raters who were excluded, and who are no part of the corpus."""
 
     @cached_property
     def several(self) -> Corpus | None:
@@ -52,7 +38,7 @@ class CorpusAnalysis(Analysis):
 
     def _asked(self, suits: Callable[[Scale], bool]) -> Corpus | None:
         """Two people or more on the questions whose scale suits; null where none has an answer."""
-        asked = [question.id for question in self.kept.questions if suits(question.scale)]
+        asked = [question.id for question in self.corpus.questions if suits(question.scale)]
         part = self.several.filter(question=asked) if self.several is not None and asked else None
         return part if part is not None and len(answered(part)) else None
 
@@ -65,15 +51,15 @@ class CorpusAnalysis(Analysis):
     @cached_property
     def others(self) -> list[str]:
         """Models, personas and trained raters who gave a value beside people."""
-        gave = set(answered(self.kept)["rater"])
-        return [name for name in others_of(self.kept) if name in gave]
+        gave = set(answered(self.corpus)["rater"])
+        return [name for name in others_of(self.corpus) if name in gave]
 
     @cached_property
     def beside(self) -> Corpus | None:
         """People and others; null where there are no others or fewer than two people."""
         if not self.others or self.several is None:
             return None
-        return self.kept.filter(rater=[*self.people.raters["rater"], *self.others])
+        return self.corpus.filter(rater=[*self.people.raters["rater"], *self.others])
 
     @cached_property
     def beside_several(self) -> Corpus | None:

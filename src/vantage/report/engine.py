@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from string import Formatter
 from typing import Any, Final, Protocol, Self, TypeVar
 
@@ -57,7 +58,7 @@ class Analysis:
         """The analysis of a corpus in the run of a study."""
         return cls(corpus, run.options, run.seed)
 
-    @property
+    @cached_property
     def people(self) -> Corpus:
         """The part of the corpus that people judged; all of it where nobody says who they are."""
         kinds = self.corpus.raters["kind"].cast(pl.String)

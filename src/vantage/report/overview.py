@@ -42,18 +42,19 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     ['Do people agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
     """
     recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, groups, file="corpus.yaml")
-    return recipe.result(CorpusAnalysis(corpus, None, seed), warnings=tuple(_warnings(corpus)))
+    part = corpus.included()
+    out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
+    return recipe.result(CorpusAnalysis(part, None, seed, out), warnings=tuple(_warnings(part)))
 
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The report on a plain corpus, ready to be written: `corpus_report(corpus).write("folder")`."""
-    part = corpus.included()
     about = corpus.about
     record = Record("corpus", about.title or about.name, state="complete", started=now(), seed=seed)
     record.data = str(corpus.folder or "")
     record.versions = versions()
-    record.describe(part, corpus.folder)
-    result = overview(part, seed=seed)
+    record.describe(corpus.included(), corpus.folder)
+    result = overview(corpus, seed=seed)
     record.finished = now()
     return Report(record, result)
 
@@ -85,7 +86,7 @@ def questions(analysis: CorpusAnalysis) -> Data:
 
 def answers(analysis: CorpusAnalysis) -> list[Part]:
     """How the answers are spread: shares of options for each scale, boxes for numbers on a slider."""
-    asked = describe(analysis.kept)["questions"]
+    asked = describe(analysis.corpus)["questions"]
     by_scale: dict[tuple[float, ...], list[dict[str, Any]]] = {}
     for question in asked:
         scale = analysis.corpus.question(question["question"]).scale
@@ -96,7 +97,7 @@ def answers(analysis: CorpusAnalysis) -> list[Part]:
         for number, asked_on in enumerate(by_scale.values(), 1)
     ]
     continuous = [question.id for question in analysis.corpus.questions if question.scale.slides]
-    values = answered(analysis.kept).filter(pl.col("question").is_in(continuous))
+    values = answered(analysis.corpus).filter(pl.col("question").is_in(continuous))
     if len(values):
         caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
         options = {"category": "question", "kind": "box", "label": "value"}
@@ -132,7 +133,7 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
     """The Wright map of the first questions on ordered scales: people, models and items on one scale."""
     asked = set(answered(there(analysis.ordered))["question"])
-    return wright_maps(analysis.kept, [one.id for one in analysis.kept.questions if one.id in asked][:RULERS])
+    return wright_maps(analysis.corpus, [one.id for one in analysis.corpus.questions if one.id in asked][:RULERS])
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:

@@ -77,8 +77,8 @@ def furniture() -> dict[str, Any]:
     policy = "; ".join(
         [
             "default-src 'none'",
-            f"style-src 'sha256-{_digest(style)}'",
-            f"script-src 'sha256-{_digest(script)}'",
+            f"style-src 'sha256-{digest(style)}'",
+            f"script-src 'sha256-{digest(script)}'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -275,5 +275,6 @@ def _file(name: str) -> str:
     return (resources.files("vantage.report") / "templates" / name).read_text("utf-8").strip()
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """The hash by which a policy allows a script or a style sheet."""
     return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

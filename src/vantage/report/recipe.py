@@ -170,7 +170,7 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         asked[how.get("measure", column)] = {**entry.options, **{k: v for k, v in how.items() if k != "measure"}}
     for name, options in asked.items():
         where = "measure" if entry.measure else "side_by_side"
-        yield from _unknown(_measure_options, name, f"measure '{name}'", options, where)
+        yield from _unknown(lambda measure: list(find(measure).options), name, f"measure '{name}'", options, where)
     for number, says in enumerate(entry.say or ()):
         if sum(one is not None for one in (says.against, says.extremes, says.fact)) != 1:
             yield "a sentence needs one of against, extremes and fact", ("say", number)
@@ -178,10 +178,6 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         kind = figure.get("chart", "")
         for message, _ in _unknown(_chart_options, kind, f"chart '{kind}'", figure, "figure"):
             yield message, ("figure", number)
-
-
-def _measure_options(name: str) -> list[str]:
-    return list(find(name).options)
 
 
 def _chart_options(kind: str) -> list[str]:

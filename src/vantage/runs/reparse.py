@@ -61,7 +61,7 @@ def reparse(corpus: Corpus) -> Reparsed:
     )
     others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
     rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())
-    readings = [(row, *_columns(reply)) for row, reply in _read(corpus, rows)]
+    readings = [(row, reply.value, reply.status, reply.rationale, reply.rule) for row, reply in _read(corpus, rows)]
     schema = {
         "__row": pl.UInt32,
         "value_now": pl.Float64,
@@ -145,7 +145,3 @@ def _raters_asked_together(corpus: Corpus) -> list[str]:
         return []
     parts = corpus.raters["style"].cast(pl.String).str.split("+")
     return corpus.raters.filter(parts.list.contains("together").fill_null(value=False))["rater"].to_list()
-
-
-def _columns(reply: ParsedReply) -> tuple[Any, ...]:
-    return reply.value, reply.status, reply.rationale, reply.rule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
 from collections.abc import Mapping
 from importlib import resources
@@ -19,6 +18,7 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
+from vantage.report.cells import finite
 from vantage.scales import show_code
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
@@ -204,12 +204,3 @@ def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 def _json(data: Any, status: int = 200) -> Response:
     text = json.dumps(finite(data), ensure_ascii=False, default=str)
     return Response(text, status, media_type="application/json", headers=HEADERS)
-
-
-def finite(data: Any) -> Any:
-    """Plain data without NaN and infinities, which JSON does not have."""
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, Mapping):
-        return {str(key): finite(value) for key, value in data.items()}
-    return [finite(value) for value in data] if isinstance(data, list | tuple) else data

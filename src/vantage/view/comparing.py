@@ -15,6 +15,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
+from vantage.measures.intervals import student_interval
 from vantage.report.cells import counted, minus
 
 LEAST: Final = 2
@@ -34,9 +35,8 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     rows = rows.with_columns(low=pl.col("difference") - pl.col("half"), high=pl.col("difference") + pl.col("half"))
     apart = rows["difference"].to_numpy()
     mean, count = float(apart.mean()), len(apart)
-    error = float(apart.std(ddof=1) / np.sqrt(count)) * float(stdtrit(count - 1, 0.975)) if count > 1 else None
-    texts = corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
-    rows = rows.join(texts, on="item", how="left").sort("difference", descending=True)
+    low, high = student_interval(apart)
+    rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", descending=True)
     kept = [name for name in rows.columns if name != "half"]
     higher, lower = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0).reverse()
     return {
@@ -46,9 +46,9 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         "unit": "points",
         "items": count,
         "difference": mean,
-        "low": None if error is None else mean - error,
-        "high": None if error is None else mean + error,
-        "sentence": _sentence(one, other, mean, error, count),
+        "low": low,
+        "high": high,
+        "sentence": _sentence(one, other, mean, low, high, count),
         "higher": higher.head(size).select(kept).fill_nan(None).to_dicts(),
         "lower": lower.head(size).select(kept).fill_nan(None).to_dicts(),
         "points": rows.select("item", x="mean_other", y="mean").to_dicts() if count <= 5000 else [],
@@ -104,6 +104,10 @@ def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl
     return first, rest
 
 
+def _texts(corpus: Corpus) -> pl.DataFrame:
+    return corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
+
+
 def _means(answers: pl.DataFrame) -> pl.DataFrame:
     value = pl.col("value")
     return answers.group_by("item").agg(
@@ -122,11 +126,11 @@ def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
     return np.where((n >= LEAST) & (m >= LEAST) & (one + two > 0), half, np.nan)
 
 
-def _sentence(one: str, other: str, mean: float, error: float | None, count: int) -> str:
+def _sentence(one: str, other: str, mean: float, low: float | None, high: float | None, count: int) -> str:
     """What the difference allows to say."""
-    interval = "" if error is None else f", 95 % CI over items {mean - error:.2f} to {mean + error:.2f}"
+    interval = "" if low is None else f", 95 % CI over items {low:.2f} to {high:.2f}"
     what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}")
-    if error is None or abs(mean) <= error:
+    if low is None or high is None or low <= 0 <= high:
         return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
     side = "higher" if mean > 0 else "lower"
     return f"On average, the answers of {named(one)} are {side} than those of {named(other)} ({what})."
@@ -145,8 +149,7 @@ def _nominal(corpus: Corpus, question: Question, one: str, other: str, size: int
     joined = joined.join(common, on="item").with_columns(pl.col("share", "share_other").fill_null(0.0))
     moved = (pl.col("share") - pl.col("share_other")).abs().sum() / 2
     rows = joined.group_by("item").agg(moved.alias("difference"))
-    texts = corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
-    rows = rows.join(texts, on="item", how="left").sort("difference", "item", descending=[True, False])
+    rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", "item", descending=[True, False])
     mean = float(rows["difference"].to_numpy().mean())
     return {
         "one": one,

@@ -30,7 +30,6 @@ class AnswerCounts:
     question: Question
     items: pl.Series
     groups: tuple[str, ...]
-    labels: tuple[str, ...]
     codes: Floats
     counts: Ints
     totals: Floats
@@ -65,8 +64,8 @@ class AnswerCounts:
         others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
         members += [(raters["rater"][int(at)], np.arange(len(raters)) == at) for at in others[: GROUPS - len(members)]]
         members = members[:GROUPS]
-        codes, labels, _ = answers_of(question)
-        column = _columns(value, question, codes)
+        codes, _, _ = answers_of(question)
+        column = answer_places(value, question, codes)
         shape = (len(items), len(members), len(codes))
         counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
         given = np.isfinite(value)
@@ -78,7 +77,7 @@ class AnswerCounts:
             sums += np.bincount(cells, value[mine], minlength=sums.size).reshape(sums.shape)
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
-        return cls(question, items, groups, labels, codes, counts, sums, declined)
+        return cls(question, items, groups, codes, counts, sums, declined)
 
     @cached_property
     def n(self) -> Ints:
@@ -131,7 +130,7 @@ class AnswerCounts:
     def picture(self, place: int) -> list[dict[str, Any]]:
         """The distribution of each group that answered about an item."""
         return [
-            {"group": name, "counts": self.counts[place, at].tolist(), "mean": _number(self.means[place, at])}
+            {"group": name, "counts": self.counts[place, at].tolist(), "mean": number(self.means[place, at])}
             for at, name in enumerate(self.groups)
             if self.counts[place, at].any()
         ]
@@ -167,7 +166,7 @@ def _values(column: pl.Series) -> list[str]:
     return counts[column.name].head(GROUPS).to_list()
 
 
-def _columns(value: Floats, question: Question, codes: Floats) -> Ints:
+def answer_places(value: Floats, question: Question, codes: Floats) -> Ints:
     """The answer, or the part of a continuous scale, that each value is; of those missing, the first."""
     filled = np.nan_to_num(value)
     if question.scale.options:
@@ -177,5 +176,6 @@ def _columns(value: Floats, question: Question, codes: Floats) -> Ints:
     return np.clip(((filled - low) / (high - low) * BINS).astype(np.int64), 0, BINS - 1)
 
 
-def _number(value: float) -> float | None:
+def number(value: float) -> float | None:
+    """A number, or null where it is none."""
     return float(value) if np.isfinite(value) else None

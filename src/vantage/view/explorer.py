@@ -15,7 +15,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
-from vantage.view.distributions import AnswerCounts, answers_of
+from vantage.view.distributions import AnswerCounts, answers_of, number
 from vantage.view.opening import Opened
 
 if TYPE_CHECKING:
@@ -309,9 +309,9 @@ class Explorer:
             "item": row["item"],
             "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
             "pictures": counts.picture(place),
-            "disagreement": _finite(counts.disagreement[place]),
-            "ambiguity": _finite(counts.ambiguity[place]),
-            "distance": None if distance is None else _finite(distance[place]),
+            "disagreement": number(counts.disagreement[place]),
+            "ambiguity": number(counts.ambiguity[place]),
+            "distance": None if distance is None else number(distance[place]),
             "declined": int(counts.declined[place]),
             "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},
         }
@@ -350,10 +350,6 @@ class Explorer:
             "ticks": ticks,
             "codes": codes.tolist(),
         }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

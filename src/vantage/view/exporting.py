@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.view.app import asset, finite
+from vantage.report.cells import finite
+from vantage.report.page import digest
+from vantage.view.app import asset
 from vantage.view.explorer import Explorer
 from vantage.view.mapping import axes
 
@@ -111,7 +111,7 @@ def _page(data: dict[str, Any]) -> str:
     # No text can end the element that holds the data.
     inside = json.dumps(finite(data), ensure_ascii=False, separators=(",", ":"), default=str).replace("<", "\\u003c")
     policy = (
-        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
+        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     page = asset("view.html")
@@ -119,7 +119,3 @@ def _page(data: dict[str, Any]) -> str:
     page = page.replace("<!-- policy -->", f'<meta http-equiv="content-security-policy" content="{policy}">')
     holder = f'<script type="application/json" id="data">{inside}</script>'
     return page.replace('<script src="view.js" defer></script>', f"{holder}<script>{script}</script>")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

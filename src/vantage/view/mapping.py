@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
+from vantage.measures.intervals import student
 from vantage.measures.models.facets import facets
 from vantage.measures.texts.composites import composites
 
@@ -123,6 +122,6 @@ def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
 
 
 def _ends(axis: str, mean: float, deviation: float | None, n: int) -> dict[str, float | None]:
-    half = float(stdtrit(n - 1, 0.975) * deviation / np.sqrt(n)) if n > 1 and deviation is not None else None
+    half = None if deviation is None else student(n - 1, 0.95) * deviation / n**0.5
     low, high = (None, None) if half is None else (mean - half, mean + half)
     return {axis: mean, f"{axis}_low": low, f"{axis}_high": high}

@@ -46,9 +46,7 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
     options = parse_options(measure, words)
     if by or "by" in measure.options:
         options["by"] = by
-    whose: dict[str, Any] = {"kinds": options.get("kinds")}
-    whose |= {name: options.get(name, False) for name in ("include_excluded", "include_extra")}
-    selection = chosen_for(options, corpus, pools=measure.pools, **whose)
+    selection = chosen_for(options, corpus, pools=measure.pools)
     frame = measure.function(corpus, **options)
     who = who_of(selection.data) if isinstance(selection.data, Corpus) else ""
     presented = present(frame, measure.view, name=measure.name, by=by, who=who)

@@ -12,7 +12,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.reliability.rater_quality import rater_quality
-from vantage.view.distributions import AnswerCounts, answers_of
+from vantage.view.distributions import AnswerCounts, answer_places, answers_of
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
@@ -73,7 +73,7 @@ class RaterTable:
         judged = self.corpus.judgments.filter(pl.col("rater") == rater, pl.col("question") == question.id)
         codes, labels, ticks = answers_of(question)
         given = judged["value"].drop_nulls().to_numpy()
-        use = np.histogram(given, _edges(codes))[0].tolist() if len(given) else [0] * len(codes)
+        use = np.bincount(answer_places(given, question, codes), minlength=len(codes)).tolist()
         means = pl.DataFrame({"item": counts.items, "others": counts.means[:, 0] if counts.groups else np.nan})
         rows = judged.join(means, on="item", how="left").join(self.corpus.items, on="item", how="left")
         rows = rows.with_columns((pl.col("value") - pl.col("others").fill_nan(None)).alias("apart"))
@@ -122,10 +122,3 @@ class RaterTable:
         known = {*quality, "flags"}
         traits = {name: str(value) for name, value in row.items() if name not in known and value is not None}
         return {**quality, "flags": row["flags"] or [], "traits": traits}
-
-
-def _edges(codes: np.ndarray[Any, Any]) -> list[float]:
-    """The borders between the answers, so that a histogram counts each."""
-    ordered = np.sort(codes)
-    middle = (ordered[:-1] + ordered[1:]) / 2
-    return [-np.inf, *middle.tolist(), np.inf]

@@ -69,9 +69,8 @@ def test_likelihood_and_posterior_are_those_of_the_definition(seed: int) -> None
     np.testing.assert_array_equal(model.labels, model.classes[model.posterior.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("variational", [False, True])
 @pytest.mark.parametrize("seed", range(2))
-def test_crowd_kit_climbs_to_the_same_place_where_it_is_right(seed: int, variational: bool) -> None:
+def test_crowd_kit_climbs_to_the_same_place_where_it_is_right(seed: int) -> None:
     ratings = random_ratings(seed)
     # Its update mixes up raters, and classes, unless both first appear in the order of their names.
     order = np.lexsort((ratings.unit, ratings.coder))
@@ -79,8 +78,7 @@ def test_crowd_kit_climbs_to_the_same_place_where_it_is_right(seed: int, variati
     value = pd.factorize(value)[0].astype(np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        method = "vb" if variational else "em"
-        peer: Any = import_module("crowdkit.aggregation").MACE(n_restarts=1, n_iter=10, method=method)
+        peer: Any = import_module("crowdkit.aggregation").MACE(n_restarts=1, n_iter=10, method="em")
         peer.fit(pd.DataFrame({"task": unit, "worker": rater, "label": value}))
     data = Responses.of(Ratings.of(unit, rater, value))
     # One random state for both draws, as in the peer.
@@ -89,9 +87,8 @@ def test_crowd_kit_climbs_to_the_same_place_where_it_is_right(seed: int, variati
     knowing /= knowing.sum(axis=1, keepdims=True)
     strategy /= strategy.sum(axis=1, keepdims=True)
     start = (knowing[:, 1], knowing[:, 0], strategy[data.pair_rater, data.pair_answer])
-    update = module._variational if variational else module._smoothed
     cells = module._Cells.of(data)
-    (know, guess, _), probability, _ = module.climb(cells, start, update, 10, 0.0)
+    (know, guess, _), probability, _ = module.climb(cells, start, 10, 0.0)
     np.testing.assert_allclose(know, peer.spamming_[:, 1], atol=1e-8)
     np.testing.assert_allclose(guess, peer.spamming_[:, 0], atol=1e-8)
     theirs = peer.probas_.sort_index().sort_index(axis=1).to_numpy()
@@ -133,11 +130,10 @@ def test_who_guesses_is_found_out() -> None:
     ratings = Ratings.of(
         np.tile(np.arange(250), 4), np.repeat(np.arange(4), 250), np.concatenate(answers).astype(float)
     )
-    for variational in (False, True):
-        model = mace(ratings, variational=variational)
-        assert np.all(np.diff(model.competence) < 0)
-        np.testing.assert_allclose(model.competence, [0.9, 0.7, 0.5, 0.0], atol=0.15)
-        assert (model.labels == truth).mean() > 0.85
+    model = mace(ratings)
+    assert np.all(np.diff(model.competence) < 0)
+    np.testing.assert_allclose(model.competence, [0.9, 0.7, 0.5, 0.0], atol=0.15)
+    assert (model.labels == truth).mean() > 0.85
 
 
 def test_a_slider_of_101_points_keeps_only_what_was_chosen() -> None:

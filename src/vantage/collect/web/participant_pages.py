@@ -9,7 +9,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -22,7 +22,7 @@ from vantage.collect.phases import Debriefing, Questionnaire, Quiz
 from vantage.collect.submissions import page_number
 from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Receipt, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
-from vantage.collect.web.visit import Form, PageError, Redirect, Visit, whole_number
+from vantage.collect.web.visit import Form, Handler, PageError, Redirect, Visit, whole_number
 
 VISITOR_COOKIE: Final = "vantage-visitor"
 IN_PROGRESS: Final[tuple[StepKind, ...]] = (
@@ -323,11 +323,15 @@ def continue_link(visit: Visit, participant: Participant) -> str:
     return f"{url.scheme}://{url.netloc}{visit.site.prefix}/?continue={visit.site.signer.sign_link(participant.id)}"
 
 
-def confirm_guidelines(visit: Visit) -> Response:
-    """Confirms having read the guidelines."""
-    participant, _ = require_step(visit, "guidelines")
-    same_page(visit, participant, "guidelines", str(visit.site.participants.phase(participant).number))
-    return onward(visit, participant, visit.site.participants.confirm(participant))
+def confirm(step: Literal["guidelines", "debriefing"]) -> Handler:
+    """Confirms having read the page of a step."""
+
+    def confirmed(visit: Visit) -> Response:
+        participant, _ = require_step(visit, step)
+        same_page(visit, participant, step, str(visit.site.participants.phase(participant).number))
+        return onward(visit, participant, visit.site.participants.confirm(participant))
+
+    return confirmed
 
 
 def debriefing(visit: Visit) -> Response:
@@ -341,13 +345,6 @@ def debriefing(visit: Visit) -> Response:
         text=phase.part.text,
         form=visit.site.signer.sign_form(participant.id, f"debriefing/{phase.number}"),
     )
-
-
-def confirm_debriefing(visit: Visit) -> Response:
-    """The participant has read it."""
-    participant, _ = require_step(visit, "debriefing")
-    same_page(visit, participant, "debriefing", str(visit.site.participants.phase(participant).number))
-    return onward(visit, participant, visit.site.participants.confirm(participant))
 
 
 def quiz(visit: Visit) -> Response:

@@ -8,7 +8,7 @@ options in the order that the tool's own configuration gives, or else in alphabe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -63,6 +63,21 @@ def ask_option(name: str, label: str) -> str:
     'topics: sport'
     """
     return _id(f"{name}: {label}")
+
+
+def ask_options(
+    base: GivenAnswer, name: str, options: Iterable[str], chosen: Container[str], instrument: Instrument | None
+) -> Iterator[GivenAnswer]:
+    """The answers, no or yes, to the questions whether each option was chosen."""
+    if question_of(ask(name, instrument), instrument):
+        raise InputError(
+            f"several options were chosen in '{name}', and the instrument allows one",
+            file=base.file,
+            row=base.row,
+            remedy="name another instrument",
+        )
+    for label in options:
+        yield replace(base, question=ask_option(name, label), number=float(label in chosen))
 
 
 def rationale_of(field: str, questions: Iterable[str]) -> str | None:

@@ -170,7 +170,7 @@ class Cleaning:
         if commas and self.decimal == ",":
             self.notes.append(f"Commas in {_place(column)} were read as decimal marks.")
         if rest:
-            twins = _merged([(word, seen[word]) for word in rest])
+            twins = _merged(rest)
             for word, kept in twins.items():
                 if word.strip() != kept:
                     twin = f"'{word.strip()}' ({counted(seen[word], 'cell')}) was read as '{kept}'"
@@ -397,10 +397,10 @@ def _numbered(words: Sequence[str]) -> dict[int, str] | None:
     return codes if max(codes) - min(codes) <= MANY and len(set(named)) == len(named) else None
 
 
-def _merged(words: Sequence[tuple[str, int]]) -> dict[str, str]:
+def _merged(words: Sequence[str]) -> dict[str, str]:
     """Words that differ in case or spaces only as the most frequent of them; `words` come with that one first."""
     first: dict[str, str] = {}
-    return {word: first.setdefault(" ".join(word.split()).casefold(), word.strip()) for word, _ in words}
+    return {word: first.setdefault(" ".join(word.split()).casefold(), word.strip()) for word in words}
 
 
 def plain(word: object) -> str:

@@ -36,19 +36,19 @@ def read_foreign(path: Path, suffix: str, sheet: str | None = None) -> FileTable
     return _r(path) if suffix in (".rds", ".rdata", ".rda") else _spreadsheet(path, sheet)
 
 
-def _library(name: str, path: Path, extra: str) -> Any:
+def _library(name: str, path: Path) -> Any:
     try:
         return import_module(name)
     except ImportError:
         raise InputError(
             f"reading {path.suffix} files needs the package {name.replace('_', '-')}",
             file=path,
-            remedy=f"run: pip install 'vantage[{extra}]', or save the table as CSV",
+            remedy="run: pip install 'vantage[tables]', or save the table as CSV",
         ) from None
 
 
 def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
-    calamine = _library("python_calamine", path, "tables")
+    calamine = _library("python_calamine", path)
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
         sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
@@ -106,7 +106,7 @@ def _column(name: str, cells: list[Any]) -> pl.Series:
 
 
 def _statistics(path: Path, suffix: str) -> FileTable:
-    pyreadstat = _library("pyreadstat", path, "tables")
+    pyreadstat = _library("pyreadstat", path)
     try:
         reader = getattr(pyreadstat, _STATISTICS[suffix])
         columns, meta = reader(str(path), output_format="dict")
@@ -155,7 +155,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _r(path: Path) -> FileTable:
-    pyreadr = _library("pyreadr", path, "tables")
+    pyreadr = _library("pyreadr", path)
     try:
         frames = pyreadr.read_r(str(path))
     except Exception as error:

@@ -31,6 +31,7 @@ from vantage.corpora.readers.answers import (
     as_number,
     ask,
     ask_option,
+    ask_options,
     coded,
     question_of,
     rationale_of,
@@ -313,15 +314,7 @@ def _given(
     for name, labels in annotation.choices.items():
         if name not in options:
             yield replace(base, question=ask(name, known), label=labels[0])
-            continue
-        if question_of(ask(name, known), known):
-            raise InputError(
-                f"several options were chosen in '{name}', and the instrument allows one",
-                file=base.file,
-                row=base.row,
-                remedy="name another instrument",
-            )
-        for label in options[name]:
-            yield replace(base, question=ask_option(name, label), number=float(label in labels))
+        else:
+            yield from ask_options(base, name, options[name], labels, known)
     for name, number in annotation.numbers.items():
         yield replace(base, question=ask(name, known), number=number)

@@ -30,8 +30,8 @@ from vantage.corpora.readers.answers import (
     as_number,
     ask,
     ask_option,
+    ask_options,
     coded,
-    question_of,
     rationale_of,
     scale_of_labels,
     with_rationales,
@@ -172,15 +172,7 @@ def _given(
     question = ask(name, known)
     kind = schemes[name].kind if name in schemes else ""
     if name in options:
-        if question_of(question, known):
-            raise InputError(
-                f"several options were chosen in '{name}', and the instrument allows one",
-                file=record.file,
-                row=record.row,
-                remedy="name another instrument",
-            )
-        for label in options[name]:
-            yield replace(base, question=ask_option(name, label), number=float(label in values))
+        yield from ask_options(base, name, options[name], values, known)
         return
     if kind == "multirate":
         for label, value in values.items():

@@ -100,7 +100,10 @@ def read(
     answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
     meaning = empty or ("skip" if spread or missing else None)
     judged, answers = _without_blanks(rows, judged, answers, roles, cleaning, meaning)
-    described = {"item": [name for name in roles if name not in ROLES], "rater": [*traits, *_only(roles, "kind")]}
+    described = {
+        "item": [name for name in roles if name not in ROLES],
+        "rater": [*traits, *(["kind"] if "kind" in roles else [])],
+    }
     for name in described["rater"]:
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
@@ -332,10 +335,6 @@ def _side(
     if not side[ROW].is_sorted():
         side = side.sort(ROW)
     return side.with_columns(numeric(side[name]) for name in names if name not in ("text", "kind"))
-
-
-def _only(roles: Mapping[str, str], role: str) -> list[str]:
-    return [role] if role in roles else []
 
 
 def _about(

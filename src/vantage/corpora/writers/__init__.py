@@ -28,9 +28,6 @@ class Writer:
     """What is known of a writer before it is loaded."""
 
     name: str
-    title: str
-    makes: str
-    """What stands at the path afterwards."""
     module: str
     """Its module here, or the full name of one elsewhere."""
     options: dict[str, str] = field(default_factory=dict)
@@ -76,53 +73,19 @@ ASKING: Final = {
 }
 """Options of the writers that put questions to models."""
 
+WHOSE: Final = {"kinds": "whose annotations: people (default), kinds such as person,model, or all"}
+
 WRITERS: dict[str, Writer] = {
     writer.name: writer
     for writer in (
-        Writer("folder", "The corpus folder", "a folder with corpus.yaml and three Parquet files", "folder"),
-        Writer(
-            "csv",
-            "Long CSV: one judgment per row, with the item's fields and the rater's traits",
-            "a file",
-            "long_csv",
-        ),
-        Writer(
-            "lewidi",
-            "LeWiDi 2023 JSON: one item per entry, with its annotators, annotations, soft and hard label",
-            "a folder with one file per question and split",
-            "lewidi",
-            {"kinds": "whose annotations: people (default), kinds such as person,model, or all"},
-            traits=False,
-        ),
-        Writer(
-            "huggingface",
-            "A Hugging Face dataset with its card",
-            "a folder with README.md and data/",
-            "huggingface",
-        ),
-        Writer("card", "The dataset card alone", "a file, usually README.md", "card"),
-        Writer(
-            "croissant",
-            "Croissant: a description of the tables that dataset search and loaders read, with the tables",
-            "a folder with croissant.json and data/",
-            "croissant",
-        ),
-        Writer(
-            "inspect",
-            "An Inspect task: the items and questions, with how many people gave each answer",
-            "a folder with task.py that `inspect eval` runs",
-            "vantage.interop.inspect_task",
-            ASKING,
-            traits=False,
-        ),
-        Writer(
-            "lm-eval",
-            "Tasks of the lm-evaluation-harness, one per question (style scoring: multiple choice)",
-            "a folder for `lm_eval run --include_path`",
-            "vantage.interop.lm_eval",
-            ASKING,
-            traits=False,
-        ),
+        Writer("folder", "folder"),
+        Writer("csv", "long_csv"),
+        Writer("lewidi", "lewidi", WHOSE, traits=False),
+        Writer("huggingface", "huggingface"),
+        Writer("card", "card"),
+        Writer("croissant", "croissant"),
+        Writer("inspect", "vantage.interop.inspect_task", ASKING, traits=False),
+        Writer("lm-eval", "vantage.interop.lm_eval", ASKING, traits=False),
     )
 }
 

@@ -60,7 +60,7 @@ def _metadata(corpus: Corpus) -> dict[str, object]:
         **licence(about.licence),
         **({"language": languages} if languages else {}),
         "pretty_name": about.title or about.name,
-        "size_categories": [_size(len(corpus.judgments))],
+        "size_categories": [next((name for limit, name in SIZES if len(corpus.judgments) < limit), "n>1M")],
         "tags": ["human label variation", "individual annotations", "vantage"],
         "configs": [
             {
@@ -82,10 +82,6 @@ def licence(text: str) -> dict[str, str]:
         if plain in (name.replace("-", " "), identifier.replace("-", " ")):
             return {"license": identifier}
     return {"license": "other", "license_name": text}
-
-
-def _size(count: int) -> str:
-    return next((name for limit, name in SIZES if count < limit), "n>1M")
 
 
 def _body(corpus: Corpus) -> Iterator[str]:
@@ -151,17 +147,14 @@ def _traits(corpus: Corpus) -> Iterator[tuple[str, str]]:
         counts = column.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="count")
         unknown = f"; {column.null_count():,} not known" if column.null_count() else ""
         if len(counts) <= MOST:
-            shown = ", ".join(f"{value} ({count:,})" for value, count in sorted(counts.iter_rows(), key=_most_first))
+            ranked = sorted(counts.iter_rows(), key=lambda row: (-row[1], row[0]))
+            shown = ", ".join(f"{value} ({count:,})" for value, count in ranked)
         elif column.dtype.is_numeric():
             low, middle, high = (column.cast(pl.Float64).quantile(q) for q in (0, 0.5, 1))
             shown = f"{low:g} to {high:g}, median {middle:g}"
         else:
             shown = f"{len(counts):,} different values"
         yield name, f"{shown}{unknown}"
-
-
-def _most_first(row: tuple[str, int]) -> tuple[int, str]:
-    return -row[1], row[0]
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

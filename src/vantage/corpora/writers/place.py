@@ -28,7 +28,7 @@ def put_file(path: Path, prepare: Callable[[Path], None], *, overwrite: bool = F
         try:
             prepare(prepared)
             prepared.chmod(0o666 & ~_umask())
-            _sync(prepared)
+            sync(prepared)
             prepared.replace(path)
         except BaseException:
             prepared.unlink(missing_ok=True)
@@ -48,18 +48,29 @@ def put_folder(path: Path, prepare: Callable[[Path], None], *, ours: tuple[str, 
     _refuse(path, ours, overwrite=overwrite)
     with _as_input_error(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        prepared = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-        try:
-            prepare(prepared)
-            for file in prepared.rglob("*"):
-                if file.is_file():
-                    _sync(file)
-            prepared.chmod(0o777 & ~_umask())
-            _swap(prepared, path)
-        except BaseException:
-            shutil.rmtree(prepared, ignore_errors=True)
-            raise
+        prepared_folder(path.parent, f".{path.name}-", prepare, lambda prepared: _swap(prepared, path))
     return path
+
+
+def prepared_folder(
+    parent: Path, prefix: str, prepare: Callable[[Path], None], place: Callable[[Path], object]
+) -> None:
+    """Writes a durable folder with `prepare` under another name, then puts it in its `place`, or leaves nothing.
+
+    Its permissions are those of any new folder.
+    """
+    prepared = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        prepare(prepared)
+        for entry in prepared.rglob("*"):
+            sync(entry)
+        sync(prepared)
+        prepared.chmod(0o777 & ~_umask())
+        place(prepared)
+    except BaseException:
+        shutil.rmtree(prepared, ignore_errors=True)
+        raise
+    sync(parent)
 
 
 def _refuse(path: Path, ours: tuple[str, ...], *, overwrite: bool) -> None:
@@ -104,9 +115,15 @@ def _as_input_error(path: Path) -> Iterator[None]:
         raise InputError(f"this cannot be written ({error.strerror or error})", file=path) from error
 
 
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+def sync(path: Path) -> None:
+    """Makes a file, or the list of files of a folder, durable; Windows does so for folders by itself."""
+    if os.name == "nt" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

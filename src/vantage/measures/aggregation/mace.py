@@ -7,7 +7,6 @@ that were chosen are kept, and the cost does not grow with the number of points 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -18,9 +17,6 @@ from vantage.measures.ratings import Floats, Ints, Ratings
 
 SMOOTHING: Final = 0.01
 """Added to the expected counts, divided by the number of classes, as the authors do."""
-COMPETENCE_PRIOR: Final = 0.5
-STRATEGY_PRIOR: Final = 10.0
-"""The Beta and Dirichlet parameters of the variational form, as in the authors' program."""
 
 Parameters: TypeAlias = tuple[Floats, Floats, Floats]
 """Per rater the probability to know and to guess, and per pair that of the answer in a guess."""
@@ -95,13 +91,11 @@ def mace(
     restarts: int = 10,
     iterations: int = 50,
     tolerance: float = 1e-6,
-    variational: bool = False,
     seed: int = 0,
 ) -> Mace:
     """Fits the model by EM from several random starts and keeps the likeliest.
 
     A restart stops when the log-likelihood gains less than `tolerance` per answer, or after `iterations`.
-    `variational=True` uses the authors' variational updates, with their priors, instead of smoothed counts.
     The order of the answers makes no difference, not even in the last digit.
 
     >>> unit, rater = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
@@ -110,9 +104,8 @@ def mace(
     array([1., 0.])
     """
     cells = _Cells.of(Responses.of(ratings))
-    update = _variational if variational else _smoothed
     rng = np.random.default_rng(seed)
-    runs = [climb(cells, start(cells.data, rng), update, iterations, tolerance) for _ in range(restarts)]
+    runs = [climb(cells, start(cells.data, rng), iterations, tolerance) for _ in range(restarts)]
     parameters, probability, history = max(runs, key=lambda run: run[2][-1])
     know, guess, strategy = parameters
     confidence = np.maximum.reduceat(probability, cells.begin)
@@ -145,7 +138,6 @@ def start(data: Responses, rng: np.random.Generator) -> Parameters:
 def climb(
     cells: _Cells,
     parameters: Parameters,
-    update: Callable[[Responses, Floats, Floats], Parameters],
     iterations: int,
     tolerance: float,
 ) -> tuple[Parameters, Floats, list[float]]:
@@ -167,7 +159,7 @@ def climb(
         if settled or len(history) > iterations:
             return parameters, probability, history
         known = (cells.received @ probability) * knows / (knows + by_guess)
-        parameters = update(data, known, np.maximum(data.pair_count - known, 0))
+        parameters = _smoothed(data, known, np.maximum(data.pair_count - known, 0))
 
 
 def _smoothed(data: Responses, known: Floats, guessed: Floats) -> Parameters:
@@ -176,14 +168,3 @@ def _smoothed(data: Responses, known: Floats, guessed: Floats) -> Parameters:
     know, guess = data.per_rater(known) + smoothing, data.per_rater(guessed) + smoothing
     total = (guess - smoothing + SMOOTHING)[data.pair_rater]
     return know / (know + guess), guess / (know + guess), (guessed + smoothing) / total
-
-
-def _variational(data: Responses, known: Floats, guessed: Floats) -> Parameters:
-    """The mean-field update with a Beta prior on competence and a Dirichlet prior on strategies."""
-    from scipy.special import psi
-
-    know, guess = data.per_rater(known) + COMPETENCE_PRIOR, data.per_rater(guessed) + COMPETENCE_PRIOR
-    either = psi(know + guess)
-    total = guess - COMPETENCE_PRIOR + STRATEGY_PRIOR * len(data.classes)
-    strategy = np.exp(psi(guessed + STRATEGY_PRIOR) - psi(total)[data.pair_rater])
-    return np.exp(psi(know) - either), np.exp(psi(guess) - either), strategy

@@ -17,9 +17,8 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.codes import encode
-from vantage.measures.models.explain import has_column
 from vantage.measures.parts import counts
-from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, judgments_frame, scales_of
+from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, has_column, judgments_frame, scales_of
 from vantage.presentations import FACTORS, Presentation
 from vantage.scales import Scale, show_code
 

@@ -209,7 +209,11 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
-        own = {"between": None if options["between"] is None else "{} − {}".format(*_named(part, options))}
+        own = {
+            "between": None
+            if options["between"] is None
+            else "{} − {}".format(*two_values(part.answered, options["between"], options["values"]))
+        }
         row = {**part.key, **own, **counts(part.answered, part.frame)}
         contributions = next(_contributions(part, options), None)
         made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen[part.key])
@@ -224,10 +228,6 @@ def _of_raters(part: Part, between: str | None) -> bool:
     return between is not None and constant_within(part.answered, between, ["rater"])
 
 
-def _named(part: Part, options: Mapping[str, Any]) -> tuple[Any, Any]:
-    return two_values(part.answered, options["between"], options["values"])
-
-
 def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how: Resampling) -> dict[str, Any]:
     """The estimate of a group with its interval."""
     estimate, n = contribution.estimate, len(contribution.items)
@@ -235,7 +235,11 @@ def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how
     shares = contribution.sums[:, 0] / contribution.sums[:, 1]
     if how.ci == "none" or n < 2 or not np.isfinite(estimate):
         return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
-    if plain_share and how.ci != "raters" and (estimate in SHARE or (how.ci == "items" and _whole(shares))):
+    if (
+        plain_share
+        and how.ci != "raters"
+        and (estimate in SHARE or (how.ci == "items" and np.isin(shares, SHARE).all()))
+    ):
         # No resample can show what did not happen.
         return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
     if how.ci == "items":
@@ -249,7 +253,3 @@ def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how
         contribution.limits,
     )[0]
     return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}
-
-
-def _whole(shares: Floats) -> bool:
-    return bool(np.isin(shares, SHARE).all())

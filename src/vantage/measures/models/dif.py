@@ -12,13 +12,13 @@ from scipy.special import chdtrc, ndtri
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.models.crossed import Crossed
-from vantage.measures.models.explain import MANY_POINTS, has_column, one_question
+from vantage.measures.models.explain import MANY_POINTS, one_question
 from vantage.measures.models.facets import Facets
 from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, counts, names, parts, two_values
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
 
 FOUND: Final = 0.05
 """Items below this share of false discoveries are counted as different."""

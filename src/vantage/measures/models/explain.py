@@ -20,7 +20,7 @@ from vantage.measures.models.gaussian import Gaussian, GaussianFit
 from vantage.measures.models.terms import Prepared, Term, prepare
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_query
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import Scale, show_code
 
@@ -109,7 +109,7 @@ def explain(
         if scale is None or len(scale.codes) != 2:
             check_level(scale, chosen.frame, "a model of ratings")
         ready = prepare(chosen.answered, columns, wanted, dict(base or {}), kinds=kinds)
-        model = Explanation(ready, _family(family, scale, ready), scale)
+        model = Explanation(ready, _family(family, scale, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         how = _How(confidence, permutations, seed)
         made = model.effects(how) if show == "effects" else model.variance(how) if show == "variance" else None
@@ -132,7 +132,6 @@ class Explanation:
 
     ready: Prepared
     family: str
-    scale: Scale | None
 
     @cached_property
     def design(self) -> Crossed:
@@ -385,15 +384,6 @@ def _family(asked: str, scale: Scale | None, ready: Prepared) -> str:
     if asked == "ordinal" and points > MANY_POINTS:
         raise InputError(f"an ordinal model of {points} points has too many thresholds", remedy="use family gaussian")
     return asked
-
-
-def has_column(data: Judgments, column: str) -> bool:
-    """Whether judgments have a column of their own, of their items or of their raters."""
-    try:
-        judgments_query(data, [column])
-    except InputError:
-        return False
-    return True
 
 
 def _spread(name: str, estimate: float, variance: float, freedom: float, how: _How) -> dict[str, float]:

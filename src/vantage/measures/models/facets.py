@@ -16,11 +16,11 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.models.crossed import Crossed, level_sums
-from vantage.measures.models.explain import MANY_POINTS, has_column, one_question
+from vantage.measures.models.explain import MANY_POINTS, one_question
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
 from vantage.scales import Scale, show_code
 
 Show: TypeAlias = Literal["raters", "items", "thresholds", "categories", "summary", "curve", "ruler"]

@@ -12,7 +12,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.kinds import Selection
 from vantage.measures.parts import constant_within
 from vantage.measures.powered.model_answers import ModelAnswers
-from vantage.measures.ratings import UNIT, Judgments, judgments_frame, judgments_query, scales_of
+from vantage.measures.ratings import UNIT, Judgments, has_column, judgments_frame, scales_of
 from vantage.notebook.frames import to_polars
 
 ASKED: Final = ["item", "question"]
@@ -67,7 +67,7 @@ class Sides:
         selection = whose(rest)
         columns = list(dict.fromkeys([*by, *extra]))
         judged = judgments_frame(selection.data, columns)
-        chances = [CHANCES] if _has(model, CHANCES) else []
+        chances = [CHANCES] if has_column(model, CHANCES) else []
         answers = judgments_frame(model, [*columns, *chances]).filter(pl.col("value").is_not_null())
         asked = answers.select(ASKED).unique()
         known = judged.filter(pl.col("value").is_not_null())
@@ -122,11 +122,3 @@ def _divided(data: Judgments, names: Sequence[str]) -> tuple[Any, Any]:
         chosen += mine
     there = pl.col("rater").cast(pl.String).is_in(chosen)
     return (data if corpus is not None else raters).filter(~there), (corpus or raters).filter(there)  # type: ignore[union-attr]
-
-
-def _has(data: Any, column: str) -> bool:
-    try:
-        judgments_query(data, [column])
-    except InputError:
-        return False
-    return True

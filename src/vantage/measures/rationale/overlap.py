@@ -212,15 +212,6 @@ def _row_sums(counts: Any) -> Floats:
     return np.asarray(np.diff(sums), dtype=np.float64)
 
 
-def longest_common(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
-    """The length of the longest common subsequence, a bit for each word of the first text (Hyyrö 2004).
-
-    >>> longest_common("the cat sat down".split(), "a cat lay down".split())
-    2
-    """
-    return _common(word_places(one), len(one), two)
-
-
 def word_places(text: Iterable[Word]) -> dict[Word, int]:
     """The places of each word in a text, one bit each.
 
@@ -234,21 +225,16 @@ def word_places(text: Iterable[Word]) -> dict[Word, int]:
 
 
 def _common(places: Mapping[Word, int], size: int, other: Iterable[Word]) -> int:
+    """The length of the longest common subsequence, a bit for each word of the first text (Hyyrö 2004).
+
+    >>> _common(word_places("the cat sat down".split()), 4, "a cat lay down".split())
+    2
+    """
     unmatched = everything = (1 << size) - 1
     for word in other:
         if word in places and (here := unmatched & places[word]):
             unmatched = (unmatched + here | unmatched - here) & everything
     return size - unmatched.bit_count()
-
-
-def tokenized(text: str) -> list[str]:
-    """A text cut like NLTK's `word_tokenize`, sentence by sentence, without its downloaded sentence model.
-
-    >>> tokenized("They don't know. Why?")
-    ['They', 'do', "n't", 'know', '.', 'Why', '?']
-    """
-    cut = _treebank([text])
-    return [cut.known[number] for number in cut.numbers]
 
 
 def _cutter(tokens: Tokens) -> Callable[[Sequence[str]], CutTexts]:

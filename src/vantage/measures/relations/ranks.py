@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
-from vantage.measures.parts import Part, Rounding, names, partitioned, scales_of, two_values
+from vantage.measures.parts import Part, Rounding, counts, names, partitioned, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import p_value
@@ -315,15 +315,7 @@ def _counts(part: pl.DataFrame, system: str, systems: Sequence[str]) -> dict[str
     if "gold" in part.columns:
         usable &= pl.col("gold").is_not_null()
     used = ranked.filter(usable)
-    left_out = dict(part.filter(pl.col("value").is_null())["status"].cast(pl.String).value_counts().iter_rows())
-    if rest := part["value"].count() - len(used):
-        left_out["unranked"] = rest
-    return {
-        "items": used["item"].n_unique(),
-        "raters": used["rater"].n_unique(),
-        "judgments": len(used),
-        "left_out": dict(sorted(left_out.items())),
-    }
+    return counts(used, part, unranked=part["value"].count() - len(used))
 
 
 def _with_items(data: Judgments) -> Judgments:

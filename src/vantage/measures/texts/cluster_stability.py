@@ -54,9 +54,6 @@ class Stability:
     """The adjusted Rand index of each resample's clustering with the whole one."""
     held: Floats
     """Per item: the share of resamples in which it stays in its cluster, clusters matched by their centroids."""
-    low: Floats
-    high: Floats
-    """Per item and axis: the interval of its mean over resamples."""
     seeds: Floats
     """The adjusted Rand index of clusterings of the same points from single other starts."""
 
@@ -67,13 +64,12 @@ class Stability:
         return {"agreement": mean, "low": low, "high": high, "seeds": float(self.seeds.mean())}
 
 
-def stability(clusters: Clusters, replicates: Floats, *, confidence: float = 0.95, seed: int = 0) -> Stability:
+def stability(clusters: Clusters, replicates: Floats, *, seed: int = 0) -> Stability:
     """Clusters every replicate of the points anew and compares the result with the clusters found.
 
     Args:
         clusters: The clustering of the points.
         replicates: The points as they might have come out: resamples × items × axes.
-        confidence: Of the intervals of the points.
         seed: Of the starts of the clusterings.
     """
     from scipy.optimize import linear_sum_assignment
@@ -89,12 +85,10 @@ def stability(clusters: Clusters, replicates: Floats, *, confidence: float = 0.9
             distance = np.linalg.norm(clusters.centroids[:, None] - centres[None], axis=2)
             mine, theirs = linear_sum_assignment(distance)
             held += mine[np.argsort(theirs)][assigned] == clusters.labels
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(replicates, [tail, 1 - tail], axis=0) if len(replicates) else (clusters.points,) * 2
     others = np.repeat(clusters.points[None], SEEDS, axis=0)
     seeds = [adjusted_rand(clusters.labels, assigned) for assigned in lloyd(others, k, n_init=1, seed=seed + 1)[0]]
     share = held / len(agreement) if len(agreement) else np.full(len(held), np.nan)
-    return Stability(agreement, share, low, high, np.array(seeds))
+    return Stability(agreement, share, np.array(seeds))
 
 
 def nearest_centroid(points: Floats, centroids: Floats) -> Ints:

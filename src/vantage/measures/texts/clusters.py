@@ -229,17 +229,12 @@ def _check(items: int, points: Floats, k: int) -> None:
         )
 
 
-def silhouette(points: Floats, labels: Ints) -> float:
-    """The mean silhouette of a clustering; an item that is alone in its cluster counts as 0 (Rousseeuw 1987).
-
-    >>> silhouette(np.array([[0.0], [1.0], [9.0], [10.0]]), np.array([0, 0, 1, 1]))
-    0.88...
-    """
-    return float(_silhouettes(points[None], labels[None])[0])
-
-
 def _silhouettes(sets: Floats, labels: Ints) -> Floats:
-    """The mean silhouette of each of several sets of points."""
+    """The mean silhouette of several clusterings; an item alone in its cluster counts as 0 (Rousseeuw 1987).
+
+    >>> _silhouettes(np.array([[[0.0], [1.0], [9.0], [10.0]]]), np.array([[0, 0, 1, 1]])).tolist()
+    [0.88...]
+    """
     distance = np.sqrt(_squares(sets, sets))
     member = np.eye(int(labels.max()) + 1)[labels]
     sizes = member.sum(axis=1)

@@ -123,13 +123,10 @@ def _fields(form: Any) -> list[FormField]:
 
 def _ends(one: Any) -> tuple[float | None, float | None]:
     around = next(iter(one.xpath("ancestor::*[@data-low][1]")), None)
-    pairs = [(one.get("min"), one.get("max")), (None, None) if around is None else _data(around)]
+    pairs = [(one.get("min"), one.get("max"))]
+    pairs += [] if around is None else [(around.get("data-low"), around.get("data-high"))]
     low, high = next((pair for pair in pairs if pair != (None, None)), (None, None))
     return (None if low is None else float(low)), (None if high is None else float(high))
-
-
-def _data(around: Any) -> tuple[str | None, str | None]:
-    return around.get("data-low"), around.get("data-high")
 
 
 def _asks(one: Any) -> str:

@@ -8,7 +8,7 @@ here, listed in `CHARTS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError
@@ -43,8 +43,7 @@ def chart(name: str) -> Callable[..., Drawing]:
     """The function that draws a kind of chart; its docstring says what columns and options it takes."""
     if name not in CHARTS:
         return PLUGINS.find(name)
-    module, _, function = CHARTS[name].partition(":")
-    drawing: Callable[..., Drawing] = getattr(import_module(f"{__name__}.{module}"), function)
+    drawing: Callable[..., Drawing] = resolve_name(f"{__name__}.{CHARTS[name]}")
     return drawing
 
 

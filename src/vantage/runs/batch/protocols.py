@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Final, Literal, Protocol, cast
 
 from vantage.errors import InputError, nearest
@@ -98,8 +98,7 @@ def load_protocol(name: str | None, host: str) -> tuple[str, BatchProtocol]:
         name = next((known for known, (_, hosts) in PROTOCOLS.items() if _is_of(host, hosts)), "openai")
     if name not in PROTOCOLS:
         raise InputError(f"there is no batch protocol '{name}'", remedy=nearest(name, list(PROTOCOLS)))
-    module, _, class_ = PROTOCOLS[name][0].partition(":")
-    return name, cast(BatchProtocol, getattr(import_module(module), class_)())
+    return name, cast(BatchProtocol, resolve_name(PROTOCOLS[name][0])())
 
 
 def _is_of(host: str, known: Sequence[str]) -> bool:

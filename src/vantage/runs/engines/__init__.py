@@ -7,7 +7,7 @@ everything in `runs`.
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Final, Protocol, cast
 
 from vantage.errors import InputError, nearest
@@ -54,5 +54,4 @@ def load_engine(name: str) -> Engine:
     """
     if name not in ENGINES:
         raise InputError(f"there is no engine '{name}'", remedy=nearest(name, list(ENGINES)))
-    module, _, class_ = ENGINES[name].partition(":")
-    return cast(Engine, getattr(import_module(module), class_)())
+    return cast(Engine, resolve_name(ENGINES[name])())
