@@ -52,7 +52,7 @@ class ContextOptions:
     )
     verifier: str = option("", "the model that checks contexts, named likewise; the writer itself without one")
     controls: str = option(
-        "label,opposite,blind", "what contexts are written for: label, opposite, blind, turns; or none"
+        "label,opposite,blind", "what contexts are written for: label, opposite, blind"
     )
     least: float = option(4.0, "the least answer of the verifier, from 1 to 5, that a context must get")
     attempts: int = option(3, "how often a context is written before the item is dropped")

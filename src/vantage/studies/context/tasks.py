@@ -27,8 +27,6 @@ from vantage.studies.base import listed
 
 TASK: Final = "task"
 LABEL: Final = "label"
-_KEPT: Final = ("conversation", "turns")
-"""Further columns of items that are kept: real conversations, where the data have them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +81,9 @@ def read_task(data: Path, task: Task) -> Corpus:
     people = whole.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
     kept = whole.judgments.filter(pl.col("question") == question.id)
     kept = kept.join(items, on="item", how="semi").join(people, on="rater", how="semi")
-    extra = [name for name in _KEPT if name in items.columns]
     named = pl.format(f"{task.name}-{{}}", "item").alias("item")
     return Corpus(
-        items=items.select(named, "text", pl.lit(task.name).alias(TASK), LABEL, *extra),
+        items=items.select(named, "text", pl.lit(task.name).alias(TASK), LABEL, pl.col("^conversation$")),
         raters=people.join(kept, on="rater", how="semi"),
         judgments=kept.with_columns(named),
         instruments=Instrument.load(task.instrument),

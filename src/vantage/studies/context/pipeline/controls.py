@@ -1,8 +1,8 @@
-"""What a context is written for: the statement's own label, the opposite one, none, or nothing, where real turns exist.
+"""What a context is written for: the statement's own label, the opposite one, or none.
 
 Contexts that are written from a label and kept only where they agree with it make answers agree with it: better scores
-are then partly built in. A context for the opposite label shows how far raters follow any context, one that is written
-without a label shows what mere company of other sentences does, and real turns show what was there all along.
+are then partly built in. A context for the opposite label shows how far raters follow any context, and one that is
+written without a label shows what mere company of other sentences does.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
 from vantage.scales import Scale
 
-Control = Literal["label", "opposite", "blind", "turns"]
+Control = Literal["label", "opposite", "blind"]
 CONTROLS: Final[tuple[Control, ...]] = get_args(Control)
 KINDS: Final[dict[Control, str]] = {
     "label": "written for the original label",
     "opposite": "written for the opposite label",
     "blind": "written without a label",
-    "turns": "of the turns that really came before",
 }
 """What contexts of each kind are, in words."""
 STATIC: Final = "static"
