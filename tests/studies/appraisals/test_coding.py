@@ -126,7 +126,9 @@ def test_with_one_post_there_is_no_interval() -> None:
 
 
 def test_weights_of_many_resamples_are_those_of_the_library() -> None:
-    from vantage.studies.appraisals.emotions import _fitted, fitted_weights
+    from sklearn.linear_model import LogisticRegression
+
+    from vantage.studies.appraisals.emotions import fitted_weights
 
     rng = np.random.default_rng(0)
     features = rng.normal(size=(60, 5))
@@ -135,7 +137,8 @@ def test_weights_of_many_resamples_are_those_of_the_library() -> None:
     counts = np.array([np.bincount(one, minlength=60) for one in posts], dtype=np.float64)
     found = fitted_weights(features, target, counts)
     for mine, one in zip(found, posts, strict=True):
-        assert mine == pytest.approx(_fitted(features[one], target[one]).coef_[0], abs=1e-3)
+        model = LogisticRegression(class_weight="balanced", tol=1e-8).fit(features[one], target[one])
+        assert mine == pytest.approx([*model.coef_[0], *model.intercept_], abs=1e-3)
     alone = np.zeros((1, 60))
     alone[0, np.flatnonzero(target == 1)[0]] = 60
-    assert fitted_weights(features, target, alone).shape == (0, 5)
+    assert fitted_weights(features, target, alone).shape == (0, 6)

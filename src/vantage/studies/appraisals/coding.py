@@ -15,10 +15,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import Bounds
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import coefficient, p_value, weighted_correlation
-from vantage.measures.resampling import Resampling, ratio
+from vantage.measures.resampling import Resampling, ratio, several_with_intervals
 from vantage.report.sentences import p_value as p_value_of_interval
 
 Along: TypeAlias = Literal["questions", "posts", "all"]
@@ -76,13 +75,9 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     if along == "questions" and method == "pearson":
         sums = _sums(one, two)
         return lambda weight: known_means(_pearson(weight @ sums))
-    if along == "posts" and method == "pearson":
-        # A post is drawn with its correlation, which no other post has a part in.
-        each = _pearson(_sums(one.T, two.T).sum(axis=0, keepdims=True))[0]
-        of_posts = np.column_stack([np.nan_to_num(each), ~np.isnan(each)])
-        return lambda weight: ratio(weight @ of_posts)
     lines = list(_lines(one, two, along))
     if along == "posts":
+        # A post is drawn with its correlation, which no other post has a part in.
         of_posts = np.zeros((len(one), 2))
         for x, y, posts in lines:
             of_posts[posts[0]] = coefficient(x, y, method), 1.0
@@ -159,17 +154,7 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
     def means(weight: Floats) -> Floats:
         return np.column_stack([known_means(np.column_stack([one(weight) for one in several])) for several in each])
 
-    row: dict[str, float | None] = {}
-    estimates = means(np.ones((1, len(gold))))[0] if len(gold) else np.full(len(names), np.nan)
-    bounds = how.intervals(len(gold), means) if len(gold) else [(None, None)] * len(names)
-    for name, estimate, (low, high) in zip(names, estimates.tolist(), bounds, strict=True):
-        known = not np.isnan(estimate)
-        ends: Bounds = (None, None)
-        if known and low is not None and high is not None:
-            # The percentiles of a handful of resamples can miss the estimate itself.
-            ends = (min(low, estimate), max(high, estimate))
-        row |= {name: estimate if known else None, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-    return row
+    return several_with_intervals(names, len(gold), means, how)
 
 
 def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> tuple[float | None, int]:

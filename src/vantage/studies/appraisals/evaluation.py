@@ -14,7 +14,6 @@ from vantage.studies.appraisals.blinded import HUMAN
 from vantage.studies.appraisals.coding import p_over_posts
 
 
-
 def evaluation(analysis: Appraised) -> pl.DataFrame | None:
     """Mean human scores by criterion and by who wrote the rationale."""
     rows: list[dict[str, Any]] = []

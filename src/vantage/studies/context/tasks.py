@@ -18,6 +18,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
+from vantage.corpora.readers.files import read_table
 from vantage.corpora.storage import is_corpus
 from vantage.documents import Document
 from vantage.errors import InputError
@@ -142,10 +143,7 @@ def _read(data: Path, task: Task) -> Corpus:
         check_scale(corpus, instrument.questions[0], folder)
         return corpus._with(items=_labelled(corpus.items, instrument.questions[0], folder))
     if table.is_file():
-        try:
-            items = pl.read_csv(table, infer_schema=False)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"the file cannot be read ({error})", file=table, remedy="give a CSV file") from None
+        items = read_table(table).frame
         if "item" not in items.columns:
             items = items.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item"))
         return Corpus.of_items(_labelled(items, instrument.questions[0], table), instrument)

@@ -20,7 +20,6 @@ from vantage.studies.context.pipeline.controls import (
     with_context,
     with_controls,
 )
-from vantage.studies.context.pipeline.dialogue import CONVERSATION
 from vantage.studies.context.pipeline.generation import generate
 
 TASKS = ["sarcasm", "politeness", "sentiment", "vaccine-stance", "abortion-stance"]
