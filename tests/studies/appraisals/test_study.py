@@ -130,11 +130,10 @@ def test_every_part_has_its_figure(report: Report) -> None:
         "emotion-profiles",
         "evaluation",
         "models-questions",
-        "raters-map",
     } <= figures
 
 
-@pytest.mark.parametrize("name", ["agreement-questions", "emotion-profiles", "emotion-weights", "raters-map"])
+@pytest.mark.parametrize("name", ["agreement-questions", "emotion-profiles", "emotion-weights"])
 def test_figures_can_be_drawn_where_some_things_are_missing(report: Report, name: str) -> None:
     figure = next(figure for figure in report.result.figures if figure.name == name)
     assert figure.draw().axes

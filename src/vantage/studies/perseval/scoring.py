@@ -62,10 +62,10 @@ def trait_scores(analysis: Perspectives) -> pl.DataFrame:
 def sizes(analysis: Perspectives) -> pl.DataFrame:
     """Annotators, texts and annotations of each corpus, and of its strict split."""
 
-    def counted(one: Evaluated) -> dict[str, int]:
+    def counted(one: Evaluated) -> Iterator[dict[str, int]]:
         pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
         row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
-        return {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
+        yield {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
 
     return analysis.per_corpus(counted)
 

@@ -8,7 +8,6 @@ written without a label shows what mere company of other sentences does.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -158,11 +157,8 @@ def attached(corpus: Corpus, instrument: Instrument, *contexts: Contexts) -> tup
     extended = with_controls(instrument, [one.control for one in contexts])
     name, items = context_fields(instrument)[1].name, corpus.items
     for one in contexts:
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for row in one.steps.iter_rows(named=True):
-            rows.setdefault(row.pop("item"), []).append(row)
-        texts = [json.dumps(mine, ensure_ascii=False) for mine in rows.values()]
-        steps = pl.DataFrame({"item": list(rows), STEPS: texts}, schema={"item": pl.String, STEPS: pl.String})
+        rows = pl.struct(pl.exclude("item")).struct.json_encode().str.join(", ")
+        steps = one.steps.group_by("item", maintain_order=True).agg(pl.format("[{}]", rows).alias(STEPS))
         for table, column in ((one.corpus.items, name), (steps, STEPS)):
             new = column_of(column, one.control)
             kind = table.select("item", pl.col(column).alias(new))
@@ -177,9 +173,9 @@ def attached_steps(corpus: Corpus) -> dict[str, pl.DataFrame]:
     for control in CONTROLS:
         name = column_of(STEPS, control)
         if name in corpus.items.columns:
-            kept = corpus.items.select("item", name).drop_nulls(name).iter_rows()
-            rows = [{"item": item, **step} for item, steps_text in kept for step in json.loads(steps_text)]
-            steps[control] = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+            rows = pl.List(pl.Struct({column: kind for column, kind in SCHEMA.items() if column != "item"}))
+            kept = corpus.items.select("item", pl.col(name).str.json_decode(rows)).drop_nulls(name)
+            steps[control] = kept.explode(name).unnest(name)
     return steps
 
 
