@@ -154,23 +154,6 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def remaining(table: pl.DataFrame) -> pl.DataFrame:
-    """What is `left` of people's ambiguity on average when a `share` of the items get context, the highest first.
-
-    The table has a `score`, and what people show of each item `before` and `after` it has context; `random` is what
-    random flags would leave.
-
-    >>> result = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
-    >>> remaining(result)["left"].round(2).to_list()
-    [0.4, 0.1, 0.1]
-    """
-    before, gain, n = table["before"].to_numpy(), (table["before"] - table["after"]).to_numpy(), len(table)
-    saved = np.concatenate([[0.0], _running(table["score"], gain)])
-    share = np.arange(n + 1) / n
-    left, random = before.mean() - saved / n, before.mean() - share * gain.mean()
-    return pl.DataFrame({"share": share, "left": left, "random": random})
-
-
 def in_order(score: pl.Series) -> list[NDArray[np.intp]]:
     """The places of items from the highest score to the lowest, equals together, unscored ones last."""
     values = score.fill_null(float("-inf")).to_numpy()
