@@ -10,7 +10,6 @@ import polars as pl
 from scipy.special import expit
 
 from vantage.corpora.readers.appraisals import EMOTIONS
-from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import midranks
@@ -58,19 +57,15 @@ def emotion_weights(analysis: Appraised) -> Data:
     scaled = _scaled(ratings, ratings)
     rows: list[dict[str, Any]] = []
     for emotion, target in seen.items():
-        estimate = fitted_weights(scaled, target, np.ones((1, len(target))))[0]
-        rng = np.random.default_rng(analysis.seed)
-        draws = [rng.integers(0, len(target), len(target)) for _ in range(analysis.options.resamples)]
-        counts = np.array([np.bincount(posts, minlength=len(target)) for posts in draws], dtype=np.float64)
-        drawn = fitted_weights(scaled, target, counts)
-        for place, title in enumerate(analysis.titles.values()):
-            low, high = percentile(drawn[:, place]) if len(drawn) > 1 else (None, None)
-            weight = float(estimate[place])
-            if low is not None and high is not None:
-                # The percentiles of a handful of resamples can miss the estimate itself.
-                low, high = min(low, weight), max(high, weight)
+
+        def weights(counts: Floats, target: Ints = target) -> Floats:
+            return fitted_weights(scaled, target, counts)[:, :-1]
+
+        fitted = several_with_intervals(analysis.questions, len(target), weights, analysis.how)
+        for question, title in analysis.titles.items():
+            weight, low, high = (fitted[f"{question}{end}"] for end in ("", "_low", "_high"))
             row = {"emotion": emotion, "appraisal": title, "estimate": weight, "low": low, "high": high}
-            rows.append({**row, "p": p_value(weight, low, high, 0.0)})
+            rows.append({**row, "p": None if weight is None else p_value(weight, low, high, 0.0)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
         row["p_adjusted"] = p
     clear = [row for row in rows if row["low"] is not None and not row["low"] <= 0 <= row["high"]]
@@ -139,20 +134,19 @@ def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
 def _scaled(ratings: Floats, known: Floats) -> Floats:
     """Ratings as standard scores of the known ones; questions that all of these answer alike are 0."""
     spread = known.std(axis=0)
-    return (ratings - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray((ratings - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
     """Weights and, last, the intercept of logistic regressions on many resamples at once, by Newton's method.
 
-    Weights are held back (ridge, strength 1), and classes are balanced. Resamples of one class are left out.
+    Weights are held back (ridge, strength 1), and classes are balanced. Resamples of one class have none (NaN).
 
     Args:
         features: Posts × features.
         target: Whether each post has the emotion.
         counts: Resamples × posts: how often each post was drawn.
     """
-    counts = counts.reshape(-1, len(target))
     present, absent = counts @ (target == 1), counts @ (target == 0)
     both = (present > 0) & (absent > 0)
     counts, present, absent = counts[both], present[both], absent[both]
@@ -172,4 +166,6 @@ def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
         weights -= step
         if not len(step) or np.abs(step).max() < 1e-8:
             break
-    return weights
+    every = np.full((len(both), width), np.nan)
+    every[both] = weights
+    return every

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.resampling import mean_with_interval
+from vantage.measures.resampling import mean_with_interval, named
 from vantage.report.cells import counted
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
@@ -118,8 +118,7 @@ def ratings(analysis: Appraised) -> Data:
             upper_quartile=value.quantile(0.75),
             z_mean=pl.col("z").mean(),
         ).row(0, named=True)
-        ends = {"blank": share["estimate"], "blank_low": share["low"], "blank_high": share["high"]}
-        rows.append({"appraisal": title, **summary, **ends})
+        rows.append({"appraisal": title, **summary, **named("blank", share)})
     facts = {
         "rated_posts": counted(len(analysis.posts), "post"),
         "blank_share": f"{100 * (judged['blank'].sum() / max(len(judged), 1)):.1f} %",

@@ -232,10 +232,9 @@ def example_corpus(whole: Corpus, sample: Corpus, instrument: Instrument, seed: 
     labels = labels_of(whole.items).select("item", "value").drop_nulls()
     pool = whole.items.join(sample.items, on="item", how="anti").join(labels, on="item", maintain_order="left")
     shuffled = pool[np.random.default_rng(seed).permutation(len(pool))]
-    drawn = shuffled.with_columns(pl.int_range(pl.len()).over("value").alias("turn")).sort("turn", "value")
-    drawn = drawn.head(EXAMPLES)
-    asked = {"question": instrument.questions[0].id, "rater": "label"}
-    judged = drawn.select("item", "value", *(pl.lit(value).alias(name) for name, value in asked.items()))
+    turn = pl.int_range(pl.len()).over("value").alias("turn")
+    drawn = shuffled.with_columns(turn).sort("turn", "value").head(EXAMPLES)
+    judged = drawn.select("item", "value", question=pl.lit(instrument.questions[0].id), rater=pl.lit("label"))
     raters = pl.DataFrame({"rater": ["label"], "kind": ["slot"]})
     return Corpus(drawn.drop("value", "turn"), raters, judged, instrument)
 

@@ -75,11 +75,9 @@ def curves(part: Statements) -> pl.DataFrame | None:
         telling = [one for one in methods if one.method != TITLES["constant"] or len(part.methods) == 1]
         lines = {one.method: curve(part.judging.joined(one, part.votes), seed=part.seed) for one in telling}
         used = pl.lit(f"that use {model or 'no model'}").alias("used")
-        for method, line in lines.items():
-            tables.append(line.select("share", used, estimate="captured", method=pl.lit(method)))
-        for line in [*lines.values()][-1:]:
-            ends = {"estimate": "random", "low": "random_low", "high": "random_high"}
-            tables.append(line.select("share", used, **ends, method=pl.lit(RANDOM)))
+        ends = {"estimate": "random", "low": "random_low", "high": "random_high"}
+        tables += [one.select("share", used, estimate="captured", method=pl.lit(name)) for name, one in lines.items()]
+        tables += [one.select("share", used, **ends, method=pl.lit(RANDOM)) for one in [*lines.values()][-1:]]
     return pl.concat(tables, how="diagonal") if tables else None
 
 

@@ -57,8 +57,7 @@ def _read(file: Path) -> pl.DataFrame:
         table = pl.DataFrame(rows, schema=list(COLUMNS), orient="row")
     for column in ("text", "target", "stance"):
         if column not in table.columns:
-            remedy = "text, target, stance, sentiment"
-            raise InputError(f"the stance file has no column '{column}'", file=file, remedy=remedy)
+            raise InputError(f"the stance file has no column '{column}'", file=file, remedy="add it")
     if table.is_empty():
         raise InputError("the stance file has no rows", file=file, remedy="tab-separated: ID, Target, Tweet, Stance …")
     return table.select("text", "target", *(name for name in ORDERS if name in table.columns))

@@ -79,18 +79,14 @@ class Contexts:
         return {name: int(self.steps[name].sum()) for name in COST}
 
 
-def check_control(control: str) -> None:
-    """Refuses a control that there is not."""
-    if control not in CONTROLS:
-        raise InputError(f"there is no control '{control}'", remedy=nearest(control, CONTROLS))
-
-
 def condition_of(control: Control) -> str:
-    """The condition under which items with this kind of context are judged.
+    """The condition under which items with this kind of context are judged; a control that there is not is named.
 
     >>> condition_of("label"), condition_of("opposite")
     ('context', 'context-opposite')
     """
+    if control not in CONTROLS:
+        raise InputError(f"there is no control '{control}'", remedy=nearest(control, CONTROLS))
     return CONTEXT if control == "label" else f"{CONTEXT}-{control}"
 
 
@@ -136,7 +132,6 @@ def with_controls(instrument: Instrument, controls: Iterable[Control]) -> Instru
     _, conversation = context_fields(instrument)
     data: dict[str, Any] = copy.deepcopy(dict(instrument.document))
     for control in controls:
-        check_control(control)
         name, condition = column_of(conversation.name, control), condition_of(control)
         if condition in data["conditions"]:
             continue

@@ -34,7 +34,7 @@ from vantage.studies.context.pipeline.controls import (
     SCHEMA,
     Contexts,
     Control,
-    check_control,
+    condition_of,
     context_fields,
     target,
 )
@@ -118,7 +118,7 @@ def generate(
             the last attempt is assumed to fail, with prompts of about the right length.
     """
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    check_control(control)
+    condition_of(control)  # refuses one that there is not
     if attempts < 1:
         raise InputError(f"{attempts} attempts were allowed", remedy="allow at least one")
     made = Generation(corpus, used, control, attempts, least, seed, options, progress, asks)
