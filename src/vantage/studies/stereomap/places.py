@@ -63,7 +63,8 @@ def maps(analysis: Stereomap) -> list[Part | str]:
         shapes = "ellipses" if regions[ELLIPSE[0]].count() else "intervals"
         of_people = " (of people, over people)" if PEOPLE in placed["source"] else ""
         sure = f" with 95 % {shapes} over runs{of_people}" if placed[f"{axes[0]}_low"].count() else ""
-        caption = f"Groups by {axes[0]} and {axes[1]}{sure}, one panel per source, all on the same axes{f'; grey circles are {whose}' if ghosts else ''}."
+        grey = f"; grey circles are {whose}" if ghosts else ""
+        caption = f"Groups by {axes[0]} and {axes[1]}{sure}, one panel per source, all on the same axes{grey}."
         shown = {name: name for name in ("cluster", "ghost")} | {"x": axes[0], "y": axes[1], "panel": "source"}
         size = {"beside": 1 if many else 2, "height": 8.2 if many else 5.2}
         name = "map" if len(analysis.dimensions) == 2 else f"map-{x + 1}-{y + 1}"
