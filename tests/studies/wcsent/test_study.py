@@ -200,7 +200,7 @@ def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) ->
         run("wcsent", data=release, predict=False, stance=str(stance))
     with pytest.raises(InputError, match="the folder has no"):
         run("wcsent", data=release, predict=False, stance=str(tmp_path))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file or folder"):
         run("wcsent", data=release, predict=False, demographics=str(tmp_path / "nobody.csv"))
 
 

@@ -126,8 +126,8 @@ def _commas(text: str) -> Iterator[Keyword]:
 
 
 def _json(text: str) -> list[Keyword]:
-    found = find_json(text)[:1]
-    return [keyword for one in found for keyword in _within(one.data) if _is_keyword(keyword.word)]
+    first = find_json(text)[:1]
+    return [keyword for one in first for keyword in _within(one.data) if _is_keyword(keyword.word)]
 
 
 def _within(data: Any, depth: int = 0) -> Iterator[Keyword]:
