@@ -204,8 +204,8 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
     scores = pl.DataFrame() if why else _held_out(source)
     if scores.is_empty():
         none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.lit(None, pl.Float64))
-        shown = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
-        return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **shown)
+        untested = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
+        return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **untested)
     names = {"difference": "held_out", "estimate": "dz", "low": "dz_low", "high": "dz_high", "units": "runs"}
     parts = [
         compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none")
