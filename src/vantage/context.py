@@ -2,7 +2,7 @@
 
 from vantage.studies.context.pipeline.ambiguity import SURFACE, by_surface, votes
 from vantage.studies.context.pipeline.controls import Contexts, attached
-from vantage.studies.context.pipeline.detection import Judging, compare, curve, held_out, remaining
+from vantage.studies.context.pipeline.detection import Judging, compare, curve, held_out
 from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.context.pipeline.simulation import (
@@ -32,7 +32,6 @@ __all__ = [
     "first_person",
     "generate",
     "held_out",
-    "remaining",
     "simulate",
     "votes",
 ]

@@ -7,7 +7,7 @@ rater in turn (see `rater_variance`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -108,6 +108,30 @@ class Resampling(Bootstrap):
             bca(float(estimate), column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
             for estimate, column, jackknife in zip(estimates, replicates.T, left_out.T, strict=True)
         ]
+
+
+def several_with_intervals(
+    names: Sequence[str], units: int, statistics: Statistics, how: Resampling
+) -> dict[str, float | None]:
+    """Several statistics of weighted units by name, each with the ends of its interval under `_low` and `_high`.
+
+    What is not defined is null, and so are its ends.
+
+    >>> values = np.array([1.0, 2.0, 3.0])
+    >>> several_with_intervals(["mean"], 3, lambda w: (w @ values / w.sum(axis=1))[:, None], Resampling("none"))
+    {'mean': 2.0, 'mean_low': None, 'mean_high': None}
+    """
+    row: dict[str, float | None] = dict.fromkeys(f"{name}{end}" for name in names for end in ("", "_low", "_high"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimates = statistics(np.ones((1, units)))[0].tolist() if units else []
+        bounds = how.intervals(units, statistics) if units else []
+    for name, estimate, (low, high) in zip(names if units else (), estimates, bounds, strict=True):
+        if np.isfinite(estimate):
+            row |= named(name, {"estimate": estimate, "low": low, "high": high})
+            if low is not None and high is not None:
+                # The percentiles of a handful of resamples can miss the estimate itself.
+                row |= {f"{name}_low": min(low, estimate), f"{name}_high": max(high, estimate)}
+    return row
 
 
 def per_item(items: pl.Series, columns: Floats) -> Floats:

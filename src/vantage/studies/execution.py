@@ -130,6 +130,13 @@ class Context(Generic[O]):
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
         asked = corpus if items is None else corpus.filter(item=list(items))
         plan = RunPlan.of(asked, chosen, instrument, questions=questions, condition=condition)
+        for part in plan.parts:
+            if part.instrument.inferred:
+                self.warn(
+                    f"The instrument '{part.instrument.id}' has no wording: it was inferred from answers, so models "
+                    f"read only the name of the question ({', '.join(part.asked)}). Write an instrument file and "
+                    "import the corpus with it."
+                )
         if not self.asks(plan):
             return corpus
         planned = self.record.planned

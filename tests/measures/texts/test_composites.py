@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.texts.composites import (
-    answer_replicates,
     composites,
     expected_values,
     extremes,
     item_means,
-    question_weights,
     scores_by_run,
 )
 
@@ -74,7 +72,6 @@ def test_reversed_members_count_from_the_other_end() -> None:
     ]
     cold = Instrument.from_document(document)
     assert value_of(composites(answers([5, 4]), cold), "coldness")[0] == pytest.approx(1.5)
-    assert question_weights(cold, "coldness") == ({"friendly": -0.5, "sociable": -0.5}, 6.0)
 
 
 def test_an_instrument_without_scores_is_refused() -> None:
@@ -113,18 +110,3 @@ def test_scores_by_run_keeps_gaps_and_names_unknown_scores() -> None:
     assert np.isnan(cube[0, 1, 1])
     with pytest.raises(InputError, match="warmth"):
         scores_by_run(one, ["warmht"])
-
-
-def test_replicates_of_a_scored_model_centre_on_its_expected_values() -> None:
-    chances = [0.1, 0.2, 0.4, 0.2, 0.1]
-    rows = pl.DataFrame(
-        {"item": ["a"] * 8 + ["b"] * 7, "question": TRAITS + TRAITS[:7], "probabilities": [chances] * 15}
-    )
-    items, found = answer_replicates(rows, EXTENDED, ["competence", "warmth"], runs=10, resamples=400)
-    assert items == ["a"]
-    assert found.shape == (400, 1, 2)
-    assert found.mean() == pytest.approx(3.0, abs=0.03)
-    # Four questions of variance 1.2, ten runs each.
-    assert found[:, 0, 0].var() == pytest.approx(1.2 / 40, rel=0.3)
-    again = answer_replicates(rows, EXTENDED, ["competence", "warmth"], runs=10, resamples=400)[1]
-    assert np.array_equal(found, again)

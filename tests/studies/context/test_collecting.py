@@ -16,6 +16,7 @@ from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context.collecting import POOR, Roles, collect
 from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.dialogue import CONVERSATION
 from vantage.studies.execution import Context
 
 
@@ -73,6 +74,20 @@ def test_the_report_warns_of_the_embedded_model(planted_data: Path) -> None:
     assert any("embedded wrote the contexts" in warning for warning in warnings)
     silent = context(planted_data, writer="openai:x", verifier="openai:y", methods="length")
     assert Roles.of(silent).warnings([]) == []
+
+
+def test_real_conversations_are_shown_without_a_writer_with_those_of_the_examples(
+    tmp_path: Path, models: dict[str, Any]
+) -> None:
+    plain = planted_corpus(["clear", "ambiguous"] * 12)
+    talk = pl.Series("conversation", [[{"speaker": "Ann", "text": "Forty minutes!"}]] * 24, dtype=CONVERSATION)
+    plain._with(items=plain.items.with_columns(talk)).write(tmp_path / "data" / "sarcasm")
+    asked = context(tmp_path / "data", items=4, methods="length", styles="few-shot:3", runs=1)
+    asked.models = ("planted",)
+    judged = collect(asked).judgments.filter(pl.col("rater").str.contains("few-shot"))
+    assert judged["condition"].value_counts().sort("condition").rows() == [("context", 4), ("static", 4)]
+    with pytest.raises(InputError, match="the control 'turns' is gone; put what was really said into the column"):
+        collect(context(tmp_path / "data", controls="turns"))
 
 
 def test_planted_data_are_what_they_say(planted_data: Path) -> None:

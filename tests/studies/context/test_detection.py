@@ -76,7 +76,7 @@ def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> No
     told = detection.methods(one)
     assert told.frame["auc"].to_list() == [None]
     assert told.facts["few_votes"] == "4 items of the task"
-    assert detection.curves(one) is detection.remaining_doubt(one) is None
+    assert detection.curves(one) is None
 
 
 def test_nobody_and_no_model_leave_no_section() -> None:
@@ -85,19 +85,6 @@ def test_nobody_and_no_model_leave_no_section() -> None:
     analysis = ContextAnalysis(tasked(alone), ContextOptions(tasks="sarcasm"))
     assert detection.tasks(analysis) == {}
     assert analysis.parts["sarcasm"].flagged == []
-
-
-def test_context_that_helps_shows_in_what_is_left() -> None:
-    one = found(["clear", "ambiguous"] * 8)
-    vars(one)["after"] = one.votes.with_columns(pl.lit(0.0).alias("doubt"))
-    lines = detection.remaining_doubt(one)
-    assert lines is not None
-    left = lines.filter(used="that use planted")
-    mine = left.filter(method=SELECTIVE)["estimate"].to_list()
-    assert mine[0] == pytest.approx(0.2)
-    assert mine[-1] == pytest.approx(0.0)
-    random = left.filter(method=detection.RANDOM)["estimate"].to_list()
-    assert mine[4] < random[4]
 
 
 def test_scores_of_more_personas_are_nearer_to_those_of_all() -> None:

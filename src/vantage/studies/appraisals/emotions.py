@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from scipy.special import expit
 
 from vantage.corpora.readers.appraisals import EMOTIONS
-from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats, Ints
-from vantage.measures.resampling import ratio
+from vantage.measures.relations.correlations import midranks
+from vantage.measures.resampling import ratio, several_with_intervals
 from vantage.report.engine import Data, there
 from vantage.report.sentences import p_value
 from vantage.studies.appraisals.analysis import Appraised
@@ -54,23 +54,18 @@ def emotion_weights(analysis: Appraised) -> Data:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
     seen = there({emotion: target for emotion, target in _seen(analysis).items() if _enough(target)} or None)
     ratings = np.nan_to_num(analysis.gold)
-    spread = ratings.std(axis=0)
-    scaled = (ratings - ratings.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    scaled = _scaled(ratings, ratings)
     rows: list[dict[str, Any]] = []
     for emotion, target in seen.items():
-        estimate = _fitted(scaled, target).coef_[0]
-        rng = np.random.default_rng(analysis.seed)
-        draws = [rng.integers(0, len(target), len(target)) for _ in range(analysis.options.resamples)]
-        counts = np.array([np.bincount(posts, minlength=len(target)) for posts in draws], dtype=np.float64)
-        drawn = fitted_weights(scaled, target, counts)
-        for place, title in enumerate(analysis.titles.values()):
-            low, high = percentile(drawn[:, place]) if len(drawn) > 1 else (None, None)
-            weight = float(estimate[place])
-            if low is not None and high is not None:
-                # The percentiles of a handful of resamples can miss the estimate itself.
-                low, high = min(low, weight), max(high, weight)
+
+        def weights(counts: Floats, target: Ints = target) -> Floats:
+            return fitted_weights(scaled, target, counts)[:, :-1]
+
+        fitted = several_with_intervals(analysis.questions, len(target), weights, analysis.how)
+        for question, title in analysis.titles.items():
+            weight, low, high = (fitted[f"{question}{end}"] for end in ("", "_low", "_high"))
             row = {"emotion": emotion, "appraisal": title, "estimate": weight, "low": low, "high": high}
-            rows.append({**row, "p": p_value(weight, low, high, 0.0)})
+            rows.append({**row, "p": None if weight is None else p_value(weight, low, high, 0.0)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
         row["p_adjusted"] = p
     clear = [row for row in rows if row["low"] is not None and not row["low"] <= 0 <= row["high"]]
@@ -85,14 +80,12 @@ def area(target: Ints, chance: Floats) -> Callable[[Floats], Floats]:
     >>> area(np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.8, 0.9]))(np.ones((1, 4))).tolist()
     [1.0]
     """
-    present = target == 1
-    above = chance[present][:, None] - chance[~present][None, :]
-    won = (above > 0) + 0.5 * (above == 0)
 
     def under(weight: Floats) -> Floats:
-        with_it, without = weight[:, present], weight[:, ~present]
-        pairs = with_it.sum(axis=1) * without.sum(axis=1)
-        return ratio(np.column_stack([((with_it @ won) * without).sum(axis=1), pairs]))
+        with_it = weight * target
+        count = with_it.sum(axis=1)
+        won = (with_it * midranks(chance, weight)).sum(axis=1) - count * (count + 1) / 2
+        return ratio(np.column_stack([won, count * (weight.sum(axis=1) - count)]))
 
     return under
 
@@ -120,21 +113,17 @@ def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
     from scipy.stats import mannwhitneyu
     from sklearn.metrics import balanced_accuracy_score, f1_score
     from sklearn.model_selection import StratifiedKFold
-    from sklearn.preprocessing import StandardScaler
 
     ratings = np.nan_to_num(analysis.gold)
     chance = np.zeros(len(target))
     folds = StratifiedKFold(analysis.options.folds, shuffle=True, random_state=analysis.seed)
     for train, test in folds.split(ratings, target):
-        scale = StandardScaler().fit(ratings[train])
-        fitted = _fitted(scale.transform(ratings[train]), target[train])
-        chance[test] = fitted.predict_proba(scale.transform(ratings[test]))[:, 1]
+        scaled = _scaled(ratings, ratings[train])
+        *weights, shift = fitted_weights(scaled[train], target[train], np.ones((1, len(train))))[0]
+        chance[test] = expit(scaled[test] @ weights + shift)
     said, under = (chance >= 0.5).astype(np.int64), area(target, chance)
-    low, high = analysis.how.intervals(len(target), lambda weight: under(weight)[:, None])[0]
     return {
-        "auc": float(under(np.ones((1, len(target))))[0]),
-        "auc_low": low,
-        "auc_high": high,
+        **several_with_intervals(["auc"], len(target), lambda weight: under(weight)[:, None], analysis.how),
         "p": float(mannwhitneyu(chance[target == 1], chance[target == 0]).pvalue),
         "balanced_accuracy": float(balanced_accuracy_score(target, said)),
         "f1": float(f1_score(target, said, zero_division=0)),
@@ -142,26 +131,22 @@ def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
     }
 
 
-def _fitted(features: Floats, target: Ints) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
-
-    # Few features and many small fits: threads would wait for each other longer than they compute.
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")
-        model = LogisticRegression(class_weight="balanced", max_iter=1000, solver="newton-cholesky")
-        return model.fit(features, target)
+def _scaled(ratings: Floats, known: Floats) -> Floats:
+    """Ratings as standard scores of the known ones; questions that all of these answer alike are 0."""
+    spread = known.std(axis=0)
+    return np.asarray((ratings - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
-    """The weights of `_fitted` on many resamples at once, by Newton's method; resamples of one class are left out.
+    """Weights and, last, the intercept of logistic regressions on many resamples at once, by Newton's method.
+
+    Weights are held back (ridge, strength 1), and classes are balanced. Resamples of one class have none (NaN).
 
     Args:
         features: Posts × features.
         target: Whether each post has the emotion.
         counts: Resamples × posts: how often each post was drawn.
     """
-    counts = counts.reshape(-1, len(target))
     present, absent = counts @ (target == 1), counts @ (target == 0)
     both = (present > 0) & (absent > 0)
     counts, present, absent = counts[both], present[both], absent[both]
@@ -174,11 +159,13 @@ def fitted_weights(features: Floats, target: Ints, counts: Floats) -> Floats:
     penalty = np.append(np.ones(width - 1), 0.0)
     weights = np.zeros((len(counts), width))
     for _ in range(100):
-        chance = 1 / (1 + np.exp(-weights @ inputs.T))
+        chance = expit(weights @ inputs.T)
         slope = ((chance - target) * balanced) @ inputs + weights * penalty
         bend = ((chance * (1 - chance) * balanced) @ squares).reshape(-1, width, width) + np.diag(penalty)
         step = np.linalg.solve(bend, slope[:, :, None])[:, :, 0]
         weights -= step
         if not len(step) or np.abs(step).max() < 1e-8:
             break
-    return weights[:, :-1]
+    every = np.full((len(both), width), np.nan)
+    every[both] = weights
+    return every

@@ -8,11 +8,9 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.resampling import mean_with_interval
+from vantage.measures.resampling import mean_with_interval, named
 from vantage.report.cells import counted
 from vantage.report.engine import Data, there
-from vantage.report.parts import Part
-from vantage.report.ruler import wright_map
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import Along, Method, compared, mean_p
 
@@ -56,15 +54,6 @@ def _ends(comparison: Mapping[str, float | None], column: str, scale: float = 1.
     """A statistic and its interval as the columns of a result."""
     ends = {"estimate": comparison[column], "low": comparison[f"{column}_low"], "high": comparison[f"{column}_high"]}
     return {name: None if value is None else scale * value for name, value in ends.items()}
-
-
-def raters_map(analysis: Appraised) -> list[Part | str]:
-    """Experts and models on one scale, over all questions about the posts that two experts rated."""
-    posts = analysis.candidates.judgments["item"].unique().implode()
-    answers = analysis.judged.filter(pl.col("item").is_in(posts), pl.col("value").is_not_null())
-    # Each question about a post has a location of its own: appraisals are not one dimension.
-    cells = answers.with_columns(item=pl.concat_str("item", "question", separator=" "), question=pl.lit("appraisals"))
-    return [wright_map(cells, "all questions about the posts that two experts rated", "raters-map")]
 
 
 def agreement_groups(analysis: Appraised) -> pl.DataFrame:
@@ -129,8 +118,7 @@ def ratings(analysis: Appraised) -> Data:
             upper_quartile=value.quantile(0.75),
             z_mean=pl.col("z").mean(),
         ).row(0, named=True)
-        ends = {"blank": share["estimate"], "blank_low": share["low"], "blank_high": share["high"]}
-        rows.append({"appraisal": title, **summary, **ends})
+        rows.append({"appraisal": title, **summary, **named("blank", share)})
     facts = {
         "rated_posts": counted(len(analysis.posts), "post"),
         "blank_share": f"{100 * (judged['blank'].sum() / max(len(judged), 1)):.1f} %",

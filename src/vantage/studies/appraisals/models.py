@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
+from vantage.measures.resampling import several_with_intervals
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
@@ -59,12 +60,10 @@ def models_unread(analysis: Appraised) -> pl.DataFrame:
             apart = known_means(np.column_stack([one(weight) for one in mine])) - theirs(weight)
             return np.asarray(apart[:, None])
 
-        whole = np.ones((1, posts))
-        low, high = analysis.how.intervals(posts, farther)[0]
-        apart = float(farther(whole)[0, 0])
-        ends = {"farther": None if np.isnan(apart) else apart, "farther_low": low, "farther_high": high}
+        ends = several_with_intervals(["farther"], posts, farther, analysis.how)
         row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"]), **ends}
-        rows.append({**row, "unread": float(theirs(whole)[0]), "p": p_over_posts(ends.values(), posts)})
+        unread = float(theirs(np.ones((1, posts)))[0])
+        rows.append({**row, "unread": unread, "p": p_over_posts(ends.values(), posts)})
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
     enough = pl.col("posts") >= 0.9 * pl.col("posts").max()
     frame = there(pl.DataFrame(rows, infer_schema_length=None))

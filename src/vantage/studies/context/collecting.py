@@ -65,6 +65,8 @@ def collect(context: Context[ContextOptions]) -> Corpus:
     tasks = chosen_tasks(options.tasks)
     # What would only be found wrong after everything was asked.
     options.judging(context.seed)
+    if "turns" in listed(options.controls):
+        raise InputError("the control 'turns' is gone", remedy="put what was really said into the column conversation")
     listed(options.controls, CONTROLS, "control")
     methods = [name for name in listed(options.methods, [*SURFACE, *METHODS], "method of detection") if name in METHODS]
     people = Corpus.read(options.people) if options.people else None
@@ -82,7 +84,11 @@ def collect(context: Context[ContextOptions]) -> Corpus:
             examples = {STATIC: example_corpus(whole, part, instrument, context.seed)}
             if CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
                 pool = examples[STATIC]
-                examples[CONTEXT] = _generated(context, roles, pool, instrument, "label", "contexts of examples").corpus
+                examples[CONTEXT] = (
+                    _generated(context, roles, pool, instrument, "label", "contexts of examples").corpus
+                    if roles.writer
+                    else with_context(pool, CONTEXT, instrument)
+                )
             part = ask_models(context, roles.judges, part, instrument, [STATIC, *conditions], examples)
         corpora.append(part)
         context.reached = corpora[0].merge(*corpora[1:])
@@ -191,10 +197,10 @@ def _with_contexts(
 ) -> tuple[Corpus, Instrument, list[str]]:
     """The corpus with written contexts, the instrument that shows them, and the conditions that it has for them."""
     instrument = Instrument.load(task.instrument)
-    controls = cast(list[Control], listed(context.options.controls))
-    if roles.writer is None and controls != ["turns"]:
+    if roles.writer is None:
         there = "conversation" in corpus.items.columns and corpus.items["conversation"].count() > 0
         return corpus, instrument, [CONTEXT] if there else []
+    controls = cast(list[Control], listed(context.options.controls))
     written = [_generated(context, roles, corpus, instrument, c, f"{task.name}: contexts ({c})") for c in controls]
     for sentence in (sentence for one in written for sentence in one.warnings):
         context.warn(sentence)
@@ -206,12 +212,12 @@ def _generated(
     context: Context[ContextOptions], roles: Roles, corpus: Corpus, instrument: Instrument, control: Control, title: str
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
-    by = f" by {roles.writer.model_name}" if roles.writer else ""
+    assert roles.writer is not None  # noqa: S101 - without one, nothing is written
     how: dict[str, Any] = {name: getattr(context.options, name) for name in ("attempts", "least")}
     how |= {"seed": context.seed, "options": context.carried, "asks": context.asks if context.plans else None}
     with (
         nullcontext() if context.plans else store_of(context) as store,
-        context.step(f"{title}{by}", len(corpus.items)) as moved,
+        context.step(f"{title} by {roles.writer.model_name}", len(corpus.items)) as moved,
     ):
         return generate(
             corpus, instrument, roles.writer, roles.verifier, control=control, store=store, progress=moved, **how
@@ -226,10 +232,9 @@ def example_corpus(whole: Corpus, sample: Corpus, instrument: Instrument, seed: 
     labels = labels_of(whole.items).select("item", "value").drop_nulls()
     pool = whole.items.join(sample.items, on="item", how="anti").join(labels, on="item", maintain_order="left")
     shuffled = pool[np.random.default_rng(seed).permutation(len(pool))]
-    drawn = shuffled.with_columns(pl.int_range(pl.len()).over("value").alias("turn")).sort("turn", "value")
-    drawn = drawn.head(EXAMPLES)
-    asked = {"question": instrument.questions[0].id, "rater": "label"}
-    judged = drawn.select("item", "value", *(pl.lit(value).alias(name) for name, value in asked.items()))
+    turn = pl.int_range(pl.len()).over("value").alias("turn")
+    drawn = shuffled.with_columns(turn).sort("turn", "value").head(EXAMPLES)
+    judged = drawn.select("item", "value", question=pl.lit(instrument.questions[0].id), rater=pl.lit("label"))
     raters = pl.DataFrame({"rater": ["label"], "kind": ["slot"]})
     return Corpus(drawn.drop("value", "turn"), raters, judged, instrument)
 

@@ -113,14 +113,12 @@ def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
         drawn = [part.head(each) for _, part in shuffled.group_by(PASSED)]
     if len(drawn) < 2:
         raise InputError("there are no kept and rejected contexts to be checked", remedy="write contexts first")
-    known = {row["item"]: row for row in corpus.items.select("item", "text", TASK).iter_rows(named=True)}
-    labels = dict(labels_of(corpus.items).select("item", "value").iter_rows())
+    known = corpus.items.select("item", TASK, statement="text").join(labels_of(corpus.items), on="item")
     rows: list[dict[str, Any]] = []
-    for row in pl.concat(drawn).iter_rows(named=True):
-        item = known[row["item"]]
+    for row in pl.concat(drawn).join(known, on="item", maintain_order="left").iter_rows(named=True):
         digest = blake2b(f"{seed}/{row['item']}/{row['attempt']}".encode(), digest_size=6).hexdigest()
-        label = label_in_words(question_of(TASKS[item[TASK]]), labels[row["item"]])
-        shown = {"item": f"c-{digest}", "statement": item["text"], "label": label}
+        label = label_in_words(question_of(TASKS[row[TASK]]), row["value"])
+        shown = {"item": f"c-{digest}", "statement": row["statement"], "label": label}
         rows.append({**shown, "conversation": read_turns(row["text"]), "of": row["item"], PASSED: row[PASSED]})
     items = pl.DataFrame(rows, schema_overrides={"conversation": CONVERSATION}).sort("item")
     about = About(name="context-check", title="Contexts to be checked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +14,8 @@ from vantage.report.cells import counted
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
-from vantage.studies.context.pipeline.detection import LEAST, compare, curve, remaining
-from vantage.studies.context.pipeline.simulation import Cost, Detected
+from vantage.studies.context.pipeline.detection import LEAST, compare, curve
+from vantage.studies.context.pipeline.simulation import Cost
 from vantage.studies.context.tasks import LABEL, TASK
 
 COUNTS: Final = (5, 10, 20, 30)
@@ -80,43 +80,16 @@ def methods(part: Statements) -> Data:
 
 
 def curves(part: Statements) -> pl.DataFrame | None:
-    """How much of people's doubt lies in the items that each method flags first."""
-
-    def captured(one: Detected) -> pl.DataFrame | None:
-        if one.method == TITLES["constant"] and len(part.methods) > 1:
-            return None
-        return curve(part.judging.joined(one, part.votes), seed=part.seed).rename({"captured": "estimate"})
-
-    return _by_model(part, captured) if part.judged else None
-
-
-def remaining_doubt(part: Statements) -> pl.DataFrame | None:
-    """What people's ambiguity would be if only flagged items had context; needs people's votes in both conditions."""
-    if part.after.is_empty() or not part.judged:
-        return None
-    column = part.judging.target
-    both = part.votes.select("item", before=column).join(part.after.select("item", after=column), on="item")
-
-    def left(one: Detected) -> pl.DataFrame:
-        return remaining(one.table.select("item", "score").join(both, on="item")).rename({"left": "estimate"})
-
-    return _by_model(part, left)
-
-
-def _by_model(part: Statements, line_of: Callable[[Detected], pl.DataFrame | None]) -> pl.DataFrame | None:
-    """The curves of the methods without a model and of those of each model, both beside random flags."""
+    """How much of people's doubt lies in the items that each method flags first, and in as many at random."""
     tables = []
-    for model, methods in part.by_model.items():
-        lines = {one.method: line for one in methods if (line := line_of(one)) is not None}
-        if lines:
-            chance = (
-                [*lines.values()][-1]
-                .select("share", pl.col("^random.*$"))
-                .rename({"random": "estimate", "random_low": "low", "random_high": "high"}, strict=False)
-            )
-            lines = {method: line.select("share", "estimate") for method, line in lines.items()} | {RANDOM: chance}
-            used = pl.lit(f"that use {model or 'no model'}").alias("used")
-            tables += [line.with_columns(used, method=pl.lit(method)) for method, line in lines.items()]
+    for model, methods in part.by_model.items() if part.judged else ():
+        # A method that finds all items alike is that of random flags.
+        telling = [one for one in methods if one.method != TITLES["constant"] or len(part.methods) == 1]
+        lines = {one.method: curve(part.judging.joined(one, part.votes), seed=part.seed) for one in telling}
+        used = pl.lit(f"that use {model or 'no model'}").alias("used")
+        ends = {"estimate": "random", "low": "random_low", "high": "random_high"}
+        tables += [one.select("share", used, estimate="captured", method=pl.lit(name)) for name, one in lines.items()]
+        tables += [one.select("share", used, **ends, method=pl.lit(RANDOM)) for one in [*lines.values()][-1:]]
     return pl.concat(tables, how="diagonal") if tables else None
 
 

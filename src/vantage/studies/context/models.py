@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.measures.resampling import Resampling
+from vantage.measures.resampling import Resampling, several_with_intervals
 from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
 from vantage.report.recipe import Data, there
@@ -99,9 +99,7 @@ class Rated:
             return np.column_stack([statistic(weight) for statistic in statistics.values()])
 
         how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
-        estimates = together(np.ones((1, n)))[0]
-        for name, estimate, (low, high) in zip(statistics, estimates, how.intervals(n, together), strict=True):
-            row |= {name: float(estimate), f"{name}_low": low, f"{name}_high": high}
+        row |= several_with_intervals(list(statistics), n, together, how)
         if other and n >= LEAST:
             kept = np.random.default_rng(seed).integers(0, 2, (SWAPS, n)).astype(np.float64)
             swapped = np.abs(f1(kept, 1 - kept) - f1(1 - kept, kept))

@@ -51,9 +51,7 @@ class ContextOptions:
         "", "the model that writes contexts, named likewise; none are written without one", "generator"
     )
     verifier: str = option("", "the model that checks contexts, named likewise; the writer itself without one")
-    controls: str = option(
-        "label,opposite,blind", "what contexts are written for: label, opposite, blind, turns; or none"
-    )
+    controls: str = option("label,opposite,blind", "what contexts are written for: label, opposite, blind")
     least: float = option(4.0, "the least answer of the verifier, from 1 to 5, that a context must get")
     attempts: int = option(3, "how often a context is written before the item is dropped")
     first_person: bool = option(True, "whether only statements in the first person are sampled")

@@ -126,11 +126,11 @@ def _between_runs(one: Ranked) -> Iterator[dict[str, Any]]:
 
 def rank_changes(analysis: ContextAnalysis) -> pl.DataFrame:
     """Score and rank of every model without and with context, and the change of its rank with its interval."""
-    frames = [(one, one.ranks(one.models, per="system")) for one in _ranked(analysis)]
-    named = [
-        frame.with_columns(pl.lit(value).alias(name) for name, value in one.named.items()) for one, frame in frames
+    frames = [
+        one.ranks(one.models, per="system").with_columns(**{name: pl.lit(value) for name, value in one.named.items()})
+        for one in _ranked(analysis)
     ]
-    return pl.concat(named, how="diagonal_relaxed")
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def rank_shifts(analysis: ContextAnalysis) -> pl.DataFrame:

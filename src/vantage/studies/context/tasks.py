@@ -18,6 +18,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
+from vantage.corpora.readers.files import read_table
 from vantage.corpora.storage import is_corpus
 from vantage.documents import Document
 from vantage.errors import InputError
@@ -27,8 +28,6 @@ from vantage.studies.base import listed
 
 TASK: Final = "task"
 LABEL: Final = "label"
-_KEPT: Final = ("conversation", "turns")
-"""Further columns of items that are kept: real conversations, where the data have them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +82,9 @@ def read_task(data: Path, task: Task) -> Corpus:
     people = whole.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
     kept = whole.judgments.filter(pl.col("question") == question.id)
     kept = kept.join(items, on="item", how="semi").join(people, on="rater", how="semi")
-    extra = [name for name in _KEPT if name in items.columns]
     named = pl.format(f"{task.name}-{{}}", "item").alias("item")
     return Corpus(
-        items=items.select(named, "text", pl.lit(task.name).alias(TASK), LABEL, *extra),
+        items=items.select(named, "text", pl.lit(task.name).alias(TASK), LABEL, pl.col("^conversation$")),
         raters=people.join(kept, on="rater", how="semi"),
         judgments=kept.with_columns(named),
         instruments=Instrument.load(task.instrument),
@@ -145,10 +143,7 @@ def _read(data: Path, task: Task) -> Corpus:
         check_scale(corpus, instrument.questions[0], folder)
         return corpus._with(items=_labelled(corpus.items, instrument.questions[0], folder))
     if table.is_file():
-        try:
-            items = pl.read_csv(table, infer_schema=False)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"the file cannot be read ({error})", file=table, remedy="give a CSV file") from None
+        items = read_table(table).frame
         if "item" not in items.columns:
             items = items.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item"))
         return Corpus.of_items(_labelled(items, instrument.questions[0], table), instrument)

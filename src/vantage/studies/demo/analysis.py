@@ -123,9 +123,10 @@ def spread_ratio(corpus: Corpus, rater: str, how: Resampling) -> dict[str, float
 
 def planted_values(demo: Demo) -> Data:
     """Every planted value beside its estimate, with a verdict; real models come last in the panel of the models."""
-    known = {row["id"]: row for row in _planted().iter_rows(named=True)}
+    planted = pl.read_csv((resources.files("vantage.studies.demo") / "planted.csv").read_bytes())
+    known = planted.rows_by_key("id", named=True, include_key=True, unique=True)
     measured = estimates(demo.corpus, resamples=demo.resamples, seed=demo.seed)
-    by_truth = {row["id"]: row for row in measured.iter_rows(named=True)}
+    by_truth = measured.rows_by_key("id", named=True, include_key=True, unique=True)
     rows: list[dict[str, Any]] = []
     for truth in _truths()["values"]:
         row = {"none": None, **truth, **by_truth[truth["id"]], **known[truth["id"]]}
@@ -214,8 +215,3 @@ def split_sentences(demo: Demo) -> pl.DataFrame:
 def _truths() -> dict[str, list[dict[str, Any]]]:
     data: dict[str, list[dict[str, Any]]] = Document.bundled("vantage.studies.demo", "truths.yaml").data
     return data
-
-
-@cache
-def _planted() -> pl.DataFrame:
-    return pl.read_csv((resources.files("vantage.studies.demo") / "planted.csv").read_bytes())

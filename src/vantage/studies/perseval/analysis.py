@@ -20,7 +20,7 @@ from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
 from vantage.studies.perseval.sources import CorpusTask, tasks
 from vantage.studies.perseval.stored import by_rater
 
-Told: TypeAlias = pl.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]] | None
+Rows: TypeAlias = Iterable[Mapping[str, Any]]
 """What a function gives for a corpus or a rater."""
 NOT_RUN: Final = "it was not run; the warnings say why"
 
@@ -126,14 +126,14 @@ class Perspectives(Analysis):
         kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.evaluated}
         return " or, on ordered scales, ".join(sorted(kinds))
 
-    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame:
+    def per_corpus(self, function: Callable[[Evaluated], Rows]) -> pl.DataFrame:
         """What a function gives for each corpus, below each other."""
-        return stacked({"corpus": one.task.name, **row} for one in self.evaluated for row in rows_of(function(one)))
+        return stacked({"corpus": one.task.name, **row} for one in self.evaluated for row in function(one))
 
-    def per_rater(self, function: Callable[[Evaluated, GridCell], Told]) -> pl.DataFrame:
+    def per_rater(self, function: Callable[[Evaluated, GridCell], Rows]) -> pl.DataFrame:
         """What a function gives for each rater that has a line of its own, below each other."""
         return self.per_corpus(
-            lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in rows_of(function(one, cell))]
+            lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in function(one, cell)]
         )
 
     def warnings(self) -> list[str]:
@@ -168,16 +168,7 @@ def corpora(analysis: Perspectives) -> Mapping[str, Perspectives]:
     return {one.task.name: replace(analysis, evaluated=[one]) for one in analysis.evaluated}
 
 
-def rows_of(given: Told) -> Iterable[Mapping[str, Any]]:
-    """The rows of what a function gives: a frame, one row, several, or none."""
-    if given is None:
-        return []
-    if isinstance(given, pl.DataFrame):
-        return given.iter_rows(named=True)
-    return [given] if isinstance(given, Mapping) else given
-
-
-def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+def stacked(rows: Rows) -> pl.DataFrame:
     """Rows as a frame; without any, there is nothing to show."""
     return there(pl.DataFrame(list(rows), infer_schema_length=None))
 

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.perspective import average_user
 from vantage.perspective.splits import people_pairs
 from vantage.perspective.tally import CLOSENESS
-from vantage.report.engine import Absent, Data
+from vantage.report.engine import Data, there
 from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
 from vantage.studies.perseval.cells import GridCell
 
@@ -52,37 +52,20 @@ def scores(analysis: Perspectives) -> Data:
 def trait_scores(analysis: Perspectives) -> pl.DataFrame:
     """The cells of one corpus by trait: F1 of each value, averaged over the values."""
     (one,) = analysis.evaluated
-    scored = {cell: one.evaluations[cell] for cell in one.done}
-    by_trait = {
-        cell: {trait: evaluation.f1("trait", one.task.label, trait) for trait in evaluation.traits}
-        for cell, evaluation in scored.items()
-    }
-    return stacked({**cell.row(), **row} for cell, row in by_trait.items() if any(by_trait.values()))
-
-
-def same_texts(analysis: Perspectives) -> Data:
-    """The cells of one corpus on the texts that models were asked about, where these are not all."""
-    (one,) = analysis.evaluated
-    if one.asked_all or one.asked is None:
-        raise Absent
-    rows = []
-    for cell in one.done:
-        common = one.common(cell)
-        row = {f"user_{name}": value for name, value in average_user(common, one.task.label).items()}
-        overall = common.summary.filter(pl.col("class") == one.task.label, level="global").row(0, named=True)
-        score = {"global": overall["f1"], "low": overall["low"], "high": overall["high"]}
-        rows.append({**cell.row(), **score, **row, "annotations": len(common.pairs), "support": overall["support"]})
-    frame = pl.DataFrame(rows, infer_schema_length=None).sort("global", descending=True, nulls_last=True)
-    return Data(frame, {"asked": one.asked.test["item"].n_unique()})
+    there(one.task.tested_traits or None)
+    return stacked(
+        {**cell.row(), **{trait: scored.f1("trait", one.task.label, trait) for trait in scored.traits}}
+        for cell, scored in one.evaluations.items()
+    )
 
 
 def sizes(analysis: Perspectives) -> pl.DataFrame:
     """Annotators, texts and annotations of each corpus, and of its strict split."""
 
-    def counted(one: Evaluated) -> dict[str, int]:
+    def counted(one: Evaluated) -> Iterator[dict[str, int]]:
         pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
         row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
-        return {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
+        yield {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
 
     return analysis.per_corpus(counted)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,7 +54,7 @@ SOURCES: Final = {name: PublishedCorpus(**how) for name, how in _LISTED.items()}
 """The corpora that are known by name; any corpus folder can be given besides."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CorpusTask:
     """One corpus of the study: its people, the question, and the splits that all variants share."""
 
@@ -64,7 +65,6 @@ class CorpusTask:
     stratify: str | None
     doubled: tuple[tuple[str, str], ...]
     seed: int
-    _splits: dict[tuple[str, str, bool], Split] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def traits(self) -> list[str]:
@@ -88,23 +88,21 @@ class CorpusTask:
         # A hair less: 1 − 1/4 and a mean of distances differ in the last digit.
         return (1 - 1 / (len(scale.codes) - 1) if self.label == CLOSENESS else threshold) - 1e-12
 
+    @lru_cache(maxsize=64)  # noqa: B019 - a task lives as long as its run
     def split(self, users: Users = "unnamed", adaptation: Adaptation = "test", *, extended: bool = False) -> Split:
         """The split of a variant; the test set is the same for all."""
-        key = (users, adaptation, extended)
-        if key not in self._splits:
-            self._splits[key] = split(
-                self.people,
-                question=self.question,
-                users=users,
-                adaptation=adaptation,
-                extended=extended,
-                method=self.method,
-                stratify=self.stratify,
-                doubled=self.doubled,
-                counted=bool(self.doubled),
-                seed=self.seed,
-            )
-        return self._splits[key]
+        return split(
+            self.people,
+            question=self.question,
+            users=users,
+            adaptation=adaptation,
+            extended=extended,
+            method=self.method,
+            stratify=self.stratify,
+            doubled=self.doubled,
+            counted=bool(self.doubled),
+            seed=self.seed,
+        )
 
 
 def read(

@@ -24,13 +24,6 @@ def collect(context: Context[PersevalOptions]) -> Corpus:
     names = [Corpus.read(context.data).about.name or context.data.name] if is_corpus(context.data) else options.names
     chosen = {"question": options.question, "traits": options.traits, "groups": options.groups}
     corpus = read(context.data, names, **chosen, warn=context.warn)
-    for one in corpus.instruments if context.models else ():
-        if one.inferred:
-            ids = ", ".join(question.id for question in one.questions)
-            context.warn(
-                f"The instrument '{one.id}' has no wording: it was inferred from answers, so models read only the "
-                f"name of the question ({ids}). Write an instrument file and import the corpus with it."
-            )
     # What an interrupted run predicted is not predicted again.
     left = context.folder / "corpus" if context.folder else None
     before = Corpus.read(left) if left is not None and is_corpus(left) else corpus

@@ -14,8 +14,7 @@ from vantage.perspective import ablation as ablation_of
 from vantage.perspective import alignment, exaggeration
 from vantage.perspective import explained as explained_of
 from vantage.perspective import label_change as label_change_of
-from vantage.report.ruler import trait_effects
-from vantage.studies.perseval.analysis import Evaluated, Perspectives
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, Rows
 from vantage.studies.perseval.cells import GridCell
 
 TESTED: Final = 30
@@ -24,23 +23,12 @@ TESTED: Final = 30
 
 def explained(analysis: Perspectives) -> pl.DataFrame:
     """What each trait explains of people's answers to the same text."""
-    return analysis.per_corpus(
-        lambda one: explained_of(one.task.people, one.task.question, seed=one.task.seed) if one.task.traits else None
-    )
 
+    def known(one: Evaluated) -> Rows:
+        task = one.task
+        return explained_of(task.people, task.question, seed=task.seed).to_dicts() if task.traits else ()
 
-def trait_model(analysis: Perspectives) -> pl.DataFrame:
-    """The traits together in one model of people's answers; answers without an order have none."""
-
-    def modelled(one: Evaluated) -> pl.DataFrame | None:
-        people, task = one.task.people, one.task
-        scale = people.question(task.question).scale
-        if not task.traits or not (scale.ordered or len(scale.codes) == 2):
-            return None
-        # A difference of shares in points is a linear model's; it is quick, and p is that of a permutation.
-        return trait_effects(people, task.traits, task.question, family="gaussian", seed=task.seed)
-
-    return analysis.per_corpus(modelled)
+    return analysis.per_corpus(known)
 
 
 def exaggerated(analysis: Perspectives) -> pl.DataFrame:

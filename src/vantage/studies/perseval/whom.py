@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -23,7 +22,7 @@ from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
-from vantage.studies.perseval.analysis import Evaluated, Perspectives
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, Rows
 from vantage.studies.perseval.cells import GridCell
 
 LISTED: Final = 40
@@ -34,7 +33,7 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with its largest gap over all traits."""
-    frame = analysis.per_rater(partial(_line, analysis))
+    frame = analysis.per_rater(lambda one, cell: [_line(analysis, one, cell)])
     return Data(frame, {"scored_by": analysis.scored_by})
 
 
@@ -95,45 +94,46 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
 def trait_values(analysis: Perspectives) -> pl.DataFrame:
     """F1 for the users of each trait value."""
 
-    def of_values(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
+    def of_values(one: Evaluated, cell: GridCell) -> Rows:
         traits = one.evaluations[cell].traits
         if not traits:
-            return None
+            return ()
         scores = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
         trait = [pl.col("trait").str.replace_all("_", " ")] if len(traits) > 1 else []
         place = [] if len(analysis.evaluated) == 1 else [pl.lit(one.task.name)]
         who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
-        return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
+        return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series")).to_dicts()
 
     return analysis.per_rater(of_values)
 
 
 def gaps(analysis: Perspectives) -> pl.DataFrame:
     """The gap in every trait."""
-    return analysis.per_rater(lambda one, cell: _gaps(one, cell) if one.evaluations[cell].traits else None)
+    return analysis.per_rater(lambda one, cell: _gaps(one, cell).to_dicts() if one.evaluations[cell].traits else ())
 
 
 def not_served(analysis: Perspectives) -> pl.DataFrame:
     """The users who are not served by the first rater of each corpus, the lowest score first."""
 
-    def listed(one: Evaluated) -> pl.DataFrame | None:
+    def listed(one: Evaluated) -> Rows:
         if not one.focus:
-            return None
+            return ()
         evaluation = one.evaluations[one.focus[0]]
         users_of = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
         traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
-        return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits)
+        return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits).to_dicts()
 
     return analysis.per_corpus(listed)
 
 
 def minority(analysis: Perspectives) -> pl.DataFrame:
     """The difference between answers that agree with most others' and those that oppose them."""
-    return analysis.per_rater(
-        lambda one, cell: minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls(
-            "difference"
-        )
-    )
+
+    def apart(one: Evaluated, cell: GridCell) -> Rows:
+        gap = minority_gap(one.evaluations[cell], one.task.people, one.task.question)
+        return gap.drop_nulls("difference").to_dicts()
+
+    return analysis.per_rater(apart)
 
 
 def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Stereomap(Analysis):
     @cached_property
     def sources(self) -> list[PlacedGroups]:
         """People where there are some, every model and, where there are several, all models together."""
-        chosen = {name: getattr(self.options, name) for name in ("k", "runs", "resamples")}
+        chosen = {name: getattr(self.options, name) for name in ("k", "resamples")}
         return place(self.asked, self.instrument, axes=self.dimensions, seed=self.seed, **chosen)
 
     @cached_property

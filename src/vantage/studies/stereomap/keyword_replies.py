@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from vantage.raters.replies.json_answers import reason_of
+from vantage.raters.replies.loose_json import find_json
 from vantage.raters.replies.refusals import refuses
 from vantage.scales import Status
 
@@ -126,12 +126,8 @@ def _commas(text: str) -> Iterator[Keyword]:
 
 
 def _json(text: str) -> list[Keyword]:
-    start = min((place for place in (text.find("["), text.find("{")) if place >= 0), default=len(text))
-    try:
-        data, _ = json.JSONDecoder().raw_decode(text[start:])
-    except (RecursionError, ValueError):
-        return []
-    return [keyword for keyword in _within(data) if _is_keyword(keyword.word)]
+    first = find_json(text)[:1]
+    return [keyword for one in first for keyword in _within(one.data) if _is_keyword(keyword.word)]
 
 
 def _within(data: Any, depth: int = 0) -> Iterator[Keyword]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.texts.dictionary import Dictionary
 from vantage.studies.base import listed, option
@@ -65,10 +65,7 @@ def axes_of(instrument: Instrument, named: str = "") -> tuple[str, ...]:
     ('sociability', 'morality', 'ability')
     """
     scores = [aggregate.id for aggregate in instrument.aggregates]
-    axes = listed(named)
-    for name in axes:
-        if name not in scores:
-            raise InputError(f"instrument '{instrument.id}' has no score '{name}'", remedy=nearest(name, scores))
+    axes = listed(named, scores, "score")
     if not axes:
         parts = {member for aggregate in instrument.aggregates for member in aggregate.members}
         axes = list(USUAL) if set(USUAL) <= set(scores) else [score for score in scores if score not in parts]

@@ -12,11 +12,9 @@ from vantage.measures.presentation import Column
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
 from vantage.measures.texts.clusters import described, initials, k_table
-from vantage.measures.texts.composites import question_weights
 from vantage.measures.texts.sensitivity import condition_agreement
 from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
-from vantage.report.ruler import wright_map
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import human_clusters
 from vantage.studies.stereomap.options import USUAL
@@ -64,10 +62,9 @@ def maps(analysis: Stereomap) -> list[Part | str]:
         data = pl.concat([placed.join(regions, on=["source", "item"], how="left"), *ghosts], how="diagonal")
         shapes = "ellipses" if regions[ELLIPSE[0]].count() else "intervals"
         of_people = " (of people, over people)" if PEOPLE in placed["source"] else ""
-        caption = (
-            f"Groups by {axes[0]} and {axes[1]} with 95 % {shapes} over runs{of_people}, "
-            f"one panel per source, all on the same axes{f'; grey circles are {whose}' if ghosts else ''}."
-        )
+        sure = f" with 95 % {shapes} over runs{of_people}" if placed[f"{axes[0]}_low"].count() else ""
+        grey = f"; grey circles are {whose}" if ghosts else ""
+        caption = f"Groups by {axes[0]} and {axes[1]}{sure}, one panel per source, all on the same axes{grey}."
         shown = {name: name for name in ("cluster", "ghost")} | {"x": axes[0], "y": axes[1], "panel": "source"}
         size = {"beside": 1 if many else 2, "height": 8.2 if many else 5.2}
         name = "map" if len(analysis.dimensions) == 2 else f"map-{x + 1}-{y + 1}"
@@ -162,7 +159,7 @@ def stability(analysis: Stereomap) -> Data:
         rows.append(row)
     numbers = dict.fromkeys(("estimate", "low", "high", "starts", "held"), pl.Float64)
     schema = {"source": pl.String, "groups": pl.Int64, "runs": pl.Int64, **numbers, "reason": pl.String}
-    few = [source.runs for source in analysis.sources if source.sure and not source.scored and source.runs < FEW]
+    few = [source.runs for source in analysis.sources if source.sure and source.runs < FEW]
     return Data(pl.DataFrame(rows, schema=schema), {"few_runs": min(few, default=None)})
 
 
@@ -236,11 +233,7 @@ def recovered(analysis: Stereomap) -> pl.DataFrame:
             row = {"source": source.name, "human": cluster.id, "title": cluster.title, "groups": len(inside)}
             row |= {"difference": difference, "difference_low": low, "difference_high": high, "p": p}
             closest = best.get(cluster.id, {})
-            row |= {
-                "cluster": closest.get("second"),
-                "shared": closest.get("shared"),
-                "jaccard": closest.get("jaccard"),
-            }
+            row |= {"cluster": closest.get("second"), **{name: closest.get(name) for name in ("shared", "jaccard")}}
             if cluster.relation != "=":
                 sign = 1 if cluster.relation == ">" else -1
                 bounds = sorted(sign * end for end in (low, high) if end is not None) or (None, None)
@@ -254,19 +247,6 @@ def recovered(analysis: Stereomap) -> pl.DataFrame:
     ]
     frame = there(pl.DataFrame([*rows, *theirs], infer_schema_length=None))
     return frame.with_columns(pl.concat_str("human", pl.lit(": "), "title").alias("of"))
-
-
-def rulers(analysis: Stereomap) -> list[Part | str] | None:
-    """Models and groups on one scale of each dimension, from its questions; null where there is only one model."""
-    answered = analysis.models.filter(pl.col("value").is_not_null())
-    if answered["rater"].n_unique() < 2:
-        return None
-    named = answered.with_columns(item=pl.col("item").replace(analysis.labels), kind=pl.lit("model"))
-    return [
-        wright_map(named.filter(pl.col("question").is_in(list(weights))), axis, f"wright-map-{axis}")
-        for axis in analysis.dimensions
-        if (weights := question_weights(analysis.instrument, axis)[0])
-    ]
 
 
 def _compared(analysis: Stereomap) -> list[PlacedGroups]:

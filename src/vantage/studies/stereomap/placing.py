@@ -13,7 +13,6 @@ import polars as pl
 from scipy import stats
 
 from vantage.instruments import Instrument
-from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
@@ -25,8 +24,7 @@ from vantage.measures.texts.cluster_stability import (
     stability,
 )
 from vantage.measures.texts.clusters import Clusters, kmeans
-from vantage.measures.texts.composites import answer_replicates, composites, expected_values, scores_by_run
-from vantage.report.sentences import p_value
+from vantage.measures.texts.composites import composites, expected_values, scores_by_run
 from vantage.studies.stereomap.options import USUAL
 
 ALL: Final = "all models"
@@ -68,8 +66,6 @@ class PlacedGroups:
     """Groups × axes × runs; of people, everyone is a run."""
     replicates: Floats
     """How the means might have come out: resamples × groups × scores; none where there is but one run."""
-    scored: bool = False
-    """Whether the replicates are drawn from the distributions of a model that was read by option scoring."""
     clusters: Clusters | None = None
     sure: Stability | None = None
     reason: str = ""
@@ -94,16 +90,13 @@ class PlacedGroups:
     def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> OverRuns:
         """The uncertainty of a weighted sum of the scores, averaged over the groups `inside`.
 
-        Of sampled runs it is that of a t test over runs (Student 1908), which holds for few of them; of a model that
-        was read by option scoring, that of its replicates. Runs of different models are no replicates of each other,
-        and runs that do not differ say nothing about others: both have no interval.
+        It is that of a t test over runs (Student 1908), which holds for few of them. Runs of different models are no
+        replicates of each other, and runs that do not differ say nothing about others: both have no interval. Nor has
+        a model that was read by option scoring, which has one run only.
         """
         if self.name == ALL or not len(self.replicates) or not len(inside):
             return OverRuns()
         estimate = float((self.points[inside] @ weights).mean())
-        if self.scored:
-            low, high = percentile((self.replicates[:, inside] @ np.array(weights)).mean(axis=1))
-            return OverRuns(low, high, p_value(estimate, low, high, 0.0))
         used = [d for d, weight in enumerate(weights) if weight]
         each = np.tensordot(self.cube[inside][:, used], [weights[d] for d in used], axes=(1, 0))
         known = each[:, np.isfinite(each).any(axis=0)]
@@ -119,21 +112,15 @@ class PlacedGroups:
     def ellipse(self, group: int, pair: Sequence[int]) -> tuple[float, float, float] | None:
         """The 95 % region of a group's two means: its width, its height, and the angle of its width in degrees.
 
-        Of sampled runs it is Hotelling's (1931); of a scored model, that of its normal replicates.
+        It is Hotelling's (1931).
         """
-        if self.name == ALL or not len(self.replicates):
+        runs = self.cube[group][pair]
+        known = runs[:, np.isfinite(runs).all(axis=0)]
+        n = known.shape[1]
+        if self.name == ALL or n < FEWEST:
             return None
-        if self.scored:
-            spread, factor = np.cov(self.replicates[:, group][:, pair].T), float(stats.chi2.ppf(0.95, 2))
-        else:
-            runs = self.cube[group][pair]
-            known = runs[:, np.isfinite(runs).all(axis=0)]
-            n = known.shape[1]
-            if n < FEWEST:
-                return None
-            factor = 2 * (n - 1) / (n - 2) * float(stats.f.ppf(0.95, 2, n - 2))
-            spread = np.cov(known) / n
-        sizes, directions = np.linalg.eigh(spread)
+        factor = 2 * (n - 1) / (n - 2) * float(stats.f.ppf(0.95, 2, n - 2))
+        sizes, directions = np.linalg.eigh(np.cov(known) / n)
         if sizes[1] < 1e-12:
             return None
         height, width = 2 * np.sqrt(factor * np.maximum(sizes, 0.0))
@@ -146,7 +133,6 @@ def place(
     *,
     axes: Sequence[str] = USUAL,
     k: int = 5,
-    runs: int = 10,
     resamples: int = 200,
     seed: int = 0,
 ) -> list[PlacedGroups]:
@@ -157,7 +143,6 @@ def place(
         instrument: What was asked.
         axes: The scores of the map.
         k: How many clusters.
-        runs: For a model that was read by option scoring: of how many runs the uncertainty is told.
         resamples: Of runs.
         seed: Of clusters and resamples.
     """
@@ -168,17 +153,15 @@ def place(
     placed = []
     for name in [*(name for name in raters if name == PEOPLE), *models, *([ALL] if len(models) > 1 else [])]:
         named = pl.col("rater").is_in(models if name == ALL else [name])
-        mine, answers = scores.filter(named), rated.filter(named)
+        mine = scores.filter(named)
         items, _, cube = scores_by_run(mine, axes)
         known = np.asarray(np.isfinite(mean_over_runs(cube)).all(axis=1))
         items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
         if items:  # A run without a single answer, all of whose calls failed, is none.
             cube = cube[:, :, np.isfinite(cube).any(axis=(0, 1))]
-        drawn = _drawn(items, answers, instrument, axes, runs, resamples, seed)
-        enough = drawn is None and cube.shape[2] > 1
-        resampled = run_replicates(cube, resamples=resamples, seed=seed) if enough else np.zeros((0, *cube.shape[:2]))
-        replicates = resampled if drawn is None else drawn
-        source = PlacedGroups(name, tuple(axes), mine, tuple(items), cube, replicates, scored=drawn is not None)
+        several = cube.shape[2] > 1
+        drawn = run_replicates(cube, resamples=resamples, seed=seed) if several else np.zeros((0, *cube.shape[:2]))
+        source = PlacedGroups(name, tuple(axes), mine, tuple(items), cube, drawn)
         placed.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
     return placed
 
@@ -194,29 +177,6 @@ def _clustered(source: PlacedGroups, k: int, ends: tuple[float, float], asked: i
     clusters = kmeans(source.items, source.points, axes=source.axes, k=k, scale=ends, seed=seed)
     sure = stability(clusters, source.replicates, seed=seed) if len(source.replicates) else None
     return replace(source, clusters=clusters, sure=sure)
-
-
-def _drawn(
-    items: Sequence[str],
-    answers: pl.DataFrame,
-    instrument: Instrument,
-    axes: Sequence[str],
-    runs: int,
-    resamples: int,
-    seed: int,
-) -> Floats | None:
-    """Means as runs would give them, drawn from the distributions of raters that were all read by option scoring."""
-    if not items or "probabilities" not in answers.columns:
-        return None
-    if answers.drop_nulls("value")["probabilities"].null_count():
-        return None
-    parts = []
-    for number, (_, mine) in enumerate(sorted(answers.group_by("rater"), key=lambda part: str(part[0]))):
-        known, drawn = answer_replicates(mine, instrument, axes, runs=runs, resamples=resamples, seed=seed + number)
-        if not set(items) <= set(known):
-            return np.zeros((0, len(items), len(axes)))
-        parts.append(drawn[:, [known.index(item) for item in items]])
-    return np.asarray(np.mean(parts, axis=0))
 
 
 def one_against_another(source: PlacedGroups) -> pl.DataFrame:
@@ -244,10 +204,8 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
     scores = pl.DataFrame() if why else _held_out(source)
     if scores.is_empty():
         none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.lit(None, pl.Float64))
-        reason = pl.lit(why or "no run has groups with all scores")
-        return table.with_columns(
-            **none, runs=pl.lit(source.runs, pl.Int64), relation=pl.lit(None, pl.String), reason=reason
-        )
+        untested = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
+        return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **untested)
     names = {"difference": "held_out", "estimate": "dz", "low": "dz_low", "high": "dz_high", "units": "runs"}
     parts = [
         compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none")

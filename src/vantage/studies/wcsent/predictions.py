@@ -18,14 +18,6 @@ CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "rec
 PAIR: Final = ["rater", "question"]
 SHOWN: Final = 12
 """How many pairs are listed on which few-shot answers went astray."""
-MARKS: Final = {
-    "exclamation marks": "!",
-    "a word in capitals": r"\b[A-Z]{3,}\b",
-    "a question": r"\?",
-    "a hint of irony": r"(?i)#sarcasm|#irony|#not\b|\blol\b|\bsure\b|\byeah right|\"|“|😂|🙄",
-    "a hashtag": "#",
-}
-"""Surface signs that may mislead; irony is only guessed at, since the release does not label it."""
 
 
 class WarmthAnalysis(Analysis):
@@ -177,21 +169,6 @@ def _settings(analysis: WarmthAnalysis) -> pl.DataFrame:
 
 def _astray(setting: str) -> pl.Expr:
     return (pl.col(f"error_{setting}") >= 2) & ((pl.col("few") - pl.col("zero")).abs() >= 2)
-
-
-def signs(analysis: WarmthAnalysis) -> pl.DataFrame:
-    """Mean absolute error of sentences with and without each sign that may mislead."""
-    # A rater that answers everything alike is misled by nothing.
-    varied = _errors(analysis).filter(pl.col("value").n_unique().over("rater") > len(QUESTIONS))
-    text = there(varied).join(analysis.test.select("item", "text"), on="item")
-    frames = []
-    for name, mark in MARKS.items():
-        has, error = pl.col("text").str.contains(mark).fill_null(False), pl.col("error")
-        means = {"error_with": error.filter(has).mean(), "error_without": error.filter(~has).mean()}
-        pairs = pl.col("item").filter(has).n_unique()
-        frames.append(text.group_by("rater").agg(sign=pl.lit(name), pairs=pairs, **means))
-    frame = pl.concat(frames).with_columns((pl.col("error_with") - pl.col("error_without")).alias("difference"))
-    return frame.sort("rater", "difference", descending=[False, True])
 
 
 def _errors(analysis: WarmthAnalysis) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.readers.files import read_table, text_of
 from vantage.errors import InputError
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.relations.correlate import correlate
@@ -48,19 +49,15 @@ def read_stances(path: Path) -> pl.DataFrame:
 
 
 def _read(file: Path) -> pl.DataFrame:
-    try:
-        if file.suffix == ".csv":
-            table = pl.read_csv(file)
-        else:
-            rows = [line.split("\t") for line in file.read_text("utf-8", errors="replace").splitlines()]
-            rows = [row[: len(COLUMNS)] for row in rows if len(row) >= len(COLUMNS) and row[0] != "ID"]
-            table = pl.DataFrame(rows, schema=list(COLUMNS), orient="row")
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"the stance file cannot be read ({error})", file=file, remedy="give a CSV file") from None
+    if file.suffix == ".csv":
+        table = read_table(file).frame
+    else:
+        rows = [line.split("\t") for line in text_of(file).splitlines()]
+        rows = [row[: len(COLUMNS)] for row in rows if len(row) >= len(COLUMNS) and row[0] != "ID"]
+        table = pl.DataFrame(rows, schema=list(COLUMNS), orient="row")
     for column in ("text", "target", "stance"):
         if column not in table.columns:
-            remedy = "text, target, stance, sentiment"
-            raise InputError(f"the stance file has no column '{column}'", file=file, remedy=remedy)
+            raise InputError(f"the stance file has no column '{column}'", file=file, remedy="add it")
     if table.is_empty():
         raise InputError("the stance file has no rows", file=file, remedy="tab-separated: ID, Target, Tweet, Stance …")
     return table.select("text", "target", *(name for name in ORDERS if name in table.columns))

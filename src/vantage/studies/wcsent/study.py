@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.readers import load
+from vantage.corpora.readers.files import read_table
 from vantage.corpora.storage import is_corpus
-from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
@@ -22,10 +23,7 @@ def collect(context: Context[WcsentOptions]) -> Corpus:
     assert context.data is not None  # noqa: S101 - the study needs data
     corpus = Corpus.read(context.data) if is_corpus(context.data) else load("wcsent", context.data)
     if path := context.options.demographics:
-        try:
-            corpus = corpus.join_traits(pl.read_csv(path))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"the file cannot be read ({error})", file=path, remedy="give a CSV file") from None
+        corpus = corpus.join_traits(read_table(Path(path)).frame)
     if "split" not in corpus.items.columns:
         context.warn("The data have no official split, so that nothing was predicted.")
         return corpus

@@ -20,7 +20,6 @@ from vantage.studies.context.pipeline.controls import (
     with_context,
     with_controls,
 )
-from vantage.studies.context.pipeline.dialogue import CONVERSATION
 from vantage.studies.context.pipeline.generation import generate
 
 TASKS = ["sarcasm", "politeness", "sentiment", "vaccine-stance", "abortion-stance"]
@@ -33,7 +32,7 @@ def test_every_task_has_contexts_and_controls(task: str) -> None:
     assert (statement.name, conversation.name) == ("text", "conversation")
     extended = with_controls(plain, CONTROLS)
     question = plain.questions[0].id
-    for control in ("opposite", "blind", "turns"):
+    for control in ("opposite", "blind"):
         assert extended.conditions[condition_of(control)] == (f"conversation_{control}", "text")
         wording = extended.question(question).wording(condition_of(control), text="Hm.")
         assert wording == plain.question(question).wording("context", text="Hm.")
@@ -84,45 +83,9 @@ def test_contexts_of_several_kinds_stand_side_by_side(corpus: Corpus, tmp_path: 
         with_context(again, "context-blind", with_controls(sarcasm, ["blind"]))
 
 
-def with_turns(values: list[object], dtype: object = None, name: str = "turns") -> Corpus:
-    plain = statements()
-    items = plain.items.with_columns(pl.Series(name, values, dtype=dtype))  # type: ignore[arg-type]
-    return Corpus(items, plain.raters, plain.judgments, plain.instruments)
-
-
-def test_real_turns_are_taken_as_they_are() -> None:
-    said = [{"speaker": "Ann", "text": "Forty minutes!"}]
-    whole = [*said, {"speaker": "Bob", "text": "We had a great time at the station."}]
-    corpus = with_turns([said, whole, [], None], CONVERSATION)
-    found = generate(corpus, "sarcasm", None, control="turns")
-    assert found.dropped == {"the item has no preceding turns": 2}
-    assert found.corpus.items["conversation"].to_list() == [
-        [*said, {"speaker": "Person B", "text": "I just love waiting."}],
-        whole,
-    ]
-    assert found.cost == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
-    assert found.warnings == ()
-
-
-def test_the_text_that_was_replied_to_is_a_turn() -> None:
-    corpus = with_turns(["Forty minutes!", "Ann: Hm.\nBob: Hm!", " ", None])
-    found = generate(corpus, "sarcasm", None, control="turns")
-    assert found.dropped == {"the item has no preceding turns": 2}
-    said = [[tuple(turn.values()) for turn in talk] for talk in found.corpus.items["conversation"].to_list()]
-    assert said == [
-        [("Person A", "Forty minutes!"), ("Person B", "I just love waiting.")],
-        [("Ann", "Hm."), ("Bob", "Hm!"), ("Ann", "We had a great time at the station.")],
-    ]
-
-
-def test_data_without_turns_say_so() -> None:
-    with pytest.raises(InputError, match="the items have no column 'turns'"):
-        generate(statements(), "sarcasm", None, control="turns")
-    with pytest.raises(InputError, match="column 'turns': the column holds Int64, not turns"):
-        generate(with_turns([1, 2, 3, 4]), "sarcasm", None, control="turns")
-
-
 def test_other_lists_among_the_columns_do_not_disturb_a_prompt() -> None:
-    corpus = with_turns([["1", "2"]] * 4, pl.List(pl.String), name="sources")
+    plain = statements()
+    items = plain.items.with_columns(pl.Series("sources", [["1", "2"]] * 4))
+    corpus = Corpus(items, plain.raters, plain.judgments, plain.instruments)
     call = next(ChatRater(ScriptWriter(), "zero-shot").plan(corpus, Instrument.load("sarcasm"), condition="static"))
     assert "I just love waiting." in call.request.messages[-1].content

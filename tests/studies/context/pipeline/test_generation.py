@@ -214,7 +214,6 @@ def test_a_run_that_costs_too_much_ends(corpus: Corpus) -> None:
         ({"attempts": 0}, "0 attempts were allowed; allow at least one"),
         ({"labels": "text"}, "the label 'I just love waiting.' of item 's1' is no answer of question 'sarcasm'"),
         ({"labels": "gold"}, "the items have no column 'gold'"),
-        ({"generator": None}, "a model is needed to write contexts"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(corpus: Corpus, options: dict[str, Any], sentence: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage.context import Detected, Judging, curve, held_out, remaining
+from vantage.context import Detected, Judging, curve, held_out
 from vantage.errors import InputError
 from vantage.studies.context.pipeline.detection import LEAST, ONE_KIND, choose
 
@@ -117,14 +117,3 @@ def test_a_target_needs_its_column_and_a_mark_is_met_despite_rounding() -> None:
     assert Judging().joined(detected, votes)["ambiguous"].to_list() == [True, False]
     with pytest.raises(InputError, match="no answer 'ambiguous'"):
         Judging("ambiguity").joined(detected, votes)
-
-
-def test_what_is_left_ends_at_context_for_all_whatever_the_method() -> None:
-    rng = np.random.default_rng(1)
-    told = pl.DataFrame({"score": rng.random(30), "before": rng.random(30), "after": rng.random(30) / 2})
-    found = remaining(told)
-    assert found["left"][0] == pytest.approx(told["before"].mean())
-    assert found["left"][-1] == pytest.approx(told["after"].mean())
-    assert found["random"][-1] == pytest.approx(told["after"].mean())
-    best = remaining(told.with_columns(score=pl.col("before") - pl.col("after")))
-    assert (best["left"] <= found["left"] + 1e-12).all()

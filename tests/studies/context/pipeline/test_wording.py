@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.studies.context.pipeline.writing import WRITTEN_TOKENS, filled, messages, quoted
+from vantage.instruments.questions import fill
+from vantage.studies.context.pipeline.writing import WRITTEN_TOKENS, messages, quoted
 
 
 @pytest.mark.parametrize("step", WRITTEN_TOKENS)
@@ -23,7 +24,7 @@ def test_every_step_is_asked_with_a_worked_example(step: str) -> None:
 
 @given(st.text())
 def test_no_line_of_a_quotation_leaves_it(text: str) -> None:
-    told = filled("Before\n{statement}\nAfter", {"statement": quoted(text)})
+    told = fill("Before\n{statement}\nAfter", {"statement": quoted(text)})
     lines = told.split("\n")
     assert lines[0] == "Before"
     assert lines[-1] == "After"

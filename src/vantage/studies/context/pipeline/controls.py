@@ -1,14 +1,13 @@
-"""What a context is written for: the statement's own label, the opposite one, none, or nothing, where real turns exist.
+"""What a context is written for: the statement's own label, the opposite one, or none.
 
 Contexts that are written from a label and kept only where they agree with it make answers agree with it: better scores
-are then partly built in. A context for the opposite label shows how far raters follow any context, one that is written
-without a label shows what mere company of other sentences does, and real turns show what was there all along.
+are then partly built in. A context for the opposite label shows how far raters follow any context, and one that is
+written without a label shows what mere company of other sentences does.
 """
 
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -20,13 +19,12 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
 from vantage.scales import Scale
 
-Control = Literal["label", "opposite", "blind", "turns"]
+Control = Literal["label", "opposite", "blind"]
 CONTROLS: Final[tuple[Control, ...]] = get_args(Control)
 KINDS: Final[dict[Control, str]] = {
     "label": "written for the original label",
     "opposite": "written for the opposite label",
     "blind": "written without a label",
-    "turns": "of the turns that really came before",
 }
 """What contexts of each kind are, in words."""
 STATIC: Final = "static"
@@ -81,18 +79,14 @@ class Contexts:
         return {name: int(self.steps[name].sum()) for name in COST}
 
 
-def check_control(control: str) -> None:
-    """Refuses a control that there is not."""
-    if control not in CONTROLS:
-        raise InputError(f"there is no control '{control}'", remedy=nearest(control, CONTROLS))
-
-
 def condition_of(control: Control) -> str:
-    """The condition under which items with this kind of context are judged.
+    """The condition under which items with this kind of context are judged; a control that there is not is named.
 
     >>> condition_of("label"), condition_of("opposite")
     ('context', 'context-opposite')
     """
+    if control not in CONTROLS:
+        raise InputError(f"there is no control '{control}'", remedy=nearest(control, CONTROLS))
     return CONTEXT if control == "label" else f"{CONTEXT}-{control}"
 
 
@@ -138,7 +132,6 @@ def with_controls(instrument: Instrument, controls: Iterable[Control]) -> Instru
     _, conversation = context_fields(instrument)
     data: dict[str, Any] = copy.deepcopy(dict(instrument.document))
     for control in controls:
-        check_control(control)
         name, condition = column_of(conversation.name, control), condition_of(control)
         if condition in data["conditions"]:
             continue
@@ -159,11 +152,8 @@ def attached(corpus: Corpus, instrument: Instrument, *contexts: Contexts) -> tup
     extended = with_controls(instrument, [one.control for one in contexts])
     name, items = context_fields(instrument)[1].name, corpus.items
     for one in contexts:
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for row in one.steps.iter_rows(named=True):
-            rows.setdefault(row.pop("item"), []).append(row)
-        texts = [json.dumps(mine, ensure_ascii=False) for mine in rows.values()]
-        steps = pl.DataFrame({"item": list(rows), STEPS: texts}, schema={"item": pl.String, STEPS: pl.String})
+        rows = pl.struct(pl.exclude("item")).struct.json_encode().str.join(", ")
+        steps = one.steps.group_by("item", maintain_order=True).agg(pl.format("[{}]", rows).alias(STEPS))
         for table, column in ((one.corpus.items, name), (steps, STEPS)):
             new = column_of(column, one.control)
             kind = table.select("item", pl.col(column).alias(new))
@@ -178,9 +168,9 @@ def attached_steps(corpus: Corpus) -> dict[str, pl.DataFrame]:
     for control in CONTROLS:
         name = column_of(STEPS, control)
         if name in corpus.items.columns:
-            kept = corpus.items.select("item", name).drop_nulls(name).iter_rows()
-            rows = [{"item": item, **step} for item, steps_text in kept for step in json.loads(steps_text)]
-            steps[control] = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+            rows = pl.List(pl.Struct({column: kind for column, kind in SCHEMA.items() if column != "item"}))
+            kept = corpus.items.select("item", pl.col(name).str.json_decode(rows)).drop_nulls(name)
+            steps[control] = kept.explode(name).unnest(name)
     return steps
 
 

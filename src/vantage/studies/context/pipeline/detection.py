@@ -7,7 +7,7 @@ what random flags of the same number would reach, and the whole curve is there f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri, rel_entr
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import midranks, weighted_correlation
-from vantage.measures.resampling import Resampling, ratio
+from vantage.measures.resampling import Resampling, ratio, several_with_intervals
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, shares_of
 from vantage.studies.context.pipeline.controls import COST
@@ -154,23 +154,6 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def remaining(table: pl.DataFrame) -> pl.DataFrame:
-    """What is `left` of people's ambiguity on average when a `share` of the items get context, the highest first.
-
-    The table has a `score`, and what people show of each item `before` and `after` it has context; `random` is what
-    random flags would leave.
-
-    >>> result = pl.DataFrame({"score": [0.9, 0.1], "before": [0.6, 0.2], "after": [0.0, 0.2]})
-    >>> remaining(result)["left"].round(2).to_list()
-    [0.4, 0.1, 0.1]
-    """
-    before, gain, n = table["before"].to_numpy(), (table["before"] - table["after"]).to_numpy(), len(table)
-    saved = np.concatenate([[0.0], _running(table["score"], gain)])
-    share = np.arange(n + 1) / n
-    left, random = before.mean() - saved / n, before.mean() - share * gain.mean()
-    return pl.DataFrame({"share": share, "left": left, "random": random})
-
-
 def in_order(score: pl.Series) -> list[NDArray[np.intp]]:
     """The places of items from the highest score to the lowest, equals together, unscored ones last."""
     values = score.fill_null(float("-inf")).to_numpy()
@@ -239,7 +222,11 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     boot = Resampling("items", "percentile", how.resamples, 0.95, how.seed)
     score, spread = known["score"].to_numpy(), known["entropy"].to_numpy()
     row |= _auc(score, known["ambiguous"].to_numpy())
-    row |= _filled(("rho",), lambda w: weighted_correlation(score, spread, w, "spearman")[:, None], len(known), boot)
+
+    def ranked(weight: Floats) -> Floats:
+        return weighted_correlation(score, spread, weight, "spearman")[:, None]
+
+    row |= several_with_intervals(["rho"], len(known), ranked, boot)
     row |= _of_shares(detected, votes, scale, opted, boot) | _of_flags(marked, *how.flags(detected, votes), boot)
     wanted = min(max(round(how.budget * len(marked)), 1), len(marked))
     return {**row, "at_budget": curve(marked, draws=1)["precision"][wanted - 1]}
@@ -262,7 +249,7 @@ def _of_shares(detected: Detected, votes: pl.DataFrame, scale: Scale, opted: boo
         rho = weighted_correlation(one.ravel(), two.ravel(), wide, "spearman")
         return np.column_stack([rho, weight @ divergence / weight.sum(axis=1)])
 
-    return _filled(("rho_shares", "jsd"), statistics, len(one), boot)
+    return several_with_intervals(["rho_shares", "jsd"], len(one), statistics, boot)
 
 
 def _of_flags(marked: pl.DataFrame, items: list[str], reason: str, boot: Resampling) -> dict[str, Any]:
@@ -275,21 +262,7 @@ def _of_flags(marked: pl.DataFrame, items: list[str], reason: str, boot: Resampl
         drawn = weight @ sums
         return np.column_stack([ratio(drawn[:, :2]), ratio(drawn[:, [0, 2]])])
 
-    scores = _filled(("precision", "recall"), statistics, len(sums), boot)
-    return {**scores, "flagged": len(items)}
-
-
-def _filled(
-    names: Sequence[str], statistics: Callable[[Floats], Floats], units: int, boot: Resampling
-) -> dict[str, float | None]:
-    """Estimates of statistics of weighted units with their intervals, null where they are not defined."""
-    row: dict[str, float | None] = {}
-    with np.errstate(invalid="ignore", divide="ignore"):
-        values, bounds = statistics(np.ones((1, units)))[0], boot.intervals(units, statistics)
-    for name, value, (low, high) in zip(names, values, bounds, strict=True):
-        if np.isfinite(value):
-            row |= {name: float(value), f"{name}_low": low, f"{name}_high": high}
-    return row
+    return {**several_with_intervals(["precision", "recall"], len(sums), statistics, boot), "flagged": len(items)}
 
 
 def _auc(score: Floats, ambiguous: Flags) -> dict[str, float]:

@@ -34,14 +34,13 @@ from vantage.studies.context.pipeline.controls import (
     SCHEMA,
     Contexts,
     Control,
-    check_control,
+    condition_of,
     context_fields,
     target,
 )
 from vantage.studies.context.pipeline.dialogue import (
     CONVERSATION,
     SpokenTurns,
-    contains,
     fault,
     insert,
     read_place,
@@ -60,8 +59,6 @@ LEAST: Final = 4.0
 """The least answer that passes: agree, on a scale from 1 (strongly disagree) to 5."""
 TEMPERATURE: Final = 0.8
 """Of a writer that is named only: a try that was turned down should not come out the same again."""
-TURNS: Final = "turns"
-"""The item column with what was really said before: a conversation, or the one text that was replied to."""
 ASSUMPTION: Final = (
     "Contexts are counted as written as often as they may be, and as kept in the end: the most calls there can be."
 )
@@ -83,7 +80,7 @@ _SHORT: Final = 400
 def generate(
     corpus: Corpus,
     instrument: Instrument | str,
-    generator: Model | None,
+    generator: Model,
     verifier: Model | None = None,
     *,
     control: Control = "label",
@@ -107,10 +104,9 @@ def generate(
         corpus: The statements, with their original labels.
         instrument: The task, with a condition `context` that shows a conversation; its first question is the one
             whose label counts.
-        generator: The model that writes; a `ChatRater` where its settings matter. None is needed for `turns`.
+        generator: The model that writes; a `ChatRater` where its settings matter.
         verifier: The model that checks; the generator itself, with a warning, where none is given.
-        control: What contexts are written for: the `label`, its `opposite`, no label (`blind`), or nothing at all
-            where the real preceding `turns`, an item column, are used.
+        control: What contexts are written for: the `label`, its `opposite`, or no label (`blind`).
         attempts: How often a context is written at most.
         least: The least answer on the five-point scale of `context-quality` that passes.
         labels: The item column with the original labels, as codes or wordings.
@@ -122,14 +118,10 @@ def generate(
             the last attempt is assumed to fail, with prompts of about the right length.
     """
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    check_control(control)
+    condition_of(control)  # refuses one that there is not
     if attempts < 1:
         raise InputError(f"{attempts} attempts were allowed", remedy="allow at least one")
     made = Generation(corpus, used, control, attempts, least, seed, options, progress, asks)
-    if control == "turns":
-        return made.contexts(made.real_turns())
-    if generator is None:
-        raise InputError(f"a model is needed to write contexts ({control})", remedy="name a generator")
     statements = made.statements(labels)
     with ExitStack() as stack:
         loads = asks is None and (options or RunOptions()).engine == "local"
@@ -254,28 +246,6 @@ class Generation:
             Cost.of_items(self.store, outcome.run), on="item", how="left", maintain_order="left"
         )
         return {str(item): mine.to_dicts() for (item,), mine in rows.group_by("item", maintain_order=True)}
-
-    def real_turns(self) -> dict[str, SpokenTurns]:
-        """What was really said before, followed by the statement where the turns do not include it."""
-        items, kept = self._column(TURNS), dict[str, SpokenTurns]()
-        if items.schema[TURNS] not in (pl.String, CONVERSATION):
-            problem = f"the column holds {items.schema[TURNS]}, not turns"
-            raise InputError(problem, column=TURNS, remedy="give text, or a list of {speaker, text}")
-        for item, given in items.select("item", TURNS).iter_rows():
-            said, text = read_turns(given) if isinstance(given, str) else given or [], self.texts[item]
-            if not said and isinstance(given, str) and given.strip():
-                said = [{"speaker": "Person A", "text": " ".join(given.split())}]
-            speakers = [turn["speaker"] for turn in reversed(said)]
-            others = [one for one in (*speakers, "Person B", "Person A") if one not in speakers[:1]]
-            whole = said if contains(said, text) else [*said, {"speaker": others[0], "text": text}]
-            reason = "the item has no preceding turns" if not said or len(whole) < 2 else ""
-            if not text.strip():
-                reason = "the item has no text"
-            if not reason:
-                self._add(item, "turns", 0, "passed", text=script(whole))
-                kept[item] = whole
-            self._end(item, 0, reason)
-        return kept
 
     def contexts(self, kept: dict[str, SpokenTurns], *warnings: str) -> Contexts:
         """The items that have a context, and all steps, item by item in the order in which they happened."""

@@ -6,6 +6,7 @@ nothing is asked twice and the cost of a method is known.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
+from vantage.raters.answers import choices
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import gives_several
 from vantage.raters.models.base import ChatModel
@@ -25,7 +27,7 @@ from vantage.raters.personas import Persona, Personas, sample
 from vantage.raters.prompts import RELEVANT
 from vantage.runs import PlanPart, RunOptions, RunPlan, RunStore, added
 from vantage.runs.rating import carried_out, opened_store
-from vantage.studies.context.pipeline.ambiguity import counted, entropy, known_entropies, pooled, shares_of
+from vantage.studies.context.pipeline.ambiguity import counted, entropy, known_entropies, pooled
 from vantage.studies.context.pipeline.controls import COST, STATIC
 
 METHODS: Final = {
@@ -244,8 +246,8 @@ class Turns:
         self.open = dict.fromkeys(corpus.items["item"], 0)
         self.draws = min(how.draws if parts[0].rater.several > 1 else 1, how.samples)
         self._places = {item: place for place, item in enumerate(self.open)}
-        # How many readers were turned to about each item, less those to whom it is irrelevant; and how many these are.
-        self._asked, self._lost = dict.fromkeys(self.open, 0), dict[str, int]()
+        # How many readers were turned to about each item, and to how many of these it is irrelevant.
+        self._asked, self._lost = Counter[str](), Counter[str]()
 
     @property
     def turns(self) -> int:
@@ -261,7 +263,7 @@ class Turns:
         irrelevant = set(corpus.judgments.filter(_NOT_RELEVANT).select("item", "rater").iter_rows())
         readers = len(self.parts)
         for item, first in self.open.items():
-            turn, wanted = first, min(count, self.how.most - self._asked[item])
+            turn, wanted = first, min(count, self.how.most - self._asked[item] + self._lost[item])
             self._asked[item] += wanted
             while wanted and turn < self.turns:
                 reader = (turn + self._places[item] * STEP) % readers
@@ -287,14 +289,11 @@ class Turns:
         known = known_entropies(mine.filter(question=question.id), question.scale)
         signal = max(float(known["mean"].var() or 0) - float((known["sd"] ** 2).mean() or 0), 0.0)  # type: ignore[arg-type]
         ranked = set(known.filter(pl.col("sd") <= self.how.stop * signal**0.5)["item"])
-        lost = dict(mine.filter(_NOT_RELEVANT).group_by("item").len().iter_rows())
-        for item, count in lost.items():
-            self._asked[item] -= count - self._lost.get(item, 0)
-        self._lost = lost
+        self._lost = Counter(mine.filter(_NOT_RELEVANT)["item"].to_list())
         self.open = {
             item: turn
             for item, turn in self.open.items()
-            if item not in ranked and turn < self.turns and self._asked[item] < self.how.most
+            if item not in ranked and turn < self.turns and self._asked[item] - self._lost[item] < self.how.most
         }
 
 
@@ -358,10 +357,10 @@ def detected(simulation: Simulation, *, opt_outs: bool = True) -> Detected:
     table = simulation.corpus.items.select("item")
     for known in (answers, counts):
         table = table.join(known, on="item", how="left", maintain_order="left")
-    known = table.drop_nulls("shares")
-    shares = shares_of(known) if len(known) else np.empty((0, len(question.scale.options)))
+    unknown = [float("nan")] * len(choices(question.scale))
+    shares = np.array([one or unknown for one in table["shares"].to_list()]).reshape(-1, len(unknown))
     scores = pl.Series("score", entropy(counted(shares, question.scale, opt_outs=opt_outs))).fill_nan(None)
-    table = table.join(known.select("item", scores), on="item", how="left", maintain_order="left")
+    table = table.with_columns(scores)
     answered = pl.lit(gate.is_empty()) | (pl.col("relevant") > 0)
     reason = pl.when(answered).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
     reason = pl.when(pl.col("shares").is_not_null()).then(pl.lit(NO_OPTION)).otherwise(reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any, Final
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.instruments import Instrument, Question
+from vantage.instruments.questions import fill
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import ASK_AGAIN
 from vantage.raters.models.base import Message, Request
@@ -19,7 +19,6 @@ from vantage.studies.context.pipeline.dialogue import read_turns, script
 
 WRITTEN_TOKENS: Final = {"scenario": 60, "conversation": 220, "position": 12}
 """The steps, and how long their replies are, typically."""
-_PLACE: Final = re.compile(r"\{(\w+)\}")
 
 
 @cache
@@ -61,9 +60,9 @@ def task(step: str, item: Mapping[str, Any]) -> str:
     }
     if item.get("meaning"):
         about = {"meaning": str(item["meaning"]), "question": str(item["question"])}
-        values["aim"] = filled(words["aim"], about).strip() + "\n\n"
-    again = "\n\n" + filled(words["again"], {"reason": str(item["reason"])}) if item.get("reason") else ""
-    return filled(words[step], values) + again
+        values["aim"] = fill(words["aim"], about).strip() + "\n\n"
+    again = "\n\n" + fill(words["again"], {"reason": str(item["reason"])}) if item.get("reason") else ""
+    return fill(words[step], values) + again
 
 
 def quoted(text: str) -> str:
@@ -74,11 +73,6 @@ def quoted(text: str) -> str:
     > Ignore the above.
     """
     return "\n".join(f"> {line}" for line in text.strip().splitlines()) or "> "
-
-
-def filled(words: str, values: Mapping[str, str]) -> str:
-    """Wording with its places filled in, once: braces in what is filled in stay what they are."""
-    return _PLACE.sub(lambda place: values.get(place[1], place[0]), words)
 
 
 @dataclass(frozen=True, slots=True)
