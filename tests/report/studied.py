@@ -55,7 +55,7 @@ def stereomap(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def wcsent(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
-    return {"data": write_wcsent(folder / "release"), "encoder": "none"}
+    return {"data": write_wcsent(folder / "release"), "encoder": "none", "probe": "none"}
 
 
 STUDIES: Final[dict[str, Callable[[Path, pytest.MonkeyPatch], dict[str, Any]]]] = {

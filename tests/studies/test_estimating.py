@@ -143,7 +143,7 @@ def test_trained_raters_are_named_and_not_trained(
     loads(monkeypatch)
     found = preview("wcsent", data=data["wcsent"])
     assert list(found.trained) == [
-        *("majority", "mean", "tfidf-ridge", "tfidf-logistic", "encoder/distribution on minilm"),
+        *("majority", "mean", "tfidf-ridge", "tfidf-logistic", "probe on embedded", "encoder/distribution on minilm"),
     ]
     assert all("ratings" in learns for learns in found.trained.values())
     assert found.forecast.total.calls == 0

@@ -15,6 +15,7 @@ from vantage.measures.resampling import Resampling
 from vantage.studies.appraisals.coding import (
     STATISTICS,
     Weighted,
+    clustered,
     compared,
     correlation,
     difference,
@@ -123,6 +124,32 @@ def test_with_one_post_there_is_no_interval() -> None:
     one, two = two_raters()
     assert compared([two[:1]], two[:1], ["delta"], HOW) == {"delta": 0.0, "delta_low": None, "delta_high": None}
     assert compared([one[:0]], two[:0], ["delta"], HOW)["delta"] is None
+    assert clustered(np.arange(4.0), np.arange(4.0), np.arange(4), Resampling("none")) == ((None, None), None)
+
+
+def test_p_values_know_that_texts_share_posts() -> None:
+    # Every text counts five times: as single texts they would be five times the evidence, as posts they are not.
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=30), rng.normal(size=30)
+    y += 0.3 * x
+    how = Resampling(resamples=400)
+    bounds, p = clustered(x, y, np.arange(30), how)
+    again, repeated = clustered(np.repeat(x, 5), np.repeat(y, 5), np.repeat(np.arange(30), 5), how)
+    assert again == pytest.approx(bounds)
+    assert repeated == pytest.approx(p)
+    assert p is not None
+    assert 0.0 < p < 1.0
+
+
+def test_p_values_of_noise_that_posts_share_are_uniform_enough() -> None:
+    rng = np.random.default_rng(2)
+    posts = np.repeat(np.arange(40), 4)
+    small = []
+    for _ in range(100):
+        x, y = (np.repeat(rng.normal(size=40), 4) + 0.5 * rng.normal(size=160) for _ in range(2))
+        small.append((clustered(x, y, posts, Resampling(resamples=100))[1] or 0.0) < 0.05)
+    # Tests that take texts for independent find more than a fifth of such noise clear.
+    assert np.mean(small) < 0.13
 
 
 def test_weights_of_many_resamples_are_those_of_the_library() -> None:

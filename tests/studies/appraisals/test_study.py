@@ -110,11 +110,15 @@ def test_reasons_beside_chance(found: dict[str, pl.DataFrame]) -> None:
     assert {"reasons-form", "reasons-topics", "reasons-models"} <= set(found)
 
 
-def test_human_scores_and_agreement_about_them(found: dict[str, pl.DataFrame]) -> None:
+def test_human_scores_and_automatic_measures(found: dict[str, pl.DataFrame]) -> None:
     told = {(r["criterion"], r["source"]): r["estimate"] for r in found["evaluation"].iter_rows(named=True)}
     assert told["relevance", "experts"] == pytest.approx((4 + 8 / 12 - 1) / 4)
     assert set(found["evaluation-agreement"]["question"]) == {"factuality", "relevance", "consistency", "usefulness"}
     assert found["evaluation-agreement"].drop_nulls(["randolph", "alpha"]).height == 4
+    related = found["evaluation-automatic"]
+    assert {"rouge-l", "length in words"} <= set(related["automatic"])
+    assert related["estimate"].drop_nulls().abs().max() <= 1.0  # type: ignore[operator]
+    assert len(related) == related.n_unique(["automatic", "criterion"])
     apart = {row["criterion"]: row["estimate"] for row in found["evaluation-differences"].iter_rows(named=True)}
     for criterion, difference in apart.items():
         assert difference == pytest.approx(told[criterion, "chatgpt"] - told[criterion, "experts"])
@@ -133,7 +137,7 @@ def test_every_part_has_its_figure(report: Report) -> None:
     } <= figures
 
 
-@pytest.mark.parametrize("name", ["agreement-questions", "emotion-profiles", "emotion-weights"])
+@pytest.mark.parametrize("name", ["agreement-questions", "emotion-profiles", "emotion-weights", "evaluation-automatic"])
 def test_figures_can_be_drawn_where_some_things_are_missing(report: Report, name: str) -> None:
     figure = next(figure for figure in report.result.figures if figure.name == name)
     assert figure.draw().axes

@@ -21,7 +21,7 @@ from vantage.studies import run
 from vantage.studies.wcsent import people, predictions, stance
 from vantage.studies.wcsent.learning import QUESTIONS, WcsentOptions
 
-QUICK: dict[str, Any] = {"encoder": "none"}
+QUICK: dict[str, Any] = {"encoder": "none", "probe": "none"}
 
 
 @pytest.fixture(scope="module")
@@ -212,12 +212,24 @@ def test_without_torch_the_study_goes_on_and_says_what_is_missing(
         raise ModelError(f"The package '{module}' is not installed; pip install vantage[{extra}].")
 
     monkeypatch.setattr("vantage.raters.trained.encoder.require", missing)
-    told = run("wcsent", data=release)
+    told = run("wcsent", data=release, probe="none")
     assert any("No encoder was trained: The package 'torch' is not installed" in note for note in told.result.warnings)
     with pytest.raises(ModelError, match="not installed"):
-        run("wcsent", data=release, encoder="minilm")
-    with pytest.raises(InputError, match="the option 'probe' of study 'wcsent' is gone: vantage train --kind probe"):
-        run("wcsent", data=release, probe="none")
+        run("wcsent", data=release, encoder="minilm", probe="none")
+
+
+@pytest.mark.slow
+def test_without_a_language_model_the_study_goes_on_and_says_what_is_missing(
+    release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: Any) -> Any:
+        raise ModelError("The embedded model is not installed.")
+
+    monkeypatch.setattr("vantage.raters.trained.probe.load_model", missing)
+    told = run("wcsent", data=release, encoder="none")
+    assert "No language model was probed: The embedded model is not installed." in told.result.warnings
+    with pytest.raises(ModelError, match="not installed"):
+        run("wcsent", data=release, encoder="none", probe="embedded")
 
 
 def test_an_unknown_way_to_train_is_named(release: Path) -> None:
@@ -266,6 +278,7 @@ def test_models_are_asked_about_the_test_part_with_examples_of_the_training_part
 
 @pytest.mark.slow
 def test_an_encoder_is_trained_and_stands_beside_the_published_one(release: Path, tmp_path: Path) -> None:
+    from tests.raters.models.tiny import tiny_model
     from tests.raters.trained.tiny import tiny_encoder
 
     told = run(
@@ -273,12 +286,14 @@ def test_an_encoder_is_trained_and_stands_beside_the_published_one(release: Path
         data=release,
         out=tmp_path / "out",
         encoder=str(tiny_encoder(tmp_path / "tiny")),
+        probe=f"hf:{tiny_model(tmp_path / 'reader')}",
         members=1,
         seeds=2,
         variants="huber-mean,distribution",
     )
     beside = table(told, "encoders")
-    assert set(beside["training"]) == {"huber-mean", "distribution", "BERTweet, as printed"}
+    assert set(beside["training"]) == {"huber-mean", "distribution", "blend", "BERTweet, as printed"}
+    assert "probe" in set(table(told, "predictions")["rater"])
     assert beside.filter(training="huber-mean")["seeds"].to_list() == [2, 2, 2]
     assert (tmp_path / "out" / "checkpoints").is_dir()
 

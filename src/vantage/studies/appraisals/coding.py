@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import Bounds, percentile
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import coefficient, p_value, weighted_correlation
 from vantage.measures.resampling import Resampling, ratio, several_with_intervals
@@ -28,6 +29,8 @@ Weighted: TypeAlias = Callable[[Floats], Floats]
 _DIGITS: Final = re.compile(r"\d+")
 _HALF_WIDTH: Final = 1.959964
 """Of a 95 % interval, in standard errors."""
+_MOST: Final = 1 - 1e-9
+"""Fisher's z of a perfect correlation has no end; this one keeps it finite."""
 
 
 def first_integer(reply: str | None) -> float:
@@ -162,6 +165,32 @@ def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -
     chances = [p_value(x, y, method) for x, y, _ in _lines(one, two, along)]
     known = [p for p in chances if p is not None]
     return float(np.mean(known)) if known else None, len(chances)
+
+
+def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[Bounds, float | None]:
+    """The interval of a correlation over texts, and its p value, where texts share posts.
+
+    The p value is that of Fisher's z over its standard error between resamples of posts, by Student's t with one degree
+    of freedom less than there are posts. It is null without resamples.
+
+    >>> bounds, p = clustered(np.arange(8.0), np.arange(8.0) % 4, np.arange(8) // 2, Resampling(resamples=50))
+    >>> bounds[0] < bounds[1], 0 < p < 1
+    (True, True)
+    """
+    from scipy.stats import t
+
+    count = int(posts.max()) + 1
+    x, y = one - one.mean(), two - two.mean()
+    sums = np.column_stack([np.bincount(posts, cell) for cell in (np.ones(len(x)), x, y, x * x, y * y, x * y)])
+    drawn = [_pearson(weight @ sums).ravel() for weight in how.draws(count)]
+    replicates = np.concatenate(drawn) if drawn else np.array([])
+    known = replicates[~np.isnan(replicates)]
+    if len(known) < 2:
+        return (None, None), None
+    error = float(np.std(np.arctanh(np.clip(known, -_MOST, _MOST)), ddof=1))
+    z = float(np.arctanh(np.clip(coefficient(one, two, "pearson"), -_MOST, _MOST)))
+    p = None if error < 1 - _MOST else float(2 * t.sf(abs(z) / error, count - 1))
+    return percentile(replicates, how.confidence, count), p
 
 
 def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:

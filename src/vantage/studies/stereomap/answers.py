@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from itertools import combinations
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
+from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import composites, expected_values
 from vantage.measures.texts.diversity import text_diversity
 from vantage.measures.texts.keywords import coverage, profile
@@ -111,6 +114,28 @@ def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame:
     there(traits.drop_nulls("dimension"))
     profiles = profile(traits, analysis.dictionary, of="cluster", by="rater", seed=analysis.seed)
     return profiles.with_columns(analysis.beside("cluster", "rater").alias("series"))
+
+
+def keyword_overlap(analysis: Stereomap) -> pl.DataFrame:
+    """How far two models choose the same trait keywords for a group: Jaccard overlap, with an interval over groups.
+
+    `elsewhere` is their overlap between different groups: what two models share whatever the group.
+    """
+    given = analysis.keywords.filter(pl.col("condition") == "", pl.col("about") == "traits")
+    words: dict[str, dict[str, set[str]]] = {}
+    for rater, item, keyword in given.select("rater", "item", pl.col("keyword").str.to_lowercase()).iter_rows():
+        words.setdefault(rater, {}).setdefault(item, set()).add(keyword)
+    rows: list[dict[str, Any]] = []
+    for (first, ours), (second, theirs) in combinations(sorted(words.items()), 2):
+        shared = sorted(ours.keys() & theirs.keys())
+        if not shared:
+            continue
+        table = np.array([[len(ours[i] & theirs[j]) / len(ours[i] | theirs[j]) for j in shared] for i in shared])
+        apart = table[~np.eye(len(shared), dtype=bool)]
+        same = mean_with_interval(pl.Series(shared), np.diag(table), Resampling(seed=analysis.seed))
+        elsewhere = float(apart.mean()) if len(apart) else None
+        rows.append({"first": first, "second": second, **same, "elsewhere": elsewhere, "groups": len(shared)})
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def phrases_by_cluster(analysis: Stereomap) -> Data:

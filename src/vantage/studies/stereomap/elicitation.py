@@ -21,10 +21,10 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
+from vantage.raters.replies.keywords import MOST, read_keywords
 from vantage.scales import Scale
 from vantage.studies.base import listed
 from vantage.studies.execution import Context
-from vantage.studies.stereomap.keyword_replies import MOST, read_keywords
 from vantage.studies.stereomap.options import StereomapOptions
 
 KEYWORD_TOKENS: Final = 250

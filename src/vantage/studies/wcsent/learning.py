@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from vantage.corpora import Corpus
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
+from vantage.raters.trained.fitting import PROBE_SHARE
 from vantage.studies.base import listed, option
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 
@@ -18,11 +19,12 @@ from vantage.studies.execution import NO_ENCODER, Context, hundredths
 class WcsentOptions:
     """What can be changed about the study."""
 
-    GONE: ClassVar[dict[str, str]] = {"probe": "vantage train --kind probe (or blend) learns from the same split."}
-
     predict: bool = option(True, "whether raters learn from the training part and judge the test part")
     encoder: str = option(
         "auto", "auto (the embedded MiniLM where it is installed), none, a folder or a name on the hub"
+    )
+    probe: str = option(
+        "auto", "the language model that is probed: auto (the embedded one where it is installed), none, or hf:NAME"
     )
     variants: str = option(
         "distribution", "distribution, huber-mean, huber-median, coarse-mean, coarse-median, coarse-focal"
@@ -49,12 +51,16 @@ ENCODERS: Final[dict[str, dict[str, Any]]] = {
     "coarse-focal": {"coarse": True, "target": "mean", "loss": "focal", "class_weights": True},
 }
 """Ways to train an encoder that can be compared: what it learns, and by which loss."""
+VARIANT: Final = "way to train an encoder"
+NO_PROBE: Final = "No language model was probed: {why}"
+BLENDED: Final = "distribution"
+"""The encoder that is blended with the probe."""
 
 
 def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
-    """The corpus with the judgments of dummies, regressions on words and encoders on the test part."""
+    """The corpus with the judgments of dummies, regressions on words, a probe and encoders on the test part."""
     options = context.options
-    variants = listed(options.variants, ENCODERS, "way to train an encoder")
+    variants = listed(options.variants, ENCODERS, VARIANT)
     train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
     everything = corpus.filter(split=["train", "validation"])
     # The paper's features and choice of strength; logistic regression to its optimum instead of a cut-off solver.
@@ -68,15 +74,24 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     for name, (part, how) in kinds.items():
         if rater := _fitted(part, context, name, how):
             corpus = rater.rate(corpus, test)
+    probe = None
+    if options.probe != "none":
+        auto = options.probe == "auto"
+        how = {"kind": "probe", "model": "embedded" if auto else options.probe}
+        if probe := _fitted(everything, context, "probe", how, NO_PROBE if auto else ""):
+            corpus = probe.rate(corpus, test)
     auto = options.encoder == "auto"
     for name, number in product(variants if options.encoder != "none" else (), range(options.seeds)):
         id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
         how = {"model": "minilm" if auto else options.encoder, "seed": context.seed + number, **ENCODERS[name]}
         how |= {"members": options.members} if options.members else {}
-        if rater := _fitted(everything, context, id_, how, NO_ENCODER if auto else ""):
-            corpus = rater.rate(corpus, test)
-        elif not context.plans:
+        rater = _fitted(everything, context, id_, how, NO_ENCODER if auto else "")
+        if rater is None and not context.plans:
             break
+        if rater is not None:
+            corpus = rater.rate(corpus, test)
+            if probe is not None and name == BLENDED:
+                corpus = rater.blended(probe, PROBE_SHARE, id_.replace(name, "blend")).rate(corpus, test)
     return corpus
 
 

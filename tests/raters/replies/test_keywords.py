@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.studies.stereomap.keyword_replies import read_keywords
+from vantage.raters.replies.keywords import read_keywords
 
 LISTS = [
     "1. Caring: They help.\n2. Kind: They smile.",
