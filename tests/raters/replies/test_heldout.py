@@ -1,15 +1,16 @@
 """What further models wrote, most of them four answers to a reply, and the rules that came of it.
 
 The replies were judged before the parser read them; `part` says whether rules were mended on the model (A), or it was
-held out until they stood (B, then C to G; H and I are mostly free prose). "again" is a model of which one reply had
-been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with more than five
-words of repositories that do not license their text are only pointed to, in elsewhere.csv.
+held out until they stood (B, then C to G, H, I and L; most of H and I is free prose). "again" is a model of which one
+reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with more
+than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
-from vantage.raters.replies import parse_replies, parse_reply
+from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.scales import Scale
 
 HERE = Path(__file__).parent
@@ -69,16 +70,15 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
         record = json.loads(line)
         questions = _questions(record)
         completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
-        if record.get("shown"):  # the prompt showed letters, which are no answer otherwise
-            replies = parse_replies(record["reply"], questions)
-        else:
+        replies: Mapping[str, ParsedReply] = parse_replies(record["reply"], questions)
+        if not record.get("shown"):  # the prompts of some showed letters, which `read_reply` does not expect
             replies = read_reply(completion, questions, ITEMS.get(record["questions"][0], ""))
         for question, meant in zip(questions, record["meant"], strict=True):
             reply = replies[question.id]
             got = reply.status if reply.value is None else f"{reply.value:g}"
             wrong = "missed" if reply.value is None else "invented"
             counts[record["part"], "right" if got in meant.split("/") else wrong] += 1
-    right = {"A": 259, "B": 663, "C": 708, "D": 700, "G": 2506, "H": 128, "I": 8, "again": 48, "sums": 22}
+    right = {"A": 259, "B": 663, "C": 708, "D": 700, "G": 2506, "H": 128, "I": 8, "L": 36, "again": 48, "sums": 22}
     missed = {"G": 8, "H": 28, "I": 13, "sums": 27}
     assert counts == {(part, "right"): n for part, n in right.items()} | {
         (part, "missed"): n for part, n in missed.items()
@@ -249,6 +249,11 @@ GENDER = Question("genere", "Genere", "Di che genere è il pubblico?", Scale.lab
         ("Se il testo è chiaro, la risposta è neutro, altrimenti maschile", None),
         ("La risposta è maschile se parla un uomo, femminile se parla una donna.", None),
         ("La risposta è maschile o femminile.", None),
+        ("Risposta: maschile. Risposta: femminile.", None),
+        ('Quindi la risposta è: "femminile". Se invece si intende un uomo, sarebbe "maschile".', None),
+        ('maschile\n\n---\n\nRisposta: La frase non specifica il pubblico, quindi segnala "neutro".', None),
+        ("maschile\n\n---\n\nTesto: Una squadra.\n\nRisposta: neutro\n\nTesto: Le madri.\n\nRisposta: femminile", None),
+        ('maschile\n\n(Il termine è di solito associato a uomini, quindi la risposta è "maschile".)', 0),
     ],
 )
 def test_two_options_are_joined_and_one_is_announced_in_other_languages_too(text: str, value: float | None) -> None:
@@ -275,6 +280,7 @@ def test_two_numbers_that_are_joined_in_another_language_are_a_range(text: str) 
         ("The image best represents the Malay or Tamil culture.", None),
         ("The image best represents the Malay culture, but also the Tamil culture.", None),
         ("The image represents a Malay festival.", None),
+        ("The image best represents the culture of the Malay people.", 0),
         ("One might think that the image best represents the Malay culture.", None),
     ],
 )

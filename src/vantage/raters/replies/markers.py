@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Final
 
 from vantage.raters.replies.doubts import hedged, supposed
 from vantage.raters.replies.labels import explained, is_negated, wordings, words
@@ -23,10 +24,12 @@ _ANNOUNCED = re.compile(
     r"[:*_\"'\s]{0,6}(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,
 )
+ANSWER: Final = r"(?:risposta|respuesta|réponse|antwort|resposta|antwoord|svar|odpowiedź|ответ)"
+"""The word for answer in other languages."""
 _ELSEWHERE = re.compile(
     r"(?:^|[.!]\s{1,3}|\b(?:quindi|perciò|pertanto|dunque|donc|also|daher|somit|entonces|portanto)\s)[*_\"']{0,4}"
     r"(?:(?:la|il|mia|mi|ma|die|meine|minha|a|de|mijn|mitt|moja|final|finale)\s){0,3}"
-    r"(?:risposta|respuesta|réponse|antwort|resposta|antwoord|svar|odpowiedź|ответ)(?:\s(?:finale?|corretta|correcta))?[*_\"']{0,4}\s?"
+    rf"{ANSWER}(?:\s(?:finale?|corretta|correcta))?[*_\"']{{0,4}}\s?"
     r"(?:(?:è|sarà|es|est|ist|lautet|é|is|är|to)\b|:)[:*_\"'\s]{0,6}",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -163,12 +166,17 @@ def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> I
 
 
 def _in_another_language(text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
+    """What is announced in another language, if but once: words that take one back or limit it are known in English."""
+    found: list[tuple[int, Reading]] = []
     for marker in _ELSEWHERE.finditer(text):
         reading = read_slot(text, marker.end(), scale)
-        if reading is None or supposed(text, marker.end(), reading.end):
-            continue
-        several = reading.form == "label" and _beside(text, reading, scale)
-        yield marker.start(), Reading("several", reading.end) if several else reading
+        if reading is not None and not supposed(text, marker.end(), reading.end):
+            found.append((marker.start(), reading))
+    for start, reading in found:
+        several = len({(other.value, other.opt_out) for _, other in found}) > 1 or (
+            reading.form == "label" and names_other(text[reading.end :], reading, scale)
+        )
+        yield start, Reading("several", reading.end) if several else reading
 
 
 def _in_words_of(ask: str, text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
@@ -182,7 +190,7 @@ def _in_words_of(ask: str, text: str, scale: Scale) -> Iterator[tuple[int, Readi
         rf"(?:(?:the|an?)\s)?(?:{kind}\sof\s(?:(?:the|an?)\s)?)?[*_\"']{{0,4}}",
         re.IGNORECASE,
     )
-    behind = re.compile(rf"[\"'*_)]{{0,4}}\s{kind}\b", re.IGNORECASE)
+    behind = re.compile(rf"[\"'*_)]{{0,4}}\s(?:{kind}|people)\b", re.IGNORECASE)
     for place in stated.finditer(text):
         reading = read_slot(text, place.end(), scale)
         if reading is None or reading.form not in {"label", "several"} or is_negated(text, place.end()):
@@ -190,14 +198,20 @@ def _in_words_of(ask: str, text: str, scale: Scale) -> Iterator[tuple[int, Readi
         called = behind.match(text, reading.end)
         end = called.end() if called else reading.end
         only_said = _ONLY_SAID.search(text[max(0, place.start() - 160) : place.start()])
+        sentence = _BEHIND.match(text, end)
+        rest = sentence.group() if sentence else ""
         if _ends(text, end) and not only_said and not supposed(text, place.start(), end):
-            yield place.start(), Reading("several", end) if _beside(text, reading, scale) else reading
+            yield place.start(), Reading("several", end) if names_other(rest, reading, scale) else reading
 
 
-def _beside(text: str, reading: Reading, scale: Scale) -> bool:
-    """Whether the rest of the sentence names another option, whatever it says of it."""
-    known, rest = wordings(scale), _BEHIND.match(text, reading.end)
-    places = known.pattern.finditer(text, reading.end, rest.end()) if known.pattern and rest else ()
+def names_other(text: str, reading: Reading, scale: Scale) -> bool:
+    """Whether a text names another option than one that was read, whatever it says of it.
+
+    >>> names_other("although it is not fair", Reading("label", 0, 0.0), Scale.labels("foul", "fair"))
+    True
+    """
+    known = wordings(scale)
+    places = known.pattern.finditer(text) if known.pattern else ()
     return any(known.codes.get(words(place.group()), reading.value) != reading.value for place in places)
 
 
