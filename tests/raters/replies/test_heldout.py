@@ -1,23 +1,26 @@
-"""What 106 further models wrote, most of them four answers to a reply, and the rules that came of it.
+"""What further models wrote, most of them four answers to a reply, and the rules that came of it.
 
 The replies were judged before the parser read them; `part` says whether rules were mended on the model (A), or it was
-held out until they stood (B, then C, D, E, F and G). "again" is a model of which one reply had been seen, "sums" are
-answers to riddles instead of ratings. NOTICE names where they are from. Those with more than five words of repositories
-that do not license their text are only pointed to, in elsewhere.csv.
+held out until they stood (B, then C to G, H, I and L; most of H and I is free prose). "again" is a model of which one
+reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with more
+than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
-from vantage.raters.replies import parse_replies, parse_reply
+from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.scales import Scale
 
 HERE = Path(__file__).parent
@@ -65,16 +68,21 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
     counts: Counter[tuple[str, str]] = Counter()
     for line in (HERE / "heldout.jsonl").read_text("utf-8").splitlines():
         record = json.loads(line)
-        questions = [_question(name) for name in record["questions"]]
+        questions = _questions(record)
         completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
-        replies = read_reply(completion, questions, ITEMS.get(record["questions"][0], ""))
+        replies: Mapping[str, ParsedReply] = parse_replies(record["reply"], questions)
+        if not record.get("shown"):  # the prompts of some showed letters, which `read_reply` does not expect
+            replies = read_reply(completion, questions, ITEMS.get(record["questions"][0], ""))
         for question, meant in zip(questions, record["meant"], strict=True):
             reply = replies[question.id]
             got = reply.status if reply.value is None else f"{reply.value:g}"
             wrong = "missed" if reply.value is None else "invented"
             counts[record["part"], "right" if got in meant.split("/") else wrong] += 1
-    right = {"A": 259, "B": 663, "C": 708, "D": 700, "G": 2506, "again": 48, "sums": 22}
-    assert counts == {(part, "right"): n for part, n in right.items()} | {("G", "missed"): 8, ("sums", "missed"): 27}
+    right = {"A": 259, "B": 663, "C": 708, "D": 700, "G": 2506, "H": 128, "I": 8, "L": 36, "again": 48, "sums": 22}
+    missed = {"G": 8, "H": 28, "I": 13, "sums": 27}
+    assert counts == {(part, "right"): n for part, n in right.items()} | {
+        (part, "missed"): n for part, n in missed.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -219,6 +227,86 @@ def test_a_quotation_that_begins_with_an_option_is_no_answer(text: str, value: f
     assert parse_reply(text, question).value == value
 
 
+GENDER = Question("genere", "Genere", "Di che genere è il pubblico?", Scale.labels("maschile", "femminile", "neutro"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("maschile e femminile (tutti e due)", None),
+        ("**maschile** o **femminile**", None),
+        ("Answer: maschile und femminile", None),
+        ("maschile, ma anche femminile", None),
+        ("maschile. E femminile.", None),
+        ("maschile & femminile", None),
+        ("maschile, e non altro", 0),
+        ("**Risposta:** femminile", 1),
+        ('Non è chiaro. Perciò la mia risposta sarà "neutro".', 2),
+        ("Entrambi, quindi la risposta è neutro.", 2),
+        ("La risposta non è neutro", None),
+        ("Non credo che la risposta è neutro", None),
+        ("Non è vero: la risposta è neutro", None),
+        ("Se il testo è chiaro, la risposta è neutro, altrimenti maschile", None),
+        ("La risposta è maschile se parla un uomo, femminile se parla una donna.", None),
+        ("La risposta è maschile o femminile.", None),
+        ("Risposta: maschile. Risposta: femminile.", None),
+        ('Quindi la risposta è: "femminile". Se invece si intende un uomo, sarebbe "maschile".', None),
+        ('maschile\n\n---\n\nRisposta: La frase non specifica il pubblico, quindi segnala "neutro".', None),
+        ("maschile\n\n---\n\nTesto: Una squadra.\n\nRisposta: neutro\n\nTesto: Le madri.\n\nRisposta: femminile", None),
+        ('maschile\n\n(Il termine è di solito associato a uomini, quindi la risposta è "maschile".)', 0),
+    ],
+)
+def test_two_options_are_joined_and_one_is_announced_in_other_languages_too(text: str, value: float | None) -> None:
+    assert parse_reply(text, GENDER).value == value
+
+
+@pytest.mark.parametrize(
+    "text", ["3 e 4", "3 a 4", "3 bis 4", "I'd say 3 e 4", "entre 3 et 4", "Die Antwort ist 4 oder 5.", "3 и 4"]
+)
+def test_two_numbers_that_are_joined_in_another_language_are_a_range(text: str) -> None:
+    assert parse_reply(text, FEELINGS[0]).rule == "range"
+    assert parse_reply("Die Antwort lautet 4.", FEELINGS[0]).value == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The image best represents the Malay culture.", 0),
+        ('This image best represents "Tamil."', 1),
+        ("The image best represents the culture of a **Malay**.", 0),
+        ("The image does not represent the Malay culture.", None),
+        ("It is unclear whether the image represents Malay culture.", None),
+        ("If the dress is silk, the image best represents the Tamil culture.", None),
+        ("The image best represents the Malay or Tamil culture.", None),
+        ("The image best represents the Malay culture, but also the Tamil culture.", None),
+        ("The image represents a Malay festival.", None),
+        ("The image best represents the culture of the Malay people.", 0),
+        ("One might think that the image best represents the Malay culture.", None),
+    ],
+)
+def test_an_option_is_stated_in_the_words_of_the_question(text: str, value: float | None) -> None:
+    ask = "Which Asian culture does this image best represent?"
+    assert parse_reply(text, Question("c", "C", ask, Scale.labels("Malay", "Tamil"))).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("HOLD\nCriticality: 1\nAll is calm.", [0, 1]),
+        ("**PAGE**\n\nCriticality: 3", [1, 3]),
+        ("HOLD or PAGE\nCriticality: 1", [None, 1]),
+        ("HOLD\nDecision: PAGE\nCriticality: 2", [1, 2]),
+        ("Hold on\nCriticality: 2", [None, 2]),
+        ("HOLD\nPAGE\nCriticality: 3", [None, 3]),
+        ("HOLD\nAll is calm.", [None, None]),
+    ],
+)
+def test_the_first_of_several_answers_may_lack_its_name(text: str, values: list[float | None]) -> None:
+    decision = Question("decision", "Decision", "What do you do?", Scale.labels("HOLD", "PAGE"))
+    criticality = Question("criticality", "Criticality", "How critical is it?", Scale.points(1, 5))
+    assert [reply.value for reply in parse_replies(text, [decision, criticality]).values()] == values
+
+
 def test_what_is_compared_is_what_the_question_asks_about() -> None:
     question = Question("s", "S", "Which text is more sarcastic, Text 1 or Text 2?", Scale.labels("Text 1", "Text 2"))
     assert parse_reply("Text 2 is sarcastic, but Text 1 is more sarcastic because it mocks.", question).value == 0
@@ -245,6 +333,17 @@ def test_what_is_compared_is_what_the_question_asks_about() -> None:
 )
 def test_several_answers_are_found_revised_and_told_from_examples(text: str, values: list[float | None]) -> None:
     assert [reply.value for reply in parse_replies(text, FEELINGS).values()] == values
+
+
+def _questions(record: dict[str, Any]) -> list[Question]:
+    """The questions of a record: by their names or, from part H on, with their wording and options or ends."""
+    if "asked" not in record:
+        return [_question(name) for name in record["questions"]]
+    questions = []
+    for name, (ask, options) in zip(record["questions"], record["asked"], strict=True):
+        scale = Scale.labels(*options) if isinstance(options[0], str) else Scale.points(*options)
+        questions.append(Question(name.lower(), name, ask, replace(scale, called=record.get("shown"))))
+    return questions
 
 
 def _question(name: str) -> Question:

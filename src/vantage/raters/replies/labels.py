@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from vantage.raters.replies.doubts import supposed
-from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.reply import JOINED, Reading
 from vantage.scales import Scale
 
 _YES_NO = {"yes": ("true", "y", "yep", "yeah"), "no": ("false", "n", "nope")}
@@ -54,7 +54,10 @@ _AFTER_NO = re.compile(
     r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
     re.IGNORECASE,
 )
-_AND = re.compile(r"[\"'*]{0,2}\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)[\"'*]{0,2}", re.IGNORECASE)
+_AND = re.compile(
+    rf"[\"'*)]{{0,3}}\s{{0,2}}(?:[,/;]\s?(?:{JOINED}\s)?|[.&+]?\s{{0,2}}{JOINED}\s|[&+]\s?)[\"'*(]{{0,3}}",
+    re.IGNORECASE,
+)
 _CODED = re.compile(r"(?<![\w.])([+-]?\d{1,3})\s?=\s?[\"'*]{0,2}$")
 _COMMA = re.compile(r"[\"'*]{0,2}(?:[,/]|,?\s(?:or|nor))\s?[\"'*]{0,2}", re.IGNORECASE)
 _SILENT = re.compile(r"(?:\bnot|n't|\bnever)\s(?:\w{1,12}\s)?(?:mention|express|say|state|acknowledge)", re.IGNORECASE)

@@ -133,6 +133,7 @@ def _points(text: str | None, asked: Sequence[Question], source: str | None, cut
         settled_anew = {entry.question for entry in revised if at and entry.reply.status != "unparsed"}
         first = [entry for entry in batch.lines(whole[:at]) if entry.question not in settled_anew]
         entries += [*first, *revised] or batch.numbered(whole)
+        entries += batch.unnamed(whole, {entry.question for entry in entries})
     if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
@@ -219,6 +220,20 @@ class _Batch:
             if _AFTER_NAME.match(answer, name.end()) and read_all(answer[: name.start()], self.parsers[question].scale):
                 return answer[: name.start()], answer[name.start() :]
         return answer, ""
+
+    def unnamed(self, text: str, answered: set[str]) -> list[_Entry]:
+        """The only question without an answer, where the reply opens with a line that is an option of no other."""
+        missing = [question for question in self.parsers if question not in answered]
+        lines = [line for line in text.split("\n")[:_LINES] if line.strip()]
+        if not answered or len(missing) != 1 or len(lines) < 2 or self._named(lines[1].lstrip("| \t")) is None:
+            return []
+        readings = {
+            question: read_all(lines[0][:_LONGEST_LINE], parser.scale) for question, parser in self.parsers.items()
+        }
+        own = readings.pop(missing[0])
+        if own is None or own.form != "label" or any(readings.values()):
+            return []
+        return [_Entry(missing[0], own.reply("line"))]
 
     def numbered(self, text: str) -> list[_Entry]:
         """Answers under the numbers of the questions, where there is one for each, in order."""

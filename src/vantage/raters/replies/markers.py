@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Final
 
 from vantage.raters.replies.doubts import hedged, supposed
 from vantage.raters.replies.labels import explained, is_negated, wordings, words
@@ -23,6 +24,23 @@ _ANNOUNCED = re.compile(
     r"[:*_\"'\s]{0,6}(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,
 )
+ANSWER: Final = r"(?:risposta|respuesta|réponse|antwort|resposta|antwoord|svar|odpowiedź|ответ)"
+"""The word for answer in other languages."""
+_ELSEWHERE = re.compile(
+    r"(?:^|[.!]\s{1,3}|\b(?:quindi|perciò|pertanto|dunque|donc|also|daher|somit|entonces|portanto)\s)[*_\"']{0,4}"
+    r"(?:(?:la|il|mia|mi|ma|die|meine|minha|a|de|mijn|mitt|moja|final|finale)\s){0,3}"
+    rf"{ANSWER}(?:\s(?:finale?|corretta|correcta))?[*_\"']{{0,4}}\s?"
+    r"(?:(?:è|sarà|es|est|ist|lautet|é|is|är|to)\b|:)[:*_\"'\s]{0,6}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An answer that is announced in another language; only the announcement at the beginning of a clause, for what denies
+it is known in English alone."""
+_ASKS_WHICH = re.compile(
+    r"\bwhich\s(?:\w{1,20}\s){0,3}?(\w{3,20})\sdoes\s(?:this|the|that)\s(\w{3,20})\s"
+    r"(?:(?:best|most|mainly|primarily)\s)?(\w{3,20})\b",
+    re.IGNORECASE,
+)
+"""A question that can be answered in its own words: "which culture does this image best represent?"."""
 _CONCLUDED = re.compile(
     r"(?<!\w)(?:therefore|thus|hence|so|overall|in\s(?:conclusion|summary|short)|conclusion|finally|final)\b\s?[,:]?\s?"
     r"(?:(?:it's|it\sis|this\sis|my\sanswer\sis|the\sanswer\sis|i'd\ssay|i\swould\ssay)\s)?[*_\"']{0,4}",
@@ -137,12 +155,64 @@ def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> I
                 continue
             if not supposed(text, marker.end(), reading.end):
                 yield marker.start(), _sure(text, marker.end(), reading)
+    yield from _in_another_language(text, scale)
+    yield from _in_words_of(ask, text, scale)
     for marker in _JUDGED.finditer(text):
         if is_negated(text, marker.start()):
             continue
         reading = _judged(text, marker.end(), scale)
         if reading is not None and not supposed(text, marker.end(), reading.end):
             yield marker.start(), reading
+
+
+def _in_another_language(text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
+    """What is announced in another language, if but once: words that take one back or limit it are known in English."""
+    found: list[tuple[int, Reading]] = []
+    for marker in _ELSEWHERE.finditer(text):
+        reading = read_slot(text, marker.end(), scale)
+        if reading is not None and not supposed(text, marker.end(), reading.end):
+            found.append((marker.start(), reading))
+    for start, reading in found:
+        several = len({(other.value, other.opt_out) for _, other in found}) > 1 or (
+            reading.form == "label" and names_other(text[reading.end :], reading, scale)
+        )
+        yield start, Reading("several", reading.end) if several else reading
+
+
+def _in_words_of(ask: str, text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
+    """Options that a sentence names in the words of the question: "this image best represents the … culture"."""
+    asked = _ASKS_WHICH.search(ask)
+    if asked is None:
+        return
+    kind, thing, verb = map(re.escape, asked.groups())
+    stated = re.compile(
+        rf"\b(?:this|the)\s{thing}\s(?:(?:best|most|mainly|primarily)\s)?{verb}s\s"
+        rf"(?:(?:the|an?)\s)?(?:{kind}\sof\s(?:(?:the|an?)\s)?)?[*_\"']{{0,4}}",
+        re.IGNORECASE,
+    )
+    behind = re.compile(rf"[\"'*_)]{{0,4}}\s(?:{kind}|people)\b", re.IGNORECASE)
+    for place in stated.finditer(text):
+        reading = read_slot(text, place.end(), scale)
+        if reading is None or reading.form not in {"label", "several"} or is_negated(text, place.end()):
+            continue
+        called = behind.match(text, reading.end)
+        end = called.end() if called else reading.end
+        only_said = _ONLY_SAID.search(text[max(0, place.start() - 160) : place.start()])
+        sentence = _BEHIND.match(text, end)
+        rest = sentence.group() if sentence else ""
+        if _ends(text, end) and not only_said and not supposed(text, place.start(), end):
+            yield place.start(), Reading("several", end) if names_other(rest, reading, scale) else reading
+
+
+def names_other(text: str, reading: Reading, scale: Scale) -> bool:
+    """Whether a text names another option than one that was read, whatever it says of it.
+
+    >>> names_other("although it is not fair", Reading("label", 0, 0.0), Scale.labels("foul", "fair"))
+    True
+    """
+    known = wordings(scale)
+    places = known.pattern.finditer(text) if known.pattern else ()
+    return any(known.codes.get(words(place.group()), reading.value) != reading.value for place in places)
 
 
 def compares(ask: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vantage.raters.replies.reply import Reading, is_named
+from vantage.raters.replies.reply import JOINED, Reading, is_named
 from vantage.scales import Scale
 
 DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
@@ -41,13 +41,13 @@ _OUT_OF = re.compile(
     rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])", re.IGNORECASE
 )
 _RANGE_TAIL = re.compile(
-    rf"\s?[*_\"')]{{0,4}}\s?(?:-|to|or|and|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(_UNITS[:11])})"
+    rf"\s?[*_\"')]{{0,4}}\s?(?:-|(?!of\b){JOINED}|a(?=\s\d)|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(_UNITS[:11])})"
     r"(?=[*_]{0,4}\s{0,3}(?:$|[\n.,;:!?)\]\"'(]|out\sof|/|because|on\b|for\b|-))",
     re.IGNORECASE,
 )
 _ENDPOINT = rf"(?:an?\s)?[+-]?(?:{DIGITS}|(?:{'|'.join(_UNITS[:11])})\b)"
 _RANGE = re.compile(
-    rf"(?:somewhere\s)?(?:between|either|from)\s{_ENDPOINT}\s?(?:and|or|to|-)\s?{_ENDPOINT}(?!\w)",
+    rf"(?:somewhere\s)?(?:between|either|from|entre|tra|fra|zwischen|entweder|między|между)\s{_ENDPOINT}\s?(?:(?!of\b){JOINED}|-)\s?{_ENDPOINT}(?!\w)",
     re.IGNORECASE,
 )
 _EQUAL = re.compile(r"\s?=\s?[+-]?\d")

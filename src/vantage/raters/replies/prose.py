@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import unaccounted, withdrawn
 from vantage.raters.replies.labels import meant, wordings, words
-from vantage.raters.replies.markers import announced, compares, enumerates, limited, preferred
+from vantage.raters.replies.markers import ANSWER, announced, compares, enumerates, limited, names_other, preferred
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
@@ -64,7 +64,7 @@ _LEFT_OPEN = re.compile(
 )
 """An answer line at the end that is as empty as in the prompt; what was said before is not the answer."""
 _ANSWER_LINE = re.compile(
-    r"^[\W_]{0,6}(?:(?:my|the|final)\s){0,2}(?:answer|rating|score|label|choice|response|verdict)[*_\"']{0,4}\s?:(?=.*\w)",
+    rf"^[\W_]{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:answer|rating|score|label|choice|response|verdict|{ANSWER})[*_\"']{{0,4}}\s?:(?=(.*\w))",
     re.IGNORECASE | re.MULTILINE,
 )
 """One of several lines that announce an answer; where the last one has none, those before do not count."""
@@ -180,6 +180,9 @@ class Prose:
             lead.form == "label"
             and lead.value is not None
             and denies_answer(rest, self.question.ask, lead.value, self.scale)
+        )
+        opposed |= lead.form == "label" and any(
+            names_other(line[1], lead, self.scale) for line in _ANSWER_LINE.finditer(rest)
         )
         if opposed or self._contradicted(lead, rest) or withdrawn(rest):
             return unparsed("conflict")

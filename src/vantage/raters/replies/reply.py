@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from vantage.scales import Scale, Status
+
+JOINED: Final = (
+    r"(?:and|or|to|as\swell\sas|but\salso|e|ed|o|oppure|ma\sanche|y|u|pero\stambién|et|ou|à|mais\saussi|und|oder|bis"
+    r"|aber\sauch|sowie|och|eller|og|en|of|tot|i|oraz|lub|albo|и|или|до|та|або|ve|veya|dan|atau|dhe|και|ή)"
+)
+"""Words that put a second answer beside the first, in English and in languages in which models reply unasked."""
 
 
 @dataclass(frozen=True, slots=True)
