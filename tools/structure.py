@@ -7,7 +7,7 @@ from html import escape
 
 from tests.test_architecture import MODULES, ORDER, SOURCE, imported, package
 
-SMALL = {"_version", "_lazy", "errors", "notebook", "plugins"}
+SMALL = {"__main__", "_version", "_lazy", "errors", "notebook", "plugins"}
 # The last package of each group, from the left, and its colour: what is asked and kept, measured, judged, shown.
 GROUPS = {"corpora": "#e8eef7", "perspective": "#e5f3ec", "collect": "#fbf0df", "cli": "#f3e9f4"}
 WIDTH, LEFT, TOP, STEP, HEIGHT = 920, 180, 20, 52, 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from vantage.errors import InputError
-from vantage.measures.multiplicity import adjusted, weighted_holm
+from vantage.measures.multiplicity import Flags, adjusted, permutation_p, weighted_holm
+from vantage.measures.ratings import Floats
 
 
 @settings(max_examples=25)
@@ -44,3 +46,18 @@ def test_weighted_holm_keeps_the_error_rate_of_the_whole_and_equals_holm_with_eq
         assert weighted_holm(p, [1.0] * len(p)) == pytest.approx(plain)
     assert 0.035 < wrong / 2000 < 0.062
     assert weighted_holm([None, 0.01], [1.0, 1.0]) == [None, 0.01]
+
+
+def flipped(data: Floats, seed: int) -> Callable[[int], Flags]:
+    """A test of whether numbers lie around 0, by random signs."""
+    rng = np.random.default_rng(seed)
+    return lambda many: np.asarray(np.abs(rng.choice([-1.0, 1.0], (many, len(data))) @ data) >= abs(data.sum()) - 1e-12)
+
+
+def test_small_p_values_of_permutations_are_fine_and_noise_has_its_share_of_them() -> None:
+    rng = np.random.default_rng(0)
+    found = np.array([permutation_p(flipped(rng.normal(size=12), n), 199) for n in range(1000)])
+    for level in (0.05, 0.01, 0.002):
+        assert (found <= level).mean() <= level + 2 * np.sqrt(level / 1000)
+    clear = permutation_p(flipped(rng.normal(2, 1, size=40), 0), 199)
+    assert clear == pytest.approx(1 / 2000)

@@ -6,22 +6,20 @@ resampled, also where F1 is averaged over users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.intervals import Bounds, blocks, percentile, weights
+from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats
 from vantage.perspective.evaluation import Evaluation
-from vantage.perspective.fairness import share_beyond, the_column
+from vantage.perspective.fairness import the_column
 from vantage.perspective.tally import ClassCounts
-
-SWAPS: Final = 4999
-"""How often the predictions of two models change places."""
 
 
 def average_user(evaluation: Evaluation, label: str = "macro") -> dict[str, float | None]:
@@ -58,14 +56,14 @@ def advantage(one: Evaluation, other: Evaluation, label: str = "macro") -> dict[
     low, high = first.interval(apart)
     p = None
     if difference is not None and one.resamples and first.units > 1:
-        rng = np.random.default_rng(one.seed)
-        kept = (rng.integers(0, 2, (n, first.units)).astype(np.float64) for n in blocks(first.units, SWAPS))
-        p = share_beyond(np.abs(_drawn(swapped, kept)) >= abs(difference) - 1e-12)
+        rng, size = np.random.default_rng(one.seed), abs(difference) - 1e-12
+
+        def beyond(many: int) -> Flags:
+            parts = [rng.integers(0, 2, (n, first.units)).astype(np.float64) for n in blocks(first.units, many)]
+            return np.concatenate([np.abs(np.nan_to_num(swapped(kept))) >= size for kept in parts])
+
+        p = permutation_p(beyond)
     return {"difference": difference, "low": low, "high": high, "p": p}
-
-
-def _drawn(statistic: Callable[[Floats], Floats], parts: Iterable[Floats]) -> Floats:
-    return np.asarray(np.nan_to_num(np.concatenate([statistic(part) for part in parts])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.measures.intervals import Bounds, blocks, percentile, weights
+from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats, Ints
-from vantage.perspective.fairness import share_beyond
 from vantage.perspective.splits import people_pairs, the_question
 from vantage.perspective.traits import PAIR, known_trait
 
@@ -115,10 +115,12 @@ def explained(
             continue
         group = part["group"].rank("dense").to_numpy().astype(np.int64) - 1
         gain = float(_gains(part, group[None])[0])
-        dealt = [
-            _gains(part, rng.permuted(np.tile(group, (many, 1)), axis=1)) for many in blocks(len(group), permutations)
-        ]
-        p = share_beyond(np.concatenate(dealt) >= gain - 1e-12) if dealt else None
+
+        def beyond(many: int, part: pl.DataFrame = part, group: Ints = group, gain: float = gain) -> Flags:
+            dealt = [_gains(part, rng.permuted(np.tile(group, (some, 1)), axis=1)) for some in blocks(len(group), many)]
+            return np.concatenate(dealt) >= gain - 1e-12
+
+        p = permutation_p(beyond, permutations) if permutations else None
         rows.append({**row, "gain": gain, "p": p})
     schema = {"trait": pl.String, "values": pl.Int64, "users": pl.Int64, "annotations": pl.Int64}
     frame = pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "p": pl.Float64, "reason": pl.String})

@@ -14,10 +14,12 @@ from scipy.special import chdtrc, stdtr, stdtrit
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
+from vantage.measures.intervals import blocks
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.cumulative import Cumulative, CumulativeFit
 from vantage.measures.models.gaussian import Gaussian, GaussianFit
 from vantage.measures.models.terms import Prepared, Term, prepare
+from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
@@ -289,12 +291,13 @@ class Explanation:
         values = term.code[there][first] if term.number is None else term.number[there][first]
         rng = np.random.default_rng(how.seed)
         observed = _between(score, weight, values[None], term.number is None)[0]
-        beyond, blocks = 0, max(1, 4_000_000 // len(people))
-        for start in range(0, how.permutations, blocks):
-            rows = min(blocks, how.permutations - start)
-            order = np.argsort(rng.random((rows, len(people))), axis=1)
-            beyond += int(np.sum(_between(score, weight, values[order], term.number is None) >= observed * (1 - 1e-9)))
-        return (1 + beyond) / (how.permutations + 1)
+
+        def beyond(many: int) -> Flags:
+            orders = (np.argsort(rng.random((rows, len(people))), axis=1) for rows in blocks(len(people), many))
+            moved = [_between(score, weight, values[order], term.number is None) for order in orders]
+            return np.asarray(np.concatenate(moved) >= observed * (1 - 1e-9))
+
+        return permutation_p(beyond, how.permutations)
 
     def _raters_with(self, term: Term, place: int) -> int:
         there = pl.Series(term.code == place) if term.number is None else pl.Series(term.code >= 0)

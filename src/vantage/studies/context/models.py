@@ -16,10 +16,11 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import blocks
+from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling, several_with_intervals
 from vantage.measures.scoring.scores import Metric, Rules, Scores
-from vantage.perspective.fairness import share_beyond
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
 from vantage.studies.context.pipeline.controls import CONTEXT, KEPT, KINDS, OUTCOME, STATIC, condition_of, target
@@ -29,8 +30,6 @@ from vantage.studies.context.tasks import TASK
 ALL: Final = "all"
 DRAWS: Final = 20
 """Random selections with which a selective one is compared."""
-SWAPS: Final = 4999
-"""How often answers change places: enough for a p value that outlasts the correction over a whole report."""
 F1: Final = Metric("f1", "macro")
 WRONG: Final[dict[str, Any]] = {"missing": "wrong", "opt_outs": "wrong"}
 
@@ -101,9 +100,13 @@ class Rated:
         how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
         row |= several_with_intervals(list(statistics), n, together, how)
         if other and n >= LEAST:
-            kept = np.random.default_rng(seed).integers(0, 2, (SWAPS, n)).astype(np.float64)
-            swapped = np.abs(f1(kept, 1 - kept) - f1(1 - kept, kept))
-            row[f"{change}_p"] = share_beyond(swapped >= abs(row[change]) - 1e-12)
+            rng, size = np.random.default_rng(seed), abs(row[change]) - 1e-12
+
+            def beyond(many: int) -> Flags:
+                parts = [rng.integers(0, 2, (some, n)).astype(np.float64) for some in blocks(n, many)]
+                return np.concatenate([np.abs(f1(kept, 1 - kept) - f1(1 - kept, kept)) >= size for kept in parts])
+
+            row[f"{change}_p"] = permutation_p(beyond)
         return row
 
 
