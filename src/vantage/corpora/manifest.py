@@ -30,7 +30,7 @@ class About:
     """What a user of the data must know: defects, decisions made in reading them, content warnings."""
 
     def joined(self, *others: About) -> About:
-        """That of several corpora in one: the name of the first; sources, licences, citations and notes of all.
+        """That of several corpora in one: the name of the first; titles, sources, licences, citations and notes of all.
 
         >>> About(name="a", licence="MIT", notes=("One.",)).joined(About(licence="CC0", notes=("One.", "Two.")))
         About(name='a', title='', source='', licence='MIT; CC0', citation='', language='', notes=('One.', 'Two.'))
@@ -39,7 +39,7 @@ class About:
         notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
         named = {
             name: "; ".join(dict.fromkeys(value for part in parts if (value := getattr(part, name))))
-            for name in ("source", "licence", "citation", "language")
+            for name in ("title", "source", "licence", "citation", "language")
         }
         return replace(self, **named, notes=notes)
 
