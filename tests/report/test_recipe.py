@@ -218,6 +218,7 @@ def listed(texts: str | list[str] | None) -> list[str]:
         ("sections: []", "title: this is missing"),
         ("title: T\nsectoins: []", "sectoins: there is no such key"),
         ("title: T\nsections: [{title: S, each: nobody}]", "there is no function 'nobody'"),
+        ("title: T\nsources: [shanon1948]", "'shanon1948' is not in the bibliography; did you mean 'shannon1948'"),
         ("- 1", "not a mapping"),
     ],
 )

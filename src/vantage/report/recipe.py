@@ -42,6 +42,7 @@ from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEng
 from vantage.report.entries import STRICT, SectionSpec, Show
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures, published_section
+from vantage.report.references import entries
 
 __all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of", "there"]
 
@@ -61,6 +62,7 @@ class Recipe(BaseModel):
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     methods: list[str] = Field(default_factory=list)
+    sources: list[str] = Field(default_factory=list)
     sections: list[SectionSpec] = Field(default_factory=list)
     _functions: Mapping[str, Function] = PrivateAttr(default_factory=dict)
     """What its entries call."""
@@ -125,7 +127,7 @@ class Recipe(BaseModel):
             findings,
             [*warnings, *engine.all_filled(self.warnings)],
             [*engine.all_filled(self.methods), *engine.methods()],
-            engine.references(),
+            list(dict.fromkeys([*self.sources, *engine.references()])),
         )
 
 
@@ -143,15 +145,20 @@ def functions_of(*modules: ModuleType) -> dict[str, Function]:
 
 def _faults(data: Any, functions: Mapping[str, Function]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What is wrong with the names in a document, each with its place; what has another shape is left to the schema."""
-    sections = data.get("sections") if isinstance(data, Mapping) else None
+    data = data if isinstance(data, Mapping) else {}
+    sources = data.get("sources")
+    for number, key in enumerate(sources if isinstance(sources, list) else ()):
+        if key not in entries():
+            yield ("sources", number), f"'{key}' is not in the bibliography; {nearest(str(key), list(entries()))}"
+    sections = data.get("sections")
     for number, section in enumerate(sections if isinstance(sections, list) else ()):
         if not isinstance(section, Mapping):
             continue
         each = section.get("each")
         if isinstance(each, str) and each not in functions:
             yield ("sections", number, "each"), f"there is no function '{each}'; {nearest(each, list(functions))}"
-        entries = section.get("show")
-        for place, raw in enumerate(entries if isinstance(entries, list) else ()):
+        shown = section.get("show")
+        for place, raw in enumerate(shown if isinstance(shown, list) else ()):
             try:
                 entry = Show.model_validate(raw)
             except ValidationError:
