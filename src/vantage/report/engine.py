@@ -147,17 +147,26 @@ class RecipeEngine:
         return [text for text in map(self.filled, texts) if text]
 
     def methods(self) -> list[str]:
-        """A sentence per measure that was used, and one on the kinds of intervals."""
-        texts = []
+        """A sentence per measure that was used, with its kind of interval; where all have the same, it is said once."""
+        intervals: dict[str, list[str]] = {}
         for name, frame in self.measured:
             method = find(name).view.method
             used = {option: value for option, value in used_options(frame).items() if value is not None}
             named = [name for _, name, _, _ in Formatter().parse(method) if name]
-            texts.append(method.format_map({name: option_words(used.get(name, "the scale's own")) for name in named}))
-        intervals = dict.fromkeys(filter(None, (_interval_method(frame) for _, frame in self.measured)))
+            text = method.format_map({name: option_words(used.get(name, "the scale's own")) for name in named})
+            intervals.setdefault(text, []).append(_interval_method(frame))
+        every = dict.fromkeys(one for kinds in intervals.values() for one in kinds if one)
         # What is said again with a reason is said once.
-        kept = [one for one in intervals if not any(other.startswith(f"{one},") for other in intervals)]
-        texts += [f"Intervals are {'; '.join(kept)}."] if kept else []
+        kept = [one for one in every if not any(other.startswith(f"{one},") for other in every)]
+        texts = list(intervals)
+        if len(kept) == 1:
+            texts.append(f"Intervals are {kept[0]}.")
+        else:
+            texts = [
+                f"{text.removesuffix('.')}; {' or '.join(of)}." if (of := _said_of(kinds, kept)) else text
+                for text, kinds in intervals.items()
+                if text
+            ]
         if not any(texts):
             return []
         holm = "Sentences that compare were corrected over all comparisons of the report (Holm, 1979)."
@@ -311,6 +320,11 @@ def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.Data
 
 def _plain(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _said_of(kinds: Sequence[str], kept: Sequence[str]) -> list[str]:
+    """Those kinds of intervals of a measure that are said, some of them with a reason."""
+    return [said for said in kept if any(kind and f"{said},".startswith(f"{kind},") for kind in kinds)]
 
 
 def _interval_method(frame: pl.DataFrame) -> str:
