@@ -21,7 +21,10 @@ from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, WcsentOptions
 def collect(context: Context[WcsentOptions]) -> Corpus:
     """The release, and on its test part the judgments of raters that learned and of models that were asked."""
     assert context.data is not None  # noqa: S101 - the study needs data
-    corpus = Corpus.read(context.data) if is_corpus(context.data) else load("wcsent", context.data)
+    released = not is_corpus(context.data)
+    corpus = load("wcsent", context.data) if released else Corpus.read(context.data)
+    if released:
+        context.warn("Many of the sentences insult, threaten or demean people.")
     if path := context.options.demographics:
         corpus = corpus.join_traits(read_table(Path(path)).frame)
     if "split" not in corpus.items.columns:
