@@ -12,6 +12,7 @@ from tests.report.reports import HOSTILE
 from vantage.errors import InputError
 from vantage.report import Figure
 from vantage.report.charts import CHARTS, draw
+from vantage.report.charts.maps import _styles
 
 RNG = np.random.default_rng(0)
 NAMES = ["trust", "skill", HOSTILE]
@@ -157,3 +158,11 @@ def test_cells_have_no_negative_zero_and_a_true_minus() -> None:
     frame = pl.DataFrame({"row": ["a", "a"], "column": ["b", "c"], "estimate": [-0.004, -1.0]})
     figure = draw("heat", frame, {"row": "row", "column": "column", "digits": 1})
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.0", "−1.0"]
+
+
+def test_clusters_of_one_panel_differ_in_colour_where_all_panels_have_more_than_there_are_colours() -> None:
+    together = [[f"{panel}{n}" for n in range(5)] for panel in "abc"]
+    colour, marker = _styles(together)
+    for several in together:
+        assert len({colour[kind] for kind in several}) == 5
+    assert len({(colour[kind], marker[kind]) for several in together for kind in several}) == 15

@@ -9,7 +9,7 @@ import polars as pl
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, groups, need, nothing
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, colours, markers, panels
+from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, colours, markers, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def group_map(
     known, whole = frame.drop_nulls([x, y]), frame
     behind = known.filter(ghost) if ghost else known.clear()
     frame, known = (part.remove(ghost) if ghost else part for part in (frame, known))
+    sources = panel
     apart = max((len(distinct(part, cluster)) for _, part in groups(frame, panel)), default=0) > len(PALETTE)
     if apart:
         # More clusters than colours get a panel each.
@@ -82,7 +83,7 @@ def group_map(
     views = [*((n, False) for n in range(len(parts))), *((n, True) for n in small)]
     figure, all_axes, _ = panels(len(views), width, height, beside, shared=False)
     clusters = distinct(frame, cluster)
-    colour, marker = _styles(clusters)
+    colour, marker = _styles([distinct(part, cluster) for _, part in groups(frame, sources)])
     for axes, (n, enlarged) in zip(all_axes, views, strict=True):
         title, part = parts[n]
         _ghosts(axes, behind.filter(pl.col(panel) == title) if panel in behind.columns else behind, x, y, name)
@@ -122,11 +123,16 @@ def group_map(
     return figure
 
 
-def _styles(clusters: list[Any]) -> tuple[dict[Any, str], dict[Any, str]]:
-    """Colours and markers; of more clusters than colours, those that share a colour differ in their marker."""
-    colour = colours(clusters)
+def _styles(together: list[list[Any]]) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Colours and markers of the clusters of each panel.
+
+    Of more clusters than colours, those share one that are in no panel together, and differ in their marker.
+    """
+    clusters = list(dict.fromkeys(kind for several in together for kind in several))
     if len(clusters) <= len(PALETTE):
-        return colour, markers(clusters)
+        return colours(clusters), markers(clusters)
+    shades = assigned(together)
+    colour = {kind: shades.get(str(kind), PALETTE[0]) for kind in clusters}
     shape: dict[Any, str] = {}
     for kind in clusters:
         alike = sum(colour[other] == colour[kind] for other in shape)
