@@ -270,17 +270,13 @@ def ask_models(
                 continue
             if style.shots:
                 how["training"] = examples[condition]
-            raters = [_in_style(one, style, how) for one in judges]
+            raters = []
+            for one in judges:  # What its role says of sampling comes before what the study says.
+                own = {**how, "temperature": one.temperature} if one.temperature else how
+                raters.append(replace(one, style=style, settings=with_several(one.model_name, one.settings), **own))
             if not options.ambiguous:
                 raters = [varied(one, instrument, ids, presentation="optout=hidden") for one in raters]
             part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
             if asked := part.items["item"].to_list():
                 corpus = context.rate(corpus, raters, instrument, questions=ids, condition=condition, items=asked)
     return corpus
-
-
-def _in_style(judge: ChatRater, style: Style, how: Mapping[str, Any]) -> ChatRater:
-    """A judging model in one style; what its role says of sampling comes before what the study says."""
-    own = {"temperature": judge.temperature} if judge.temperature else {}
-    settings = with_several(judge.model_name, judge.settings)
-    return replace(judge, style=style, settings=settings, **{**how, **own})

@@ -46,19 +46,11 @@ def statements(part: Statements) -> Data:
     parts = [pl.format(f"{name} {{}} %", shares.list.get(n, null_on_oob=True)) for n, name in enumerate(names)]
     answers = pl.when(pl.col("shares").is_not_null()).then(pl.concat_str(parts, separator=", ")).alias("answers")
     frame = frame.with_columns(answers).drop("shares").sort(*order, descending=True, nulls_last=True)
-    known = [name for name in order if frame[name].null_count() < len(frame)]
-    return Data(
-        frame.head(SHOWN),
-        {
-            "listed": min(SHOWN, len(frame)),
-            "of_all": len(frame),
-            "sorted_by": " and then by ".join(
-                {"doubt": "people's doubt", "score": "the score"}[name] for name in known
-            ),
-            "doubt": "People's doubt" if "doubt" in known else None,
-            "selector": part.selector.method if part.selector else None,
-        },
-    )
+    orders = {"doubt": "people's doubt", "score": "the score"}
+    by = [orders[name] for name in order if frame[name].count()]
+    facts = {"listed": min(SHOWN, len(frame)), "of_all": len(frame), "sorted_by": " and then by ".join(by)}
+    facts |= {"doubt": "People's doubt" if orders["doubt"] in by else None}
+    return Data(frame.head(SHOWN), {**facts, "selector": part.selector.method if part.selector else None})
 
 
 def methods(part: Statements) -> Data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from vantage.errors import InputError
 from vantage.perspective.splits import Adaptation, Users
@@ -69,9 +69,7 @@ PROMPTS: Final = ("base", "perspective", "history")
 """Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
 QUICK_ENCODERS: Final = ("baseline", "tokens")
 BLIND: Final = [(None, None)]
-_USERS: Final[tuple[Users, ...]] = ("named", "unnamed")
-_ADAPTATIONS: Final[tuple[Adaptation, ...]] = ("none", "train", "test")
-KNOWN: Final = list(product(_USERS, _ADAPTATIONS))
+KNOWN: Final[Variants] = list(product(get_args(Users), get_args(Adaptation)))
 """Users and adaptation of the cells of a rater that is told nothing about users, and of one that is."""
 
 

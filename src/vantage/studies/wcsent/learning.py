@@ -51,16 +51,12 @@ ENCODERS: Final[dict[str, dict[str, Any]]] = {
     "coarse-focal": {"coarse": True, "target": "mean", "loss": "focal", "class_weights": True},
 }
 """Ways to train an encoder that can be compared: what it learns, and by which loss."""
-VARIANT: Final = "way to train an encoder"
-NO_PROBE: Final = "No language model was probed: {why}"
-BLENDED: Final = "distribution"
-"""The encoder that is blended with the probe."""
 
 
 def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the judgments of dummies, regressions on words, a probe and encoders on the test part."""
     options = context.options
-    variants = listed(options.variants, ENCODERS, VARIANT)
+    variants = listed(options.variants, ENCODERS, "way to train an encoder")
     train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
     everything = corpus.filter(split=["train", "validation"])
     # The paper's features and choice of strength; logistic regression to its optimum instead of a cut-off solver.
@@ -78,7 +74,7 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     if options.probe != "none":
         auto = options.probe == "auto"
         how = {"kind": "probe", "model": "embedded" if auto else options.probe}
-        if probe := _fitted(everything, context, "probe", how, NO_PROBE if auto else ""):
+        if probe := _fitted(everything, context, "probe", how, "No language model was probed: {why}" if auto else ""):
             corpus = probe.rate(corpus, test)
     auto = options.encoder == "auto"
     for name, number in product(variants if options.encoder != "none" else (), range(options.seeds)):
@@ -90,7 +86,7 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
             break
         if rater is not None:
             corpus = rater.rate(corpus, test)
-            if probe is not None and name == BLENDED:
+            if probe is not None and name == "distribution":
                 corpus = rater.blended(probe, PROBE_SHARE, id_.replace(name, "blend")).rate(corpus, test)
     return corpus
 

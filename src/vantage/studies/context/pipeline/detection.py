@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, rel_entr
 
 from vantage.errors import InputError
+from vantage.measures.multiplicity import Flags
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import midranks, weighted_correlation
 from vantage.measures.resampling import Resampling, ratio, several_with_intervals
@@ -27,11 +28,9 @@ from vantage.studies.context.pipeline.controls import COST
 from vantage.studies.context.pipeline.simulation import Cost, Detected
 
 Criterion = Literal["youden", "budget"]
-Flags = NDArray[np.bool_]
 LEAST: Final = 10
 """With fewer items than this, a threshold would be chosen by accident."""
 ONE_KIND: Final = "people find all of the items ambiguous, or none"
-NO_SCORES: Final = "no item has both votes and a score"
 
 
 @dataclass(frozen=True)
@@ -218,7 +217,7 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
         **(detected.cost or Cost())._asdict(),
     }
     if len(known) < 2:
-        return {**row, "reason": NO_SCORES}
+        return {**row, "reason": "no item has both votes and a score"}
     boot = Resampling("items", "percentile", how.resamples, 0.95, how.seed)
     score, spread = known["score"].to_numpy(), known["entropy"].to_numpy()
     row |= _auc(score, known["ambiguous"].to_numpy())
