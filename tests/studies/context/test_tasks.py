@@ -71,7 +71,7 @@ def test_labels_that_do_not_match_the_instrument_are_named_with_their_row(tmp_pa
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [("text,stance\nx,against\n", "no column 'label'"), ("", "cannot be read")],
+    [("text,stance\nx,against\n", "no column 'label'"), ("", "the file is empty")],
 )
 def test_files_that_are_no_task_are_refused(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
