@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
@@ -42,3 +44,14 @@ def calibrated(logprobs: LogProbs) -> LogProbs:
         )
     prior = logprobs[scored].mean(axis=0)
     return np.asarray(log_softmax(logprobs - prior, axis=1), dtype=np.float64)
+
+
+def expected_values(logprobs: LogProbs, values: Sequence[float]) -> NDArray[np.float64]:
+    """The mean of the scale's values under each row's distribution over the options.
+
+    >>> expected_values(np.log([[0.1, 0.1], [0.1, 0.3]]), [1, 5])
+    array([3., 4.])
+    """
+    if len(values) != np.shape(logprobs)[1]:
+        raise InputError(f"there are {np.shape(logprobs)[1]} options and {len(values)} values")
+    return np.asarray(distribution(logprobs) @ np.asarray(values, dtype=np.float64), dtype=np.float64)

@@ -167,13 +167,13 @@ def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> I
 
 def _in_another_language(text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
     """What is announced in another language, if but once: words that take one back or limit it are known in English."""
-    found: list[tuple[int, Reading]] = []
+    answers: list[tuple[int, Reading]] = []
     for marker in _ELSEWHERE.finditer(text):
         reading = read_slot(text, marker.end(), scale)
         if reading is not None and not supposed(text, marker.end(), reading.end):
-            found.append((marker.start(), reading))
-    for start, reading in found:
-        several = len({(other.value, other.opt_out) for _, other in found}) > 1 or (
+            answers.append((marker.start(), reading))
+    for start, reading in answers:
+        several = len({(other.value, other.opt_out) for _, other in answers}) > 1 or (
             reading.form == "label" and names_other(text[reading.end :], reading, scale)
         )
         yield start, Reading("several", reading.end) if several else reading
