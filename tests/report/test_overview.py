@@ -292,3 +292,28 @@ def test_methods_and_bibliography_name_what_was_run(tmp_path: Path) -> None:
     bib = (tmp_path / "out" / "references.bib").read_text("utf-8")
     assert "@book{krippendorff2018" in bib
     assert "calderon2025" in bib
+
+
+@pytest.mark.slow
+def test_a_large_difference_is_seen_among_many_questions() -> None:
+    rng, people = np.random.default_rng(0), [f"p{n}" for n in range(60)]
+    side = ["a", "b"] * 30
+    rows = [
+        (
+            f"i{item}",
+            f"q{question}",
+            rater,
+            float(np.clip(round(rng.normal(6.5 if (group, question) == ("a", 3) else 4)), 1, 9)),
+        )
+        for item in range(8)
+        for question in range(24)
+        for rater, group in zip(people, side, strict=True)
+    ]
+    corpus = Corpus(
+        pl.DataFrame({"item": [f"i{n}" for n in range(8)], "text": [f"Text {n}." for n in range(8)]}),
+        pl.DataFrame({"rater": people, "kind": "person", "side": side}),
+        pl.DataFrame(rows, schema=["item", "question", "rater", "value"], orient="row"),
+        Instrument.of_questions("many", "Many", {f"q{n}": Scale.points(1, 9) for n in range(24)}),
+    )
+    told = next(section for section in overview(corpus).sections if section.title == "Who judges differently?")
+    assert "By side, people with a give higher answers than people with b about q3" in told.findings[0].text

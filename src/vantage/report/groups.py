@@ -9,6 +9,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.measures.multiplicity import COARSE
 from vantage.measures.relations.compare import compare
 from vantage.report.cases import answered, label
 from vantage.report.corpus_analysis import CorpusAnalysis
@@ -114,10 +115,21 @@ def _by_trait(corpus: Corpus, trait: str, seed: int) -> pl.DataFrame | None:
     if grouped is None:
         return None
     how: dict[str, Any] = {"unit": "rater", "paired": False, "correction": "none", "ci": "none", "seed": seed}
+
+    def tested(part: Corpus, permutations: int) -> pl.DataFrame:
+        return compare(part, between=trait, by="question", permutations=permutations, **how).drop_nulls("p")
+
     try:
-        compared = compare(grouped, between=trait, by="question", permutations=PERMUTATIONS, **how).drop_nulls("p")
+        compared = tested(grouped, PERMUTATIONS)
     except InputError:
         return None
+    if few := compared.filter(pl.col("p_permutation") <= COARSE)["question"].unique().to_list():
+        # Coarse p values would not outlast the correction (see `permutation_p`).
+        keys = ["question", "first", "second"]
+        finer = tested(grouped.filter(question=few), 10 * PERMUTATIONS).select(*keys, finer="p_permutation")
+        compared = compared.join(finer, on=keys, how="left", maintain_order="left")
+        small = pl.col("p_permutation") <= COARSE
+        compared = compared.with_columns(pl.when(small).then("finer").otherwise("p_permutation").alias("p_permutation"))
     return compared.with_columns(pl.max_horizontal("p", "p_permutation").alias("p")) if len(compared) else None
 
 

@@ -183,7 +183,8 @@ def test_neutral_answers_and_wrong_sides_are_counted(report: Any) -> None:
 @pytest.mark.slow
 def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) -> None:
     people = tmp_path / "people.csv"
-    pl.DataFrame({"rater": [f"Annotator_{n}" for n in range(8)], "gender": ["f", "m"] * 4}).write_csv(people)
+    gender = ["f", "m", "f", "m", "f", "m", "f", "DATA_EXPIRED"]
+    pl.DataFrame({"rater": [f"Annotator_{n}" for n in range(8)], "gender": gender}).write_csv(people)
     long = pl.read_csv(release / "W&C-Sent - Long with Individual Scores and Annotator ID.csv")
     mean = long.filter(Dimension="Trust").group_by("Text", "Target").agg(pl.col("Score").mean())
     stance = tmp_path / "stance.csv"

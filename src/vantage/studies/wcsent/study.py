@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.prolific import read_traits
 from vantage.corpora.readers import load
-from vantage.corpora.readers.files import read_table
 from vantage.corpora.storage import is_corpus
 from vantage.instruments import Instrument
 from vantage.studies.execution import Context
@@ -26,7 +25,7 @@ def collect(context: Context[WcsentOptions]) -> Corpus:
     if released:
         context.warn("Many of the sentences insult, threaten or demean people.")
     if path := context.options.demographics:
-        corpus = corpus.join_traits(read_table(Path(path)).frame)
+        corpus = corpus.join_traits(read_traits(path))
     if "split" not in corpus.items.columns:
         context.warn("The data have no official split, so that nothing was predicted.")
         return corpus
