@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from vantage import ChatRater, InputError, Instrument, Personas, Scale, demo_corpus
-from vantage.raters.conversation import ASK_AGAIN, ROWS, Ask, Conversation, Conversations
-from vantage.raters.models.base import Completion
+from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations
+from vantage.raters.models.base import Completion, Message
 
 INSTRUMENT = Instrument.load("warmth-competence")
 COLUMNS = list(ROWS)
 
 
-def talk(style: str = "zero-shot", retry: int = 0, **options: Any) -> Conversation:
+def talk(style: str = "zero-shot", clarify: bool = False, **options: Any) -> Conversation:
     corpus = demo_corpus()
     rater = ChatRater("openai:x", style, **options)
     call = next(rater.plan(corpus, INSTRUMENT, questions=["trust"]))
-    return Conversations(rater, corpus, INSTRUMENT, retry_unparsed=retry).about(call)
+    return Conversations(rater, corpus, INSTRUMENT, clarify=clarify).about(call)
 
 
 def drive(conversation: Conversation, answer: Callable[[Ask], Completion]) -> tuple[list[Ask], list[dict[str, Any]]]:
@@ -78,18 +78,68 @@ def test_a_selective_persona_goes_on_only_where_it_is_relevant(relevance: str, a
     assert [row["question"] for row in rows] == ["warmth-competence-relevance", "trust"][:asked]
 
 
-def test_an_unreadable_reply_is_asked_again_with_another_seed_and_only_so_often() -> None:
-    asks, (row,) = drive(talk(retry=2, seed=5), lambda ask: Completion("purple"))
-    assert [(ask.attempt, ask.request.sampling.seed) for ask in asks] == [
-        (0, 5),
-        (1, 5 + ASK_AGAIN),
-        (2, 5 + 2 * ASK_AGAIN),
-    ]
-    assert row["status"] == "unparsed"
-    asks, (row,) = drive(talk(retry=2), lambda ask: Completion("purple" if ask.attempt == 0 else "1"))
-    assert (len(asks), row["value"]) == (2, 1.0)
-    asks, _ = drive(talk(retry=2), lambda ask: Completion("", "failed", error="gone"))
+def test_a_model_whose_reply_cannot_be_read_is_asked_once_which_answer_it_gave() -> None:
+    asks, (row,) = drive(talk(clarify=True, seed=5), lambda ask: Completion("1" if ask.step == "clarify" else "purple"))
+    first, second = (ask.request for ask in asks)
+    assert second.messages[:-2] == first.messages
+    assert second.messages[-2] == Message("assistant", "purple")
+    assert "State the answer that you have just given" in second.messages[-1].content
+    assert second.sampling == first.sampling
+    assert (row["value"], row["status"], row["rule"]) == (1.0, "answered", "clarified:whole:number")
+    assert row["reply"] == "purple\n\n[Asked for the answer alone:]\n1"
+
+
+@pytest.mark.parametrize("stated", ["no single answer", "green", "1 or 2"])
+def test_what_a_model_cannot_state_stays_as_it_was_read(stated: str) -> None:
+    asks, (row,) = drive(talk(clarify=True), lambda ask: Completion(stated if ask.step == "clarify" else "2 or 3"))
+    assert len(asks) == 2
+    assert (row["value"], row["status"], row["rule"], row["reply"]) == (None, "unparsed", "range", "2 or 3")
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        Completion("2"),
+        Completion("I can't rate people."),
+        Completion("", "failed", error="gone"),
+        Completion("", "filtered"),
+        Completion("At first glance", "length"),
+        Completion("", thinking="So much to think about"),
+    ],
+)
+def test_nothing_is_clarified_where_there_is_an_answer_or_nothing_to_state(completion: Completion) -> None:
+    asks, _ = drive(talk(clarify=True), lambda ask: completion)
     assert len(asks) == 1
+
+
+def test_of_several_questions_only_those_are_clarified_that_could_not_be_read() -> None:
+    instrument = Instrument.load("warmth-competence")
+    corpus, rater = demo_corpus(), ChatRater("openai:x", "together")
+    call = next(rater.plan(corpus, instrument))
+    replies = {"answer": '{"trust": 2, "sociability": "2 or 3"}', "clarify": '{"trust": -3, "sociability": 3}'}
+    asks, rows = drive(
+        Conversations(rater, corpus, instrument, clarify=True).about(call), lambda ask: Completion(replies[ask.step])
+    )
+    assert asks[1].request.schema is None
+    assert [(row["question"], row["value"], row["rule"].partition(":")[0]) for row in rows] == [
+        ("trust", 2.0, "json"),
+        ("sociability", 3.0, "clarified"),
+        ("competence", None, "missing"),
+    ]
+    assert rows[0]["reply"] == replies["answer"]
+
+
+def test_a_reason_is_asked_for_after_the_answer_that_was_stated() -> None:
+    said = {"answer": "purple", "clarify": "1", "why": "As it says."}
+    asks, (row,) = drive(talk("two-step", clarify=True), lambda ask: Completion(said[ask.step]))
+    assert [m.content for m in asks[2].request.messages if m.role == "assistant"][-2:] == ["purple", "1"]
+    assert (row["value"], row["rationale"]) == (1.0, "As it says.")
+
+
+def test_recorded_replies_and_printed_prompts_have_no_second_turn() -> None:
+    rater = ChatRater("recorded:replies.csv")
+    with pytest.raises(InputError, match="recorded replies have no second turn"):
+        Conversations(rater, demo_corpus(), INSTRUMENT, clarify=True)
 
 
 def test_options_are_scored_and_a_scale_without_any_is_told() -> None:

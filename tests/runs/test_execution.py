@@ -79,18 +79,25 @@ def _is_why(body: dict[str, Any]) -> bool:
     return "Why is this your answer?" in body["messages"][-1]["content"]
 
 
-def test_an_unreadable_reply_is_asked_again_only_when_told_to_and_counted(
+def test_which_answer_a_reply_gives_is_asked_only_when_told_to_and_counted(
     endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
-    endpoint.reply = lambda body: "2" if body["seed"] > 2_000_000 or case(body) else "purple"
-    assert run(plan(2), store).tally.asked_again == 0
-    outcome = run(plan(2), store, RunOptions(retry_unparsed=1))
-    assert (outcome.tally.sent, outcome.tally.asked_again) == (1, 1)
-    assert outcome.judged[0].judgments["status"].cast(str).to_list() == ["unparsed", "answered"]
-    outcome = run(plan(2), store, RunOptions(retry_unparsed=5))
-    assert (outcome.tally.sent, outcome.tally.asked_again) == (1, 1)
+    def stated(body: dict[str, Any]) -> bool:
+        return "State the answer" in body["messages"][-1]["content"]
+
+    endpoint.reply = lambda body: "2" if stated(body) or case(body) else "purple"
+    first = run(plan(2), store)
+    assert first.tally.clarified == 0
+    assert first.judged[0].notes == [
+        "1 of 2 replies give no answer that can be read; the same command with --clarify asks once which answer each "
+        "of them gives."
+    ]
+    outcome = run(plan(2), store, RunOptions(clarify=True))
+    assert (outcome.tally.sent, outcome.tally.stored, outcome.tally.clarified) == (1, 2, 1)
     assert outcome.judged[0].judgments["status"].cast(str).to_list() == ["answered", "answered"]
-    assert len(endpoint.requests) == 4
+    assert run(plan(2), store, RunOptions(clarify=True)).tally.sent == 0
+    assert len(endpoint.requests) == 3
+    assert outcome.judged[0].notes == []
 
 
 def test_several_raters_share_one_run(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
@@ -215,7 +222,6 @@ def test_the_record_tells_every_option(endpoint: Endpoint, plan: MakePlan, store
         {"deadline": 0},
         {"fail_on": -1},
         {"fail_on": 2.5},
-        {"retry_unparsed": -1},
         {"requests_per_minute": 0},
     ],
 )

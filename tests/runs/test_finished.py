@@ -275,7 +275,7 @@ def test_what_depends_on_replies_is_always_planned(plan: MakePlan, store: RunSto
     first = run(asked, store)
     assert count(store) == 0
     assert table(run(asked, store)).equals(table(first))
-    run(plan(5), store, RunOptions(retry_unparsed=1))
+    run(plan(5), store, RunOptions(clarify=True))
     assert count(store) == 0
 
 

@@ -40,7 +40,6 @@ def test_the_same_question_has_the_same_key_whoever_asks_and_however_it_is_sent(
     "other",
     [
         lambda: key(replace(ASK, sample=4)),
-        lambda: key(replace(ASK, attempt=1)),
         lambda: key(replace(ASK, options=("1", "2"))),
         lambda: key(replace(ASK, step="why")),
         lambda: key(asked(sampling=Sampling(seed=2))),
@@ -65,12 +64,11 @@ def test_whatever_is_asked_differently_is_another_call(other: Callable[[], bytes
 
 texts = st.text(max_size=20)
 asks = st.builds(
-    lambda messages, sample, attempt, seed: Ask(
-        Request(tuple(Message("user", text) for text in messages), Sampling(seed=seed)), sample=sample, attempt=attempt
+    lambda messages, sample, seed: Ask(
+        Request(tuple(Message("user", text) for text in messages), Sampling(seed=seed)), sample=sample
     ),
     st.lists(texts, max_size=3),
     st.integers(0, 3),
-    st.integers(0, 2),
     st.none() | st.integers(-5, 5),
 )
 

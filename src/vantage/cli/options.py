@@ -95,13 +95,17 @@ def _limits(
         float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
     ] = None,
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
+    clarify: Annotated[
+        bool, typer.Option("--clarify", help="Where a reply cannot be read, ask once which answer it gives.")
+    ] = False,
 ) -> dict[str, Any]:
     known = {}
     if prices is not None:
         from vantage.raters.prices import read_prices
 
         known = read_prices(prices)
-    return {"prices": known, "concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
+    limits = {"concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
+    return {"prices": known, "clarify": clarify, **limits}
 
 
 with_limits = shared("limits", _limits)

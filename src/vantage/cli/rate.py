@@ -116,9 +116,6 @@ def rate(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed/--no-retry-failed", help="Retry requests that failed in an earlier run.")
     ] = True,
-    retry_unparsed: Annotated[
-        int, typer.Option(help="How many times to ask again when a reply cannot be parsed; this biases the answers.")
-    ] = 0,
     rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute.")] = None,
     tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute.")] = None,
     probe: Annotated[
@@ -202,7 +199,6 @@ def rate(
         batch_protocol=batch_protocol,
         batch_wait=batch_wait,
         retry_failed=retry_failed,
-        retry_unparsed=retry_unparsed,
         requests_per_minute=rpm,
         tokens_per_minute=tpm,
     )
@@ -406,7 +402,7 @@ def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to
     parts = [f"{show(tally.sent)} sent", f"{show(tally.stored)} found in the store"]
     parts += [f"{show(tally.elsewhere)} sent by another process"] if tally.elsewhere else []
     parts += [f"{show(tally.retried)} tries repeated"] if tally.retried else []
-    parts += [f"{show(tally.asked_again)} asked again because a reply could not be read"] if tally.asked_again else []
+    parts += [f"{show(tally.clarified)} asked which answer a reply gives"] if tally.clarified else []
     parts += [f"{show(tally.failed)} failed"] if tally.failed else []
     parts += [f"cost {tally.cost:.4g}"] if tally.cost else ["cost not known"] if tally.cost is None else []
     typer.echo(f"\nRun {outcome.run}: {', '.join(parts)}; replies are in {store}")

@@ -28,7 +28,7 @@ from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.raters.templates import Template
 
-Step: TypeAlias = Literal["answer", "relevance", "reasons", "why"]
+Step: TypeAlias = Literal["answer", "clarify", "relevance", "reasons", "why"]
 Row: TypeAlias = tuple[Any, ...]
 """One judgment, in the order of `ROWS`."""
 
@@ -45,8 +45,12 @@ before it answered, raw scores in the order of the meaning's codes, and how it w
 _BARE: Final = 40
 """Characters up to which a reply may be nothing but an answer."""
 _REMEMBERED: Final = 4096
-ASK_AGAIN: Final = 1_000_003
-"""What the seed is moved by at each further attempt, far from the seeds of the samples."""
+CLARIFIED: Final = "clarified:"
+"""How the rule of a judgment begins that was read from a second reply, which only states the answer of the first."""
+_ASIDE: Final = "[Asked for the answer alone:]"
+"""Stands between the two replies where both are stored as one."""
+_SILENT: Final = ("cut", "thinking", "empty", "too-long")
+"""Obstacles of replies that hold no answer to be stated: a setting of the run has to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,6 @@ class Ask:
     options: tuple[str, ...] = ()
     """What is to be scored, where no reply is to be drawn."""
     sample: int = 0
-    attempt: int = 0
-    """Counts the times that the same sample was asked because a reply could not be read."""
     step: Step = "answer"
     ahead: tuple[Ask, ...] = ()
     """What will be asked next whatever the reply is, so that it may be sent at the same time."""
@@ -75,8 +77,7 @@ class Conversations:
         corpus: The items.
         instrument: What is asked, in the rater's form (see `vantage.raters.asked`).
         condition: The circumstances.
-        retry_unparsed: How often a sample is asked again when its reply cannot be read. Such retries shift
-            the distribution of answers, so there are none unless they are asked for.
+        clarify: Whether a model whose reply cannot be read is shown it and asked, once, which answer it gives.
     """
 
     def __init__(
@@ -85,9 +86,12 @@ class Conversations:
         corpus: Corpus,
         instrument: Instrument,
         condition: str = "",
-        retry_unparsed: int = 0,
+        clarify: bool = False,
     ) -> None:
-        self.rater, self.condition, self.retry_unparsed = rater, condition, retry_unparsed
+        if clarify and (rater.template is not None or rater.model_name.startswith("recorded:")):
+            what = "recorded replies" if rater.template is None else "prompts that are put as they are printed"
+            raise InputError(f"{what} have no second turn", remedy="leave clarify out")
+        self.rater, self.condition, self.clarify = rater, condition, clarify
         self._meant = {question.id: choices(question.scale.meaning) for question in instrument.questions}
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
@@ -110,19 +114,19 @@ class Conversations:
             call = replace(call, request=replace(call.request, messages=(*before, *recalled, last)))
         if style.sampling:
             return [*rows, (yield from self._sampled(call))]
-        completion, replies = yield from self._answer(call)
+        asked, completion, replies = yield from self._answer(call)
         reason: str | None = None
         if style.two_step and completion.finish != "failed":
-            asked = replace(call.prompter.why(call.request, completion.text), sampling=call.request.sampling)
+            asked = replace(call.prompter.why(asked, completion.text), sampling=call.request.sampling)
             why = yield Ask(asked, sample=call.repetition, step="why")
             reason = why.text.strip() or None if why.finish != "failed" else None
         for question in call.questions:
-            parsed, way = replies[question.id], call.presented(question.id)
+            (parsed, given), way = replies[question.id], call.presented(question.id)
             if parsed.value is not None:
                 parsed = replace(parsed, value=way.decoded(question, parsed.value))
             # The rationale of a text is the text, whatever was said about it afterwards.
             why_so = parsed.rationale if question.scale.text else reason or parsed.rationale
-            cells = self._row(parsed, completion, why_so, way=way)
+            cells = self._row(parsed, given, why_so, way=way)
             rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
 
@@ -140,15 +144,26 @@ class Conversations:
         rows.append((*self._key(call, question.id, 0), *self._row(reply, completion, reply.rationale)))
         return reply, (request.messages[-1], Message("assistant", _parted(completion)[0]))
 
-    def _answer(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, ParsedReply]]]:
-        attempt, way = 0, str(call.presentations[0]) if call.presentations else ""
-        while True:
-            completion = yield Ask(_reseeded(call.request, attempt), sample=call.repetition, attempt=attempt)
-            replies = self._read(completion, call.questions, call.item, way)
-            attempt += 1
-            unread = any(reply.status == "unparsed" for reply in replies.values())
-            if not unread or attempt > self.retry_unparsed:
-                return completion, replies
+    def _answer(
+        self, call: PlannedCall
+    ) -> Generator[Ask, Completion, tuple[Request, Completion, dict[str, tuple[ParsedReply, Completion]]]]:
+        """The last request with its reply and, by question, what was read from which reply."""
+        asked, way = call.request, str(call.presentations[0]) if call.presentations else ""
+        completion = yield Ask(asked, sample=call.repetition)
+        replies = {id_: (r, completion) for id_, r in self._read(completion, call.questions, call.item, way).items()}
+        unread = [id_ for id_, (r, _) in replies.items() if r.status == "unparsed" and r.rule not in _SILENT]
+        if not (self.clarify and unread):
+            return asked, completion, replies
+        said = _parted(completion)[0]
+        again = call.prompter.clarified(asked, call.questions, said)
+        stated = yield Ask(again, sample=call.repetition, step="clarify")
+        if stated.finish == "failed":
+            return asked, completion, replies
+        both = replace(stated, text=f"{said}\n\n{_ASIDE}\n{_parted(stated)[0]}")
+        for id_, reply in self._read(stated, call.questions, call.item, way).items():
+            if id_ in unread and reply.status != "unparsed":
+                replies[id_] = replace(reply, rule=CLARIFIED + reply.rule), both
+        return again, stated, replies
 
     def rows(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
         """What the reply to a first request says on each question: the columns of a judgment behind its key."""
@@ -324,11 +339,3 @@ def _options(question: Question, *, letters: bool = False) -> tuple[AnswerChoice
             f"question '{question.id}' has more options than there are letters", remedy="use the style sampling"
         )
     return options
-
-
-def _reseeded(request: Request, attempt: int) -> Request:
-    """The request with another seed, since the same one would give the same reply again."""
-    seed = request.sampling.seed
-    if not attempt or seed is None:
-        return request
-    return replace(request, sampling=replace(request.sampling, seed=seed + attempt * ASK_AGAIN))

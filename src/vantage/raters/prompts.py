@@ -37,6 +37,8 @@ ROLE = (
 RELEVANCE = Scale.points(1, 10, anchors={1: "nothing to do with my life", 10: "right at the centre of my life"})
 """How relevant a persona finds an item; from `RELEVANT` on, it answers."""
 RELEVANT = 5
+NO_ANSWER = "no single answer"
+"""What a model writes that is asked which answer it gave and gave none; no scale has it as an answer."""
 _NO_REASON = "I have read the item and made up my mind."
 """Stands where reasons belong and there are none."""
 
@@ -115,6 +117,19 @@ class Prompter:
     def _plainly(self, questions: Sequence[Question]) -> str:
         question = questions[0]
         return f"Reply with {words(question.scale, letters=self.letters(question))}, and nothing else."
+
+    def clarified(self, asked: Request, questions: Sequence[Question], reply: str) -> Request:
+        """The turn after a reply that could not be read: which answer does it give, if it gives one?"""
+        if self._jointly(questions):
+            keys = ", ".join(f"{json.dumps(q.id)}: …" for q in put(questions))
+            form = f"Reply with one JSON object and nothing else: {{{keys}}}."
+        else:
+            form = f"Reply with {_allowed(put(questions)[0], as_list=False)}, and nothing else."
+        ask = (
+            "State the answer that you have just given, in the form that was asked for and without anything new. "
+            f'{form} Where you gave no answer, or more than one, write "{NO_ANSWER}" in its place.'
+        )
+        return Request((*asked.messages, Message("assistant", reply), Message("user", ask)), asked.sampling)
 
     def why(self, asked: Request, reply: str) -> Request:
         """The second step: why this answer?"""

@@ -229,7 +229,7 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
             f"{replaced:,} earlier judgments of this rater had the same sample number in another presentation; the new "
             "ones take their place, and the replies stay in the store."
         )
-    judged.notes += _told_of(rows, rater)
+    judged.notes += _told_of(rows, rater, clarify=progress.options.clarify)
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
@@ -247,7 +247,7 @@ def _asked_otherwise(before: pl.DataFrame, rows: pl.DataFrame) -> int:
     return int(both.select(pl.col("presentation").ne_missing(pl.col("now")).sum()).item())
 
 
-def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
+def _told_of(rows: pl.DataFrame, rater: ChatRater, *, clarify: bool) -> list[str]:
     """What a run's summary says of answers that are weak or missing, and what can be done about them."""
     rules = dict(rows["rule"].value_counts().iter_rows())
     notes: list[str] = []
@@ -258,6 +258,10 @@ def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
         )
     if cut := rules.get("cut", 0):
         notes.append(f"{cut:,} replies were cut before their answer; raise --max-tokens ({rater.max_tokens} now).")
+    unread = rows.filter(pl.col("status").cast(pl.String) == "unparsed", ~pl.col("rule").is_in(["thinking", "cut"]))
+    if len(unread):
+        remedy = "" if clarify else "; the same command with --clarify asks once which answer each of them gives"
+        notes.append(f"{len(unread):,} of {len(rows):,} replies give no answer that can be read{remedy}.")
     return notes
 
 

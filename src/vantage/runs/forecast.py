@@ -42,6 +42,7 @@ ASSUMED: Final[dict[Step, str]] = {
 }
 SHARED: Final = "What two raters are asked in the same words is sent once, and counted for the first of them."
 STORED: Final = "Replies that the store holds are not asked for again and not counted."
+CLARIFYING: Final = "Requests that ask which answer an unreadable reply gives are not counted."
 TOKENS: Final = "Tokens are estimated from the length of the prompts and typical lengths of replies."
 TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
@@ -117,8 +118,9 @@ class Forecast:
             mine.cost, mine.seconds = self._cost(mine), self._seconds(mine, rater.settings)
             known = self._estimates.get((rater.id, mine.style))
             self._estimates[rater.id, mine.style] = mine if known is None else known + mine
-        if assumption and plan.parts:
-            self._assume(assumption)
+        if plan.parts:
+            for sentence in (assumption, CLARIFYING if self.options.clarify else ""):
+                self._assume(sentence)
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -187,7 +189,7 @@ class Forecast:
         mine.prompt_tokens = round(characters / TOKEN_LENGTH)
 
     def _assume(self, sentence: str) -> None:
-        if sentence not in self.assumptions:
+        if sentence and sentence not in self.assumptions:
             self.assumptions.append(sentence)
 
     def _cost(self, mine: Estimate) -> float | None:

@@ -116,5 +116,5 @@ class Job:
     def _count(self, one: FinishedCall) -> None:
         self.tally.add(one.completion, self.budget.price)
         self.tally.retried += one.tries - 1
-        self.tally.asked_again += one.call.ask.attempt > 0
+        self.tally.clarified += one.call.ask.step == "clarify"
         self.budget.settle(one.call, one.completion)

@@ -2,8 +2,8 @@
 
 A key is a fingerprint of the model with the settings that its answers depend on, the messages, the sampling
 parameters with the seed, the JSON Schema, the options to be scored, the instrument with its version, the persona, the
-condition, the sample number and the attempt. Change any of them and the call is another one; the fifth sample is never
-served the first.
+condition, the turn of the conversation and the sample number. Change any of them and the call is another one; the
+fifth sample is never served the first.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Keys:
         """The call that an ask amounts to."""
         context, context_text = self._context(ask)
         texts, written = self._messages(ask.request.messages)
-        own = f"{ask.request.sampling.seed} {ask.sample} {ask.attempt} {len(texts)}".encode()
+        own = f"{ask.request.sampling.seed} {ask.sample} 0 {len(texts)}".encode()
         parts = [context, own, written]
         if self._tagged:
             parts.append(json.dumps(ask.request.tag).encode())

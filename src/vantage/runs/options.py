@@ -25,7 +25,7 @@ class RunOptions:
         tries: How often a request is sent before it has failed.
         deadline: Seconds after which a request has failed, all its tries and waits included.
         retry_failed: Whether calls that failed in an earlier run are sent again.
-        retry_unparsed: How often a sample is asked again when its reply cannot be read; counted and told.
+        clarify: Whether a model whose reply cannot be read is shown it and asked, once, which answer it gives.
         fail_on: Ends the run when more calls have failed than this: a count, or a share below 1.
         max_cost: Ends the run before it costs more than this, in the currency of the prices.
         prices: Prices per million tokens, by model.
@@ -42,7 +42,7 @@ class RunOptions:
     tries: int = TRIES
     deadline: float = DEADLINE
     retry_failed: bool = True
-    retry_unparsed: int = 0
+    clarify: bool = False
     fail_on: float | None = None
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         at_least = {"concurrency": 1, "tries": 1, "workers": 1}
-        at_least |= dict.fromkeys(("retry_unparsed", "max_cost", "fail_on", "batch_wait"), 0)
+        at_least |= dict.fromkeys(("max_cost", "fail_on", "batch_wait"), 0)
         for name, least in at_least.items():
             value = getattr(self, name)
             if value is not None and value < least:

@@ -25,7 +25,7 @@ class PlanPart:
     """One rater, asked one instrument about the items of a corpus.
 
     Judgments that the corpus has already are not asked for again, except where they failed and, with
-    `retry_unparsed`, where they could not be read.
+    `clarify`, where they could not be read.
     """
 
     rater: ChatRater

@@ -17,6 +17,7 @@ from vantage.corpora.schema import KEY
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.presentations import Presentation
+from vantage.raters.conversation import CLARIFIED
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
@@ -57,7 +58,7 @@ def reparse(corpus: Corpus) -> Reparsed:
         judgments = judgments.with_columns(pl.lit(None, dtype=pl.String).alias("rule"))
     replied = judgments.with_row_index("__row").filter(
         pl.col("reply").is_not_null() & (pl.col("status") != "failed"),
-        ~pl.col("rule").is_in(KEPT).fill_null(value=False),
+        ~(pl.col("rule").is_in(KEPT) | pl.col("rule").str.starts_with(CLARIFIED)).fill_null(value=False),
     )
     others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
     rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())

@@ -36,11 +36,9 @@ class PartProgress:
         self.part, self.options = part, options
         self.rows = JudgmentRows()
         self.keys = Keys(part.rater, part.used, part.condition)
-        self.conversations = Conversations(
-            part.rater, part.corpus, part.used, part.condition, retry_unparsed=options.retry_unparsed
-        )
+        self.conversations = Conversations(part.rater, part.corpus, part.used, part.condition, clarify=options.clarify)
         open_statuses = {"failed"} if options.retry_failed else set()
-        open_statuses |= {"unparsed"} if options.retry_unparsed else set()
+        open_statuses |= {"unparsed"} if options.clarify else set()
         self._done = part.done(open_statuses)
         self.skipped = part.skipped(self._done)
         self.truncated = self.ended = self.calls = self.prompt_tokens = self.completion_tokens = 0
@@ -48,8 +46,8 @@ class PartProgress:
 
     @property
     def plain(self) -> bool:
-        """Whether every planned request is gone through, and none is cut, asked again or read only."""
-        return not (self.skipped or self.truncated or self.options.retry_unparsed)
+        """Whether every planned request is gone through, and none is cut, clarified or read only."""
+        return not (self.skipped or self.truncated or self.options.clarify)
 
     def recall(self, finished: FinishedParts, store: RunStore, use: Callable[[Mapping[int, int]], None]) -> bool:
         """Takes all judgments of a part from the store, if an earlier run finished it."""
@@ -116,7 +114,7 @@ class CallSource:
         store: Where replies are looked up.
         run: The number of the run, for the record of which stored replies it uses.
         model: Opens the model, when it is first needed.
-        options: Whether failures are taken up again, and how often unreadable replies are.
+        options: Whether failures are taken up again, and unreadable replies clarified.
         tally: Counts.
         sends: False for a source that is only read: what is missing is counted and not waited for.
     """
@@ -154,7 +152,7 @@ class CallSource:
 
     def repeats(self, call: KeyedCall) -> bool:
         """Whether the next request to be sent is another sample of this one: the same but for its seed."""
-        if not self._ready or call.ask.options or call.ask.attempt:
+        if not self._ready or call.ask.options:
             return False
         one, other = call.ask.request, self._ready[0].ask.request
         alike = replace(other.sampling, seed=one.sampling.seed) == one.sampling and other.schema == one.schema

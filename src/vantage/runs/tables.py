@@ -123,7 +123,8 @@ class Inserts:
             context = self._text(*call.context)
             asked = (call.key, one.run, one.at, context, messages, tag[0], tag[1] or None)
             seed = request.sampling.seed
-            drawn = (call.ask.sample, call.ask.attempt, seed if seed is None or abs(seed) < 2**63 else str(seed))
+            # No request is repeated as another attempt any more; older stores have some.
+            drawn = (call.ask.sample, 0, seed if seed is None or abs(seed) < 2**63 else str(seed))
             spent = (one.tries, round(one.seconds * 1000))
             answered.append((call.key,))
             if completion.finish == "failed":

@@ -34,8 +34,8 @@ class RunTally:
     failed: int = 0
     retried: int = 0
     """Tries beyond the first, after faults that passed."""
-    asked_again: int = 0
-    """Requests that were sent because an earlier reply to the same question could not be read."""
+    clarified: int = 0
+    """Requests that were sent to learn which answer a reply gives that could not be read."""
     elsewhere: int = 0
     """Requests that another process on the same store sent."""
     missing: int = 0

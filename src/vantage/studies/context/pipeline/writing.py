@@ -12,13 +12,14 @@ from vantage.documents import Document
 from vantage.instruments import Instrument, Question
 from vantage.instruments.questions import fill
 from vantage.raters.chat import ChatRater
-from vantage.raters.conversation import ASK_AGAIN
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.studies.context.pipeline.dialogue import read_turns, script
 
 WRITTEN_TOKENS: Final = {"scenario": 60, "conversation": 220, "position": 12}
 """The steps, and how long their replies are, typically."""
+ASK_AGAIN: Final = 1_000_003
+"""What the seed is moved by at each further attempt, far from the seeds of the samples."""
 
 
 @cache
