@@ -10,7 +10,12 @@ LONGEST = 16_000
 
 # The Turkish letters match "i" whatever the case, yet do not fold to it.
 _LETTERS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "ı": "i", "İ": "I"})
-_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣-", "-") | dict.fromkeys("‘’ʼ`´", "'") | dict.fromkeys("“”„«»", '"'))
+_DASHES = str.maketrans(
+    dict.fromkeys("‐‑‒–—―−﹣-", "-")
+    | dict.fromkeys("‘’ʼ`´", "'")
+    | dict.fromkeys("“”„«»", '"')
+    | {"。": ".", "।": ".", "،": ",", "、": ",", "؟": "?", "؛": ";"}
+)
 _UNSEEN = re.compile(
     "[\ufe0f\u20e3\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ue000\ue001]|[^\\S\\n ]|[\x00-\x09\x0b-\x1f\x7f]"
 )

@@ -47,6 +47,8 @@ _EXPLAINED = re.compile(
     re.IGNORECASE,
 )
 _MEANS = re.compile(r"[\"'*)]{0,3}\s(?:means?|meant|before\sit)\b", re.IGNORECASE)
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+"""Scripts that write words without spaces between them."""
 _WINDOW = 90
 _LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
 # "No" is an answer; "no idea", "no rating", "no doubt" are not.
@@ -312,8 +314,11 @@ def _any_of(wordings_: list[str]) -> re.Pattern[str] | None:
     if not wordings_:
         return None
     longest_first = sorted(wordings_, key=len, reverse=True)
-    each = "|".join(_GAP.join(re.escape(word) for word in wording.split()) for wording in longest_first)
-    return re.compile(rf"(?<![\w])(?:{each})(?!\w)", re.IGNORECASE)
+    spaced = [wording for wording in longest_first if not _UNSPACED.search(wording)]
+    each = "|".join(_GAP.join(re.escape(word) for word in wording.split()) for wording in spaced)
+    unspaced = "|".join(re.escape(wording) for wording in longest_first if wording not in spaced)
+    whole = [rf"(?<![\w])(?:{each})(?!\w)"] if each else []
+    return re.compile("|".join([*whole, *([unspaced] if unspaced else [])]), re.IGNORECASE)
 
 
 def _at_all(rest: str) -> re.Pattern[str]:

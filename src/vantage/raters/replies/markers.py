@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final
 
 from vantage.raters.replies.doubts import hedged, supposed
 from vantage.raters.replies.labels import explained, is_negated, wordings, words
 from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.other_languages import ANSWER
 from vantage.raters.replies.reply import Reading, is_named
 from vantage.raters.replies.slots import closed, read_slot
 from vantage.scales import Scale
@@ -24,13 +24,11 @@ _ANNOUNCED = re.compile(
     r"[:*_\"'\s]{0,6}(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,
 )
-ANSWER: Final = r"(?:risposta|respuesta|réponse|antwort|resposta|antwoord|svar|odpowiedź|ответ)"
-"""The word for answer in other languages."""
 _ELSEWHERE = re.compile(
-    r"(?:^|[.!]\s{1,3}|\b(?:quindi|perciò|pertanto|dunque|donc|also|daher|somit|entonces|portanto)\s)[*_\"']{0,4}"
+    r"(?:^|[.!,]\s{0,3}|\b(?:quindi|perciò|pertanto|dunque|donc|also|daher|somit|entonces|portanto)\s)[*_\"']{0,4}"
     r"(?:(?:la|il|mia|mi|ma|die|meine|minha|a|de|mijn|mitt|moja|final|finale)\s){0,3}"
     rf"{ANSWER}(?:\s(?:finale?|corretta|correcta))?[*_\"']{{0,4}}\s?"
-    r"(?:(?:è|sarà|es|est|ist|lautet|é|is|är|to)\b|:)[:*_\"'\s]{0,6}",
+    r"(?:(?:è|sarà|es|est|ist|lautet|é|is|är|to)\b|:|是|为|は|은|는)[:*_\"'\s]{0,6}",
     re.IGNORECASE | re.MULTILINE,
 )
 """An answer that is announced in another language; only the announcement at the beginning of a clause, for what denies

@@ -38,7 +38,8 @@ _WORD_SLOT = re.compile(
     re.IGNORECASE,
 )
 _OUT_OF = re.compile(
-    rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])", re.IGNORECASE
+    rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of|von|sur|su|de|van|av|из)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])",
+    re.IGNORECASE,
 )
 _RANGE_TAIL = re.compile(
     rf"\s?[*_\"')]{{0,4}}\s?(?:-|(?!of\b){JOINED}|a(?=\s\d)|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(_UNITS[:11])})"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import unaccounted, withdrawn
 from vantage.raters.replies.labels import meant, wordings, words
-from vantage.raters.replies.markers import ANSWER, announced, compares, enumerates, limited, names_other, preferred
+from vantage.raters.replies.markers import announced, compares, enumerates, limited, names_other, preferred
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
+from vantage.raters.replies.other_languages import ANSWER, in_another_language, says_only
 from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
 from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.refusals import refuses
@@ -100,7 +101,13 @@ class Prose:
         """Whether what is not the list of options stands in the middle of it."""
 
     def parse(self) -> ParsedReply:
-        """The first rule that finds something."""
+        """What the first rule finds; in other languages than English, if nothing else could be meant."""
+        reply = self._first_found()
+        if reply.value is None or reply.rule.startswith("whole:") or not in_another_language(self.text):
+            return reply
+        return reply if says_only(self.shown, reply.value, self.scale) else unparsed("language")
+
+    def _first_found(self) -> ParsedReply:
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
             return unparsed("options") if self.among_options else whole.reply("whole")
