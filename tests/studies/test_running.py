@@ -64,6 +64,18 @@ def test_the_same_command_again_asks_nothing_again(tmp_path: Path, monkeypatch: 
     assert second.result.tables[0].frame.equals(first.result.tables[0].frame)
 
 
+def test_two_commands_do_not_run_in_one_folder(tmp_path: Path) -> None:
+    model, out = recorded(tmp_path / "m.csv"), tmp_path / "out"
+
+    def meanwhile(corpus: Corpus, context: Context[Any]) -> Result:
+        with pytest.raises(InputError, match="another command is running a study in this folder"):
+            run(STUDY, out=out, models=[model])
+        return Result([])
+
+    run(dataclasses.replace(STUDY, analyse=meanwhile), out=out, models=[model])
+    assert run(STUDY, out=out, models=[model]).record.state == "complete"
+
+
 def test_other_options_are_refused_in_the_same_folder(tmp_path: Path) -> None:
     model, out = recorded(tmp_path / "m.csv"), tmp_path / "out"
     run(STUDY, out=out, models=[model])

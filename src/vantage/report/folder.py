@@ -8,12 +8,14 @@ are never touched here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import polars as pl
+from filelock import FileLock, Timeout
 
 from vantage._version import __version__
 from vantage.corpora.writers import csv_text
@@ -103,6 +105,19 @@ def check(folder: Path) -> None:
         read_manifest(folder)
     elif folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
         raise InputError("the folder has files but no study in it", file=folder, remedy="choose a new or empty folder")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keeps other commands out of a folder while a study runs in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        held = FileLock(folder / ".study.lock").acquire(timeout=0)
+    except Timeout:
+        problem = "another command is running a study in this folder"
+        raise InputError(problem, file=folder, remedy="wait for it, or choose another --to") from None
+    with held:
+        yield
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

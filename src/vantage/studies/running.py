@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vantage.errors import InputError, VantageError
 from vantage.raters.models import nothing_sent
-from vantage.report.folder import Report, check, is_report, read_manifest
+from vantage.report.folder import Report, alone, check, is_report, read_manifest
 from vantage.report.overview import overview
 from vantage.report.parts import Result
 from vantage.report.record import Record, now, versions
@@ -66,20 +66,21 @@ def run(
     if folder is None:
         return _finished(chosen, context)
     check(folder)
-    if is_report(folder):
-        _continues(folder, record)
-    Report(record, Result([])).note(folder)
-    try:
-        report = _finished(chosen, context)
-        report.write(folder)
-    except BaseException as error:
-        # The folder says how far the run has come.
-        record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
-        if context.reached is not None:
-            context.reached.write(folder / "corpus")
-            record.describe(context.reached, folder, context.data)
+    with alone(folder):
+        if is_report(folder):
+            _continues(folder, record)
         Report(record, Result([])).note(folder)
-        raise
+        try:
+            report = _finished(chosen, context)
+            report.write(folder)
+        except BaseException as error:
+            # The folder says how far the run has come.
+            record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
+            if context.reached is not None:
+                context.reached.write(folder / "corpus")
+                record.describe(context.reached, folder, context.data)
+            Report(record, Result([])).note(folder)
+            raise
     return report
 
 

@@ -51,7 +51,14 @@ def test_an_option_counts_where_no_other_is_named(text: str, value: float | None
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("积极", 2), ("积极。", 2), ("答案：积极", 2), ("答案是积极。", 2), ("不积极", None), ("既不积极也不消极。", None)],
+    [
+        ("积极", 2),
+        ("积极。", 2),
+        ("答案：积极", 2),
+        ("答案是积极。", 2),
+        ("不积极", None),
+        ("既不积极也不消极。", None),
+    ],
 )
 def test_options_in_a_script_without_spaces(text: str, value: float | None) -> None:
     assert parse_reply(text, CHINESE).value == value
