@@ -242,7 +242,7 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     result = overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named))
     check_all(result)
     texts = [text for section in result.sections for text in section.text]
-    assert "Not compared, since two to eight groups of five people are needed: group." in texts
+    assert "Not compared, since two to eight groups of five people who share items are needed: group." in texts
     found = frame(result, "divided")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()

@@ -44,7 +44,7 @@ def traits(analysis: CorpusAnalysis) -> Data | list[str]:
             rows.append(_strongest(analysis, name, pl.concat(tested, how="diagonal_relaxed")))
         else:
             untested.append(name)
-    note = f"Not compared, since two to eight groups of five people are needed: {', '.join(untested)}."
+    note = f"Not compared, since two to eight groups of five people who share items are needed: {', '.join(untested)}."
     if not rows:
         return [note] if untested else []
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"untested": note if untested else None})

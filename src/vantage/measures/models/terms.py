@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -88,6 +88,7 @@ def prepare(
         kept = ~frame[trait].is_in(single.implode()).fill_null(value=False)
         rare += int((~kept).sum())
         frame = frame.filter(kept)
+        _check_shared(frame, trait)
     left_out["single_rater"] = rare
     terms, columns = [], [np.ones(len(frame))]
     for trait in traits:
@@ -111,6 +112,21 @@ def prepare(
     for interaction in interactions:
         codes |= _interaction(interaction, item, terms)
     return Prepared(frame, matrix, terms, codes, {name: n for name, n in left_out.items() if n})
+
+
+def _check_shared(frame: pl.DataFrame, trait: str) -> None:
+    """Refuses a trait whose values share no item: its effect could be that of the items."""
+    of_items = frame.drop_nulls(trait).group_by("item", "question").agg(pl.col(trait).unique().alias("values"))
+    groups: list[set[Any]] = []
+    for values in of_items["values"].to_list():
+        touched = [group for group in groups if group & set(values)]
+        groups = [group for group in groups if group not in touched] + [set(values).union(*touched)]
+    if len(groups) > 1:
+        first, second, *_ = sorted(str(min(group, key=str)) for group in groups)
+        raise InputError(
+            f"raters with '{first}' and '{second}' as {trait} share no item, so it cannot be told from the items",
+            remedy="leave the trait out, or compare raters who judged the same items",
+        )
 
 
 def _slope(column: pl.Series) -> bool:

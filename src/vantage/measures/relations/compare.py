@@ -18,7 +18,7 @@ from vantage.measures.models.two_groups import can_be_told, two_groups
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import check_level, constant_within, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
+from vantage.measures.ratings import UNIT, By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.reliability.rater_scores import is_complete, rater_scores
 from vantage.measures.reliability.variance_design import VarianceDesign
@@ -35,9 +35,11 @@ effect of 1, bootstrap intervals of g held it in 91 % (79 % of skewed scores) of
 FEW_RATERS: Final = 5
 """A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
 MODELLED: Final = "p is that of a model of items and raters, the interval is about these raters"
+DISJOINT: Final = "the two groups share no item, so that a difference could be one of the items"
 CONFOUNDED: Final = "what sets them apart counts as a difference of the groups, and p may be too small"
 SEVERAL: Final = 6
 """Raters with as many answers would hardly have one value of a column that varies from answer to answer."""
+_UNTESTED: Final = dict.fromkeys(("first_mean", "second_mean", "difference", "statistic", "p", "p_permutation"))
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
 _UNPAIRED: Final[dict[str, str]] = {
     "t": "g",
@@ -109,10 +111,12 @@ def compare(
     Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation` of signs; unpaired `t`
     (equal variances), `welch`, `mann_whitney`, `permutation` of group membership and, for groups of raters, `mixed`:
     the difference in a model with crossed random effects of items and raters (see `explain`), which weighs raters by
-    what their answers say. All two-sided. By default paired t or Welch, and `mixed` for groups of raters who did not
-    all judge the same items; means and difference are then those of the model. Where raters are the units,
-    `p_permutation` regroups them whatever the test, and a group of fewer than five raters has neither a p-value nor an
-    interval: `reason` says so. Effect sizes, as `estimate`, positive when the first group is higher:
+    what their answers say and compares them within items, so that it does not matter if one group was given the
+    items that everyone rates higher. All two-sided. Groups of raters that share no item are not compared; `reason`
+    says so. By default paired t or Welch, and `mixed` for groups of raters who did not all judge the same items;
+    means and difference are then those of the model. Where raters are the units, `p_permutation` regroups them
+    whatever the test, and a group of fewer than five raters has neither a p-value nor an interval: `reason` says
+    so. Effect sizes, as `estimate`, positive when the first group is higher:
 
     * `d`: difference of means / pooled standard deviation (Cohen 1988); `g`: d corrected for small
       samples by 1 − 3 / (4(n₁ + n₂ − 2) − 1) (Hedges 1981);
@@ -170,11 +174,25 @@ def compare(
                 "units": len(sample.x) if design.paired else len(sample.x) + len(sample.y),
                 **counts(used, asked, unpaired=asked["value"].count() - len(used)),
             }
+            if design.of_raters and not _in_both(used, between):
+                rows.append({**row, **_UNTESTED, "reason": DISJOINT})
+                continue
             result = _compared(sample, tested, measured, permutations, how)
             if tested == "mixed" and result["p"] is not None:
-                answered = used.filter(pl.col("value").is_not_null())
-                means, result["statistic"], result["p"] = two_groups(answered, pl.col(between) == first)
-                result |= {"first_mean": float(means[0]), "second_mean": float(means[1])}
+                answered, in_first = used.filter(pl.col("value").is_not_null()), pl.col(between) == first
+                means, statistic, p, weight = two_groups(answered, in_first)
+                if weight and design.of_raters:
+                    share = in_first.cast(pl.Float64).mean().over(UNIT)
+                    freed = design.scores(answered.with_columns(pl.col("value") - weight * share), aggregate)
+                    one, two = (freed.filter(pl.col(between) == value).drop(between) for value in (first, second))
+                    sample = Sample.of(one, two, design.unit, design.paired)
+                    result = _compared(sample, tested, measured, permutations, how)
+                result |= {
+                    "first_mean": float(means[0]),
+                    "second_mean": float(means[1]),
+                    "statistic": statistic,
+                    "p": p,
+                }
                 result["difference"] = float(means[0] - means[1])
             rows.append(
                 {**row, **design.judged(result, sample, (first, second), permutations, how, apart.reason(tested))}
@@ -314,6 +332,11 @@ class Sample:
         return answered.join(self.units, on=list(keys), how="semi", nulls_equal=True)
 
 
+def _in_both(used: pl.DataFrame, between: str) -> bool:
+    """Whether raters of both groups judged an item, so that groups can be told from what they judged."""
+    return bool((used.group_by(UNIT).agg(pl.col(between).n_unique().alias("groups"))["groups"] > 1).any())
+
+
 def _check(between: str, unit: By | None) -> None:
     if unit is not None and between in names(unit):
         raise InputError(f"column '{between}' cannot be both compared and the unit", remedy="choose another unit")
@@ -344,10 +367,9 @@ def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str
 def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Resampling) -> dict[str, Any]:
     """Test and effect of one pair of groups."""
     x, y = sample.x, sample.y
-    empty = {"first_mean": None, "second_mean": None, "difference": None, "statistic": None, "p": None}
     if min(len(x), len(y)) < 2:
         return {
-            **empty,
+            **_UNTESTED,
             "reason": f"fewer than two units {'in both groups' if sample.paired else 'in a group'}",
         }
     means: dict[str, Any] = {
