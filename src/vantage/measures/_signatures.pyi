@@ -16,6 +16,7 @@ from vantage.measures.audit.g_study import Show
 from vantage.measures.comparisons.comparisons import Scoring
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
+from vantage.measures.intervals import Resampled
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
 from vantage.measures.models.explain import Show as ExplainShow
@@ -42,7 +43,6 @@ from vantage.measures.reliability.rater_quality import Correlation as RaterQuali
 from vantage.measures.reliability.split_half import Average
 from vantage.measures.reliability.split_half import Correlation
 from vantage.measures.reliability.split_half import Split
-from vantage.measures.resampling import Resampled
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing

@@ -301,7 +301,7 @@ def rater_interval(
     replicates = np.concatenate(drawn)
     if centred:
         replicates = moved(replicates, estimate)
-    if bootstrap.method == "percentile":
+    if bootstrap.interval == "percentile":
         return bootstrap.stated(percentile(replicates, bootstrap.confidence, raters))
     group = left_out_together(raters, rng, JACKKNIFE)
     jackknife = np.concatenate([statistic(kept, every) for kept in leaving_out(group, width)])
@@ -334,7 +334,7 @@ def either_interval(
     if answers is not None:
         over_items = partial(bootstrap.replicates, statistic, counts.multiplicity)
         return answers.interval(formula, bootstrap, limits=limits, centred=centred, share=share, over_items=over_items)
-    return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity, limits, centred=centred))
+    return bootstrap.stated(bootstrap.bounds(statistic, counts.multiplicity, limits, centred=centred))
 
 
 def counted_answers(

@@ -11,7 +11,7 @@ number of raters or of points on the scale. Only ratio and custom distances look
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from vantage.measures.agreement.differences import Difference, Distance, custom,
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts, Moments
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
@@ -118,11 +118,7 @@ def alpha(
     by: By = (),
     level: Level | None = None,
     distance: Distance | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Krippendorff's alpha at nominal, ordinal, interval or ratio level, or for a distance of your own.
 
@@ -155,14 +151,14 @@ def alpha(
         One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
         is null when no item has two answers or when all pairable answers are the same.
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
     source = source_of(data, by)
     chosen = Choice.of(data, by, bootstrap)
     many = len(source.values) > FEW and not chosen.any_raters
-    if many and (level == "interval" or (level == "ordinal" and ci == "none")):
-        moments = source.moments(ordinal=level == "ordinal", kinds=ci != "none")
+    if many and (level == "interval" or (level == "ordinal" and bootstrap.ci == "none")):
+        moments = source.moments(ordinal=level == "ordinal", kinds=bootstrap.ci != "none")
         grouped = source_groups(source, moments, paired=True)
         rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
     else:
@@ -286,7 +282,7 @@ def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bo
     row = _row(group, group.level(level), statistic)
     if row["reason"] is not None:
         return row
-    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
+    return row | bootstrap.stated(bootstrap.bounds(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
 
 
 def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:

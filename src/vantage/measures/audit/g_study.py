@@ -18,11 +18,10 @@ from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bootstrap, Bounds, jackknife_interval
+from vantage.measures.intervals import Bootstrap, Bounds, Resampled, jackknife_interval
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Ints, Judgments
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign, shares
-from vantage.measures.resampling import Resampled
 
 GROUPS: Final = 30
 """In how many groups items are left out, at most."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, jackknife_interval, student
+from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student
 from vantage.measures.panels.answers import PanelAnswers
 from vantage.measures.panels.choice import PanelChoice, choose, losses
 from vantage.measures.panels.preference import self_preference
@@ -18,7 +18,7 @@ from vantage.measures.panels.votes import ErrorMoments, effective_votes, equal_v
 from vantage.measures.parts import parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
-from vantage.measures.resampling import Resampled, Statistics, leave_out
+from vantage.measures.resampling import Statistics, leave_out
 from vantage.measures.scoring.references import has_column
 from vantage.scales import Level
 

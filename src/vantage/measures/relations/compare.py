@@ -360,10 +360,10 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
-    if how.method == "bca" and how.ci != "none" and not sample.paired:
+    if how.interval == "bca" and how.ci != "none" and not sample.paired:
         raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
     standardised = effect == "dz" or (effect in ("d", "g") and not sample.paired)
-    enough = MANY_UNITS if standardised and how.method == "percentile" else FEW_UNITS
+    enough = MANY_UNITS if standardised and how.interval == "percentile" else FEW_UNITS
     if how.ci != "none" and min(len(x), len(y)) < enough:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)

@@ -7,7 +7,7 @@ hand, and random subsets of the raters at hand, which assumes no formula.
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Over, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted, percentile
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Group, Judgments, groups
@@ -53,10 +53,7 @@ def needed_raters(
     target: float = 0.8,
     up_to: int = 10,
     method: Curve = "prophecy",
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
 
@@ -81,11 +78,9 @@ def needed_raters(
     """
     if not 0 < target < 1:
         raise InputError(f"the target {target} is not between 0 and 1", remedy="use for example 0.8")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
-    if up_to < 1 or resamples < 1:
-        raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
-    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
+    if up_to < 1:
+        raise InputError("up_to must be at least 1", remedy="use for example 10")
+    chosen = Choice.of(data, by, Bootstrap(**resampling, over=OVER))
     rows: list[dict[str, Any]] = []
     for whole in groups(data, by):
         group = paired(whole)

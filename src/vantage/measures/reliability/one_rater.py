@@ -52,7 +52,7 @@ class OneRater:
             return cls(one, low, high, how, share, consistent)
         how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
         kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-        low, high = how.interval(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
+        low, high = how.bounds(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
         return cls(one, low, high, how, share, consistent)
 
     def carried(self, estimate: float, *, same_raters: bool = False) -> dict[str, Any]:

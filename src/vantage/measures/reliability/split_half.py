@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
@@ -69,10 +69,7 @@ def split_half(
     aggregate: Average = "mean",
     spearman_brown: bool = False,
     splits: int = 1000,
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """Split-half reliability: the correlation of two random halves of the answers, over many splits.
 
@@ -97,7 +94,8 @@ def split_half(
     """
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
-    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
+    bootstrap = Bootstrap(**resampling, over=OVER)
+    chosen = Choice.of(data, by, bootstrap)
     rows = []
     for whole in groups(data, by):
         group = paired(whole)
@@ -107,7 +105,7 @@ def split_half(
         if reason := _too_little(group, split):
             rows.append({**row, "reason": reason})
             continue
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(bootstrap.seed)
         ratings = canonical(group).ratings
         if split == "annotations":
             correlations = _by_annotation(ratings, aggregate, correlation, splits, rng)
@@ -129,7 +127,7 @@ def split_half(
         estimate, same = float(defined.mean()), split == "raters"
         row |= {"estimate": estimate, "sd": sd, "splits": len(defined), "split_low": low, "split_high": high}
         bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
-        if ci != "none" and bounds["low"] is None:
+        if bootstrap.ci != "none" and bounds["low"] is None:
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
         rows.append({**row, **doubted(bounds, ratings.unit, ratings.value)})
     return table(rows, by)

@@ -9,14 +9,15 @@ its reference, and never a class of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from dataclasses import replace
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Method, Over
+from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
@@ -74,11 +75,7 @@ def accuracy(
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
     ceiling: bool = False,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How well raters hit a reference: gold labels, aggregated people, or each person in turn.
 
@@ -115,13 +112,15 @@ def accuracy(
     frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
     word = reference if isinstance(reference, str) else None
     apart = word == "each" and per == "person"
-    how = Resampling("items" if ci == "auto" and apart else ci, interval, resamples, confidence, seed, OVER)
+    how = Resampling(**resampling, over=OVER)
     left_out = under_test_and_judges(data, names(match), raters, people)[1] if word in PEOPLE else frame
+    if how.ci == "auto" and apart:
+        how = replace(how, ci="items")
     how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
     rest: list[pl.DataFrame] = []
     if how.ci in ("raters", "both") and not apart:
         options: dict[str, Any] = {"raters": raters, "people": people, "match": match, "rounding": rounding}
-        rest = list(against_without_each(data, reference, by=by, seed=seed, **options))
+        rest = list(against_without_each(data, reference, by=by, seed=how.seed, **options))
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
@@ -129,7 +128,7 @@ def accuracy(
     if ceiling:
         if word not in PEOPLE:
             raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
-        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=seed)
+        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=how.seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
         scale = _one_scale(part, scales_of(data))
