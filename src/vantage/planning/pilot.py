@@ -20,7 +20,7 @@ from vantage.measures.kinds import selected
 from vantage.measures.parts import Part, parts
 from vantage.measures.rater_bootstrap import Answers, Resamples
 from vantage.measures.rater_variance import RaterVariance, several_items
-from vantage.measures.ratings import UNIT, Floats, Group, Judgments, level_of
+from vantage.measures.ratings import UNIT, Floats, Judgments, level_of
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
 from vantage.measures.scoring.references import has_column
@@ -117,7 +117,7 @@ class Pilot:
         if several_items(self.answers) < ENOUGH_RATERS:
             return over_items, None, 0.0
         paired = pl.len().over(UNIT) > 1
-        answers = Answers.of(Group({}, self.answers.filter(paired), {}, None))
+        answers = Answers.of(self.answers.filter(paired))
         formula = coefficient_over_raters(difference(self.level, answers.values))
         variances = RaterVariance.of(
             lambda copies, drawn: formula(Resamples(answers, copies, drawn)),

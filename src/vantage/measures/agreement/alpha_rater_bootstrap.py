@@ -19,8 +19,8 @@ def coefficient_over_raters(difference: Difference) -> Formula:
 
     >>> from vantage.measures.agreement.differences import difference
     >>> from vantage.measures.rater_bootstrap import Answers
-    >>> from vantage.measures.ratings import groups
-    >>> answers = Answers.of(next(groups([[1, 2, 3, 1], [1, 2, 2, 1], [1, 3, 3, 2]])))
+    >>> from vantage.measures.ratings import judgments_frame
+    >>> answers = Answers.of(judgments_frame([[1, 2, 3, 1], [1, 2, 2, 1], [1, 3, 3, 2]]))
     >>> copies = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])  # the sample itself, and a resample
     >>> alpha = coefficient_over_raters(difference("interval", answers.values))
     >>> alpha(Resamples(answers, copies, np.ones((4, 1)))).round(3).tolist()

@@ -16,11 +16,10 @@ import polars as pl
 
 from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import canonical, paired
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, percentile, weights
 from vantage.measures.presentation import Column, View, agreement_view
 from vantage.measures.rater_bootstrap import Choice, Interval, quotient, rater_interval
-from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, canonical, groups, paired
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -168,7 +167,7 @@ class Pairs:
     @classmethod
     def of(cls, group: Group) -> tuple[Pairs, pl.Series]:
         """The pairs of a group, and the names of its raters."""
-        named = canonical(group)
+        named = canonical(group.frame)
         unit, rater = named.ratings.unit, named.ratings.coder
         values, column = np.unique(named.ratings.value, return_inverse=True)
         last = np.searchsorted(unit, unit, side="right")

@@ -15,7 +15,6 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure
-from vantage.measures.canonical import Named, canonical
 from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import (
@@ -34,7 +33,7 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Group, Judgments, judgments_frame
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, Named, canonical, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
 from vantage.scales import Scale
 
@@ -345,7 +344,7 @@ def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
 
 def _answers(used: pl.DataFrame, category: pl.Expr) -> tuple[Named, Answers]:
     """The rows as answers in categories, whose units are drawn with their items."""
-    named = canonical(Group({}, used.with_columns(category.alias("value")), {}, None))
+    named = canonical(used.with_columns(category.alias("value")))
     return named, Answers.named(named, item_codes(named.units["item"])[0])
 
 
