@@ -18,8 +18,8 @@ import polars as pl
 
 from benchmarks.harness import Taken
 from benchmarks.split_half import Rows, ratings, taken
-from vantage.measures.aggregation.dawid_skene import dawid_skene
 from vantage.measures.aggregation.labels import aggregate
+from vantage.measures.aggregation.latent_classes import dawid_skene
 from vantage.measures.ratings import canonical, judgments_frame
 
 

@@ -12,8 +12,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from vantage.errors import InputError, nearest
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
+from vantage.measures.agreement.alpha import alpha, coefficient_over_raters
 from vantage.measures.agreement.differences import difference
 from vantage.measures.intervals import ENOUGH_RATERS
 from vantage.measures.kinds import selected

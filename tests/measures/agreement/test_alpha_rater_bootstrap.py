@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
+from vantage.measures.agreement.alpha import alpha, coefficient_over_raters
 from vantage.measures.agreement.differences import difference
 from vantage.measures.intervals import Bootstrap
 from vantage.measures.rater_bootstrap import Answers, Resamples

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.aggregation.dawid_skene import DawidSkene, dawid_skene
-from vantage.measures.aggregation.mace import Mace, mace
+from vantage.measures.aggregation.latent_classes import DawidSkene, Mace, dawid_skene, mace
 from vantage.measures.aggregation.votes import Ties, centre, majority, signs
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import wilson

@@ -11,10 +11,9 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student
-from vantage.measures.panels.answers import PanelAnswers
+from vantage.measures.panels.answers import ErrorMoments, PanelAnswers, effective_votes, equal_votes
 from vantage.measures.panels.choice import PanelChoice, choose, losses
 from vantage.measures.panels.preference import self_preference
-from vantage.measures.panels.votes import ErrorMoments, effective_votes, equal_votes
 from vantage.measures.parts import parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
