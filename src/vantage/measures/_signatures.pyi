@@ -269,21 +269,6 @@ def needed_raters(
     include_excluded: bool = ...,
     include_extra: bool = ...,
 ) -> pl.DataFrame: ...
-def d_study(
-    data: Judgments,
-    *,
-    by: By = ...,
-    score: Literal['item', 'rater'] = ...,
-    items: Sequence[int] = ...,
-    raters: Sequence[int] = ...,
-    samples: Sequence[int] = ...,
-    ci: Over = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
-) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
     *,
@@ -645,6 +630,21 @@ def components(
     trait: By = ...,
     interaction: bool = ...,
     estimator: Literal['auto', 'moments', 'reml'] = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def d_study(
+    data: Judgments,
+    *,
+    by: By = ...,
+    score: Literal['item', 'rater'] = ...,
+    items: Sequence[int] = ...,
+    raters: Sequence[int] = ...,
+    samples: Sequence[int] = ...,
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,

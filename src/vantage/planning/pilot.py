@@ -194,7 +194,7 @@ class Pilot:
             raise InputError(
                 "all answers of the pilot are the same", remedy="take other items, or type the components in"
             )
-        if not self.unordered and not np.isfinite(self.design.variances()).all():
+        if not self.unordered and not np.isfinite(self.design.variances).all():
             raise InputError(
                 "the pilot cannot tell items from raters, since every rater judged other items",
                 remedy="let raters share items",

@@ -254,7 +254,7 @@ class Gaps:
     def of(cls, group: Group, k: float, ci: str, seed: int) -> Gaps:
         """The components of a group, and draws around them."""
         design = VarianceDesign.of(group.frame)
-        if design.problem() is not None or not np.isfinite(design.variances()).all():
+        if design.problem() is not None:
             return cls(None, None, k, ci)
         if np.ptp(design.value) == 0:
             return cls(np.zeros(3), None, k, ci)

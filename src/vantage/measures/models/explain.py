@@ -186,7 +186,7 @@ class Explanation:
         whole = np.all([code >= 0 for code in codes], axis=0)
         factors = [Factor.of(name, code[whole], False) for name, code in self.ready.codes.items()]
         variances = np.nan_to_num(
-            VarianceDesign(value[whole] - value[whole].mean(), factors).variances(), nan=float(value.var())
+            VarianceDesign(value[whole] - value[whole].mean(), factors).variances, nan=float(value.var())
         )
         return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
 

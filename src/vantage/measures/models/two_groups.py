@@ -36,7 +36,7 @@ def two_groups(answered: pl.DataFrame, first: pl.Expr) -> tuple[Floats, float, f
     inside = np.sign(VarianceDesign.of(answered.with_columns(value=first.cast(pl.Float64))).value) / 2
     codes = [factor.code for factor in design.factors[:2]]
     model = Gaussian(design.value, np.column_stack([np.ones(len(inside)), inside]), Crossed(codes))
-    variances = np.nan_to_num(design.variances(), nan=float(design.value.var()))
+    variances = np.nan_to_num(design.variances, nan=float(design.value.var()))
     fit = model.fit(np.sqrt(np.clip(variances[:2], 0, None) / max(float(variances[2:].sum()), 1e-9)))
     middle, apart = fit.beta.tolist()
     statistic = apart / float(np.sqrt(fit.covariance[1, 1]))
