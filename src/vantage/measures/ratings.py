@@ -209,8 +209,11 @@ def judgments_frame(data: Judgments, by: Sequence[str] = ()) -> pl.DataFrame:
 
 def has_column(data: Judgments, column: str) -> bool:
     """Whether judgments have a column of their own, of their items or of their raters."""
+    if not _is_corpus(data):
+        frame = to_polars(data)
+        return frame is not None and column in frame.collect_schema()
     try:
-        judgments_query(data, [column])
+        data.with_columns_of([column])
     except InputError:
         return False
     return True

@@ -19,10 +19,9 @@ from vantage.measures.kinds import selected
 from vantage.measures.parts import Part, parts
 from vantage.measures.rater_bootstrap import Answers, Resamples
 from vantage.measures.rater_variance import RaterVariance, several_items
-from vantage.measures.ratings import UNIT, Floats, Judgments, level_of
+from vantage.measures.ratings import UNIT, Floats, Judgments, has_column, level_of
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
-from vantage.measures.scoring.references import has_column
 from vantage.planning.model import Components, RatingModel, agreeing_share, latent_share
 from vantage.planning.precision import StudyLayout
 from vantage.scales import Level

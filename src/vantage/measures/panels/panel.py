@@ -16,9 +16,8 @@ from vantage.measures.panels.choice import PanelChoice, choose, losses
 from vantage.measures.panels.preference import self_preference
 from vantage.measures.parts import parts
 from vantage.measures.presentation import Against, Column, Fact, View
-from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
+from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Statistics, leave_out
-from vantage.measures.scoring.references import has_column
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]

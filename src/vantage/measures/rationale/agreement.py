@@ -13,7 +13,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import Part, names, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.pairs import (
     ACTUAL,
@@ -29,7 +29,6 @@ from vantage.measures.rationale.pairs import (
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import Encode, Score
 from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval
-from vantage.measures.scoring.references import has_column
 
 NO_PAIRS = "no two rationales can be compared"
 

@@ -13,10 +13,9 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
 from vantage.measures.rationale.overlap import Word, word_places
 from vantage.measures.resampling import Resampling, mean_with_interval, ratio
-from vantage.measures.scoring.references import has_column
 from vantage.measures.texts.tokens import CutTexts
 
 _HEDGES: Final = """

@@ -11,8 +11,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import By, Judgments, judgments_frame
-from vantage.notebook.frames import to_polars
+from vantage.measures.ratings import By, Judgments, has_column, judgments_frame
 from vantage.scales import Scale
 
 Reference: TypeAlias = str | pl.DataFrame | Mapping[str, Any]
@@ -151,14 +150,6 @@ def _under_test(frame: pl.DataFrame, raters: Sequence[str] | None) -> pl.DataFra
         if str(rater) not in present:
             raise InputError(f"there is no rater '{rater}'", remedy=nearest(str(rater), present))
     return frame.filter(pl.col("rater").cast(pl.String).is_in([str(r) for r in raters]))
-
-
-def has_column(data: Judgments, name: str) -> bool:
-    """Whether a table has a column; a corpus is taken to have it, and says so itself if it has not."""
-    if hasattr(data, "with_columns_of"):
-        return True
-    frame = to_polars(data)
-    return frame is not None and name in frame.collect_schema()
 
 
 def _known(data: Judgments, columns: Sequence[str], wanted: str) -> pl.DataFrame:

@@ -16,9 +16,8 @@ from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items, without_raters
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.resampling import Resampling, Statistics
-from vantage.measures.scoring.references import has_column
 from vantage.measures.scoring.scores import Missing
 from vantage.scales import Level
 
