@@ -95,10 +95,8 @@ def _signature(function: Callable[..., pl.DataFrame]) -> inspect.Signature:
     if not declared:
         return signature
     defaults = {option.name: option.default for option in fields(Bootstrap)}
-    written = [
-        inspect.Parameter(name, last.KEYWORD_ONLY, default=defaults[name], annotation=hint.__forward_arg__)
-        for name, hint in declared[0].__annotations__.items()
-    ]
+    hints = declared[0].__annotations__.items()
+    written = [_option(name, defaults[name], hint.__forward_arg__) for name, hint in hints]
     return signature.replace(parameters=[*own, *written])
 
 
@@ -119,19 +117,17 @@ class Recorded(Protocol[P]):
     def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
-WHOSE: Final = {
-    "kinds": inspect.Parameter("kinds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Kinds"),
-    "include_excluded": inspect.Parameter(
-        "include_excluded", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
-    ),
-    "include_extra": inspect.Parameter(
-        "include_extra", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
-    ),
-}
-"""The options that every measure has: which judgments it uses."""
-POWERED_BY: Final = inspect.Parameter(
-    "powered_by", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sequence[str] | None"
+def _option(name: str, default: object, annotation: str) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+WHOSE: Final = (
+    _option("kinds", None, "Kinds"),
+    _option("include_excluded", False, "bool"),
+    _option("include_extra", False, "bool"),
 )
+"""The options that every measure has: which judgments it uses."""
+POWERED_BY: Final = _option("powered_by", None, "str | Sequence[str] | None")
 """The option of measures that a model can power: the rater, or several raters together, whose judgments do."""
 
 
@@ -195,7 +191,7 @@ def measure(
             )
 
         recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*signature.parameters.values(), *WHOSE.values(), *([POWERED_BY] if powered else [])]
+            parameters=[*signature.parameters.values(), *WHOSE, *([POWERED_BY] if powered else [])]
         )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
         new, known = Measure(name, family, summary, recorded, view, pools), REGISTRY.get(name)

@@ -80,12 +80,7 @@ def pairwise(
             their signs ("sign").
         over: "items" averages the agreement of the items, each counting once; "pairs" pools all pairs, so
             that an item with more answers counts more.
-        ci: What to resample for the interval: items, raters (a drawn rater brings all answers, and an answer
-            is never paired with its own copy), both at once, or none.
-        interval: "percentile", or "bca" for items or raters.
-        resamples: How many resamples to draw.
-        confidence: Coverage of the interval.
-        seed: Seed of the resampling.
+        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed`, as for `alpha`.
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
     """

@@ -384,10 +384,7 @@ def _pair_statistic(pairs: Pairs, name: str, weighting: Weights | None) -> Calla
 
         def mean(drawn: Floats) -> Floats:
             on = drawn[pairs.unit]
-            total = pairs.sums(np.ones(len(on)), on)
-            result = np.full(pairs.count, np.nan)
-            np.divide(pairs.sums(amount, on), total, out=result, where=total > 0)
-            return result
+            return quotient(pairs.sums(amount, on), pairs.sums(np.ones(len(on)), on))
 
         return mean
     if name == "pearson":

@@ -114,9 +114,8 @@ def explain(
         model = Explanation(ready, _family(family, scale, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         how = _How(confidence, permutations, seed)
-        made = model.effects(how) if show == "effects" else model.variance(how) if show == "variance" else None
-        if made is None:
-            made = model.levels(show, how)
+        tables = {"effects": model.effects, "variance": model.variance}
+        made = tables[show](how) if show in tables else model.levels(show, how)
         rows += [{**part.key, **based_on, **row, "family": model.family} for row in made]
     return table(rows, names(by))
 

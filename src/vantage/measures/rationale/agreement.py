@@ -84,11 +84,7 @@ def rationale_agreement(
         draws: Candidates per pair in the baselines.
         writer: Whose texts the baselines draw (see `pairs.Writer`).
         with_itself: Whether the baseline within items may draw texts on the asked question.
-        ci: What is resampled.
-        interval: How the interval is made.
-        resamples: How often.
-        confidence: Of the interval.
-        seed: Of draws and resamples.
+        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed` (also of the draws), as for `alpha`.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
@@ -96,9 +92,7 @@ def rationale_agreement(
     >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
-    likeness = Likeness(
-        [metric] if isinstance(metric, str) else metric, smoothing, tokens, weights or {}, encode, bertscore
-    )
+    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_needed(data)):
@@ -144,9 +138,7 @@ def rationale_similarity(
     >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
-    likeness = Likeness(
-        [metric] if isinstance(metric, str) else metric, smoothing, tokens, weights or {}, encode, bertscore
-    )
+    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     with_kind = has_column(data, "kind")
     if not with_kind and (models is None or people is None):

@@ -15,7 +15,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.models.two_groups import can_be_told, two_groups
-from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.multiplicity import Correction, adjusted, share_beyond
 from vantage.measures.parts import check_level, constant_within, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
@@ -438,7 +438,7 @@ def _permutation_p(sample: Sample, permutations: int, seed: int) -> float:
         pooled = np.r_[x, y] - np.r_[x, y].mean()
         observed = abs(pooled[: len(x)].sum())
         sums = np.array([abs(rng.permutation(pooled)[: len(x)].sum()) for _ in range(permutations)])
-    return float((1 + np.sum(sums >= observed * (1 - 1e-12))) / (permutations + 1))
+    return share_beyond(sums >= observed * (1 - 1e-12))
 
 
 def _effect(sample: Sample, wx: Floats, wy: Floats, effect: str) -> Floats:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
-from vantage.measures.parts import Part, Rounding, counts, names, partitioned, scales_of, two_values
+from vantage.measures.parts import Rounding, counts, names, partitioned, scale_of, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import p_value
@@ -108,7 +108,7 @@ def ranks(
         if reference is None:
             scorers = _scorers(part, between, system, conditions, _mean_scorer)
         else:
-            scale = Part({}, part, scales_of(data), ()).scale()
+            scale = scale_of(part, scales_of(data))
             labels = label_set(frame, scale, None)
             metrics = chosen([score], None, len(labels))
             rules = Rules(labels, within, missing, opt_outs, zero_division)

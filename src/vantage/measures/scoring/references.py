@@ -94,12 +94,8 @@ def one_against_the_others(
     """Each person's judgments beside the reference that the other people make; of `most` people drawn at random."""
     keys = names(match)
     columns = list(dict.fromkeys([*names(by), *keys]))
-    frame = judgments_frame(data, columns) if people is not None else _known(data, [*columns, "kind"], "kind")
-    if people is not None:
-        judges = frame.filter(pl.col("rater").cast(pl.String).is_in([str(p) for p in people]))
-    else:
-        judges = frame.filter(pl.col("kind").cast(pl.String) == "person")
-    judges = judges.filter(pl.col("value").is_not_null())
+    frame, person = _with_people(data, columns, people)
+    judges = frame.filter(person & pl.col("value").is_not_null())
     everyone = judges["rater"].unique().sort()
     chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
     frames = []
@@ -114,11 +110,7 @@ def under_test_and_judges(
     data: Judgments, columns: list[str], raters: Sequence[str] | None, people: Sequence[str] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All judgments of the raters under test, and the answers of the people who are not."""
-    frame = judgments_frame(data, columns) if people is not None else _known(data, [*columns, "kind"], "kind")
-    if people is not None:
-        person = pl.col("rater").cast(pl.String).is_in([str(p) for p in people])
-    else:
-        person = pl.col("kind").cast(pl.String) == "person"
+    frame, person = _with_people(data, columns, people)
     tested = _under_test(frame, raters) if raters is not None else frame.filter(~person)
     if tested.is_empty() and not frame.is_empty():
         raise InputError(
@@ -126,6 +118,14 @@ def under_test_and_judges(
         )
     judges = frame.filter(person & pl.col("value").is_not_null())
     return tested, judges.join(tested.select("rater").unique(), on="rater", how="anti")
+
+
+def _with_people(data: Judgments, columns: list[str], people: Sequence[str] | None) -> tuple[pl.DataFrame, pl.Expr]:
+    """The judgments, and which of them are those of people."""
+    if people is not None:
+        named = [str(person) for person in people]
+        return judgments_frame(data, columns), pl.col("rater").cast(pl.String).is_in(named)
+    return _known(data, [*columns, "kind"], "kind"), pl.col("kind").cast(pl.String) == "person"
 
 
 def _of_people(judges: pl.DataFrame, reference: str, keys: list[str], rounding: Rounding) -> pl.DataFrame:

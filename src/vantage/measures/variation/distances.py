@@ -19,6 +19,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure
 from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, IntervalOptions
+from vantage.measures.multiplicity import share_beyond
 from vantage.measures.parts import (
     Part,
     check_level,
@@ -270,7 +271,7 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
         "excess_low": excess["low"],
         "excess_high": excess["high"],
         "excess_over": excess["over"],
-        "p": float((1 + np.sum(means >= observed - 1e-12)) / (1 + len(means))),
+        "p": share_beyond(means >= observed - 1e-12),
     }
 
 
