@@ -32,7 +32,6 @@ from vantage.measures.rationale.overlap import Smoothing
 from vantage.measures.rationale.overlap import Tokens
 from vantage.measures.rationale.pairs import Direction
 from vantage.measures.rationale.pairs import Writer
-from vantage.measures.rationale.semantic import Encode
 from vantage.measures.rationale.semantic import Score
 from vantage.measures.relations.compare import Effect
 from vantage.measures.relations.compare import Test
@@ -46,6 +45,7 @@ from vantage.measures.reliability.split_half import Split
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
+from vantage.measures.texts.phrases import Encode
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base
 from vantage.measures.variation.spread import Per

@@ -341,7 +341,7 @@ def either_interval(
 def counted_answers(
     data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False, source: Source | None = None
 ) -> Iterator[tuple[CountedGroup[Counts], Answers | None, Bootstrap]]:
-    """The counts of each group, as `counted` gives them, its answers where raters are resampled, and how."""
+    """The counts of each group (see `source_groups`), its answers where raters are resampled, and how."""
     source = source or source_of(data, by)
     counted = source_groups(source, source.counts(), paired=paired)
     chosen = Choice.of(data, by, bootstrap)

@@ -27,8 +27,9 @@ from vantage.measures.rationale.pairs import (
     texts_of,
 )
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
-from vantage.measures.rationale.semantic import Encode, Score
+from vantage.measures.rationale.semantic import Score
 from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval
+from vantage.measures.texts.phrases import Encode
 
 NO_PAIRS = "no two rationales can be compared"
 

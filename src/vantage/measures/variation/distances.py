@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, Unpack, get_args
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -38,7 +38,6 @@ from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean
 from vantage.measures.variation.spread import CATEGORY, Per
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
-DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
 
 Bools: TypeAlias = NDArray[np.bool_]
 
