@@ -16,6 +16,7 @@ from vantage.measures.agreement.alpha import alpha, coefficient
 from vantage.measures.agreement.differences import Difference
 from vantage.measures.counts import FEW, Counts
 from vantage.measures.encoded import Encoded
+from vantage.measures.ratings import Judgments
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.measures.streamed import Streamed
 from vantage.scales import Level
@@ -23,7 +24,7 @@ from vantage.scales import Level
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
 
 
-def counted(data: pl.DataFrame, by: str | tuple[str, ...] = (), *, paired: bool = False) -> list[CountedGroup[Counts]]:
+def counted(data: Judgments, by: str | tuple[str, ...] = (), *, paired: bool = False) -> list[CountedGroup[Counts]]:
     source = source_of(data, by)
     return list(source_groups(source, source.counts(), paired=paired))
 
