@@ -18,17 +18,16 @@ import polars as pl
 
 from benchmarks.harness import Taken
 from benchmarks.split_half import Rows, ratings, taken
-from vantage.measures.aggregation.dawid_skene import dawid_skene
 from vantage.measures.aggregation.labels import aggregate
-from vantage.measures.canonical import canonical
-from vantage.measures.ratings import groups
+from vantage.measures.aggregation.latent_classes import dawid_skene
+from vantage.measures.ratings import canonical, judgments_frame
 
 
 def our_dawid_skene(rows: Rows, steps: int | None = None) -> list[float]:
     """Labels in the order of items; `steps` fixes the number of EM steps, to compare label by label."""
     if steps is None:
         return aggregate(pl.DataFrame(rows), method="dawid-skene")["value"].to_list()
-    named = canonical(next(groups(pl.DataFrame(rows))))
+    named = canonical(judgments_frame(pl.DataFrame(rows)))
     labels: list[float] = dawid_skene(named.ratings, iterations=steps, tolerance=-np.inf).labels.tolist()
     return labels
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -12,9 +13,11 @@ import pytest
 
 from benchmarks import calibration_others
 from vantage.errors import InputError
-from vantage.measures import registry
+from vantage.measures import base, registry
 from vantage.measures.agreement.alpha import alpha
-from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, table
+from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, measure, table
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
+from vantage.measures.ratings import By, Judgments
 
 
 def test_a_measure_knows_its_name_family_and_options() -> None:
@@ -65,6 +68,25 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
         assert not RENAMED.keys() & known.options.keys() - {"method"}, name
         estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
+
+
+def test_the_options_of_intervals_are_those_of_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vantage.measures.base.REGISTRY", dict(REGISTRY))
+
+    @measure("plain-mean", "means")
+    def plain_mean(data: Judgments, *, by: By = (), **resampling: Unpack[IntervalOptions]) -> pl.DataFrame:
+        """A mean."""
+        return table([{"estimate": Bootstrap(**resampling, over=OVER).confidence, "items": len(str(data)), "by": by}])
+
+    known = base.REGISTRY["plain-mean"]
+    defaults = {field.name: field.default for field in fields(Bootstrap)}
+    own = [*IntervalOptions.__annotations__]
+    assert [*known.options][:6] == ["by", *own]
+    assert all(known.options[name].default == defaults[name] for name in own)
+    assert known.choices["ci"] == OVER
+    assert plain_mean({"item": ["a"], "rater": ["x"], "value": [1.0]}, confidence=0.9)["estimate"].to_list() == [0.9]
+    with pytest.raises(TypeError, match="level"):
+        plain_mean([[1.0]], kinds="all", level=1)
 
 
 def test_any_two_options_come_in_the_same_order_in_all_measures() -> None:

@@ -5,8 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.measures.canonical import canonical, paired
-from vantage.measures.ratings import groups
+from vantage.measures.ratings import canonical, groups, judgments_frame, paired
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("wxyz"), st.integers(-2, 2)), min_size=1, max_size=20
@@ -21,7 +20,7 @@ def frame(rows: list[tuple[str, str, int]]) -> pl.DataFrame:
 def test_the_order_of_rows_makes_no_difference(rows: list[tuple[str, str, int]], random: object) -> None:
     shuffled = rows.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    first, second = (canonical(next(groups(frame(r)))) for r in (rows, shuffled))
+    first, second = (canonical(judgments_frame(frame(r))) for r in (rows, shuffled))
     for name in ("unit", "coder", "value"):
         np.testing.assert_array_equal(getattr(first.ratings, name), getattr(second.ratings, name))
     assert first.units.equals(second.units)
@@ -30,7 +29,7 @@ def test_the_order_of_rows_makes_no_difference(rows: list[tuple[str, str, int]],
 
 @given(ROWS)
 def test_numbers_lead_back_to_the_rows(rows: list[tuple[str, str, int]]) -> None:
-    named = canonical(next(groups(frame(rows))))
+    named = canonical(judgments_frame(frame(rows)))
     items, raters = named.units["item"].to_list(), named.raters.to_list()
     back = [
         (items[u], raters[r], int(v))
@@ -41,7 +40,7 @@ def test_numbers_lead_back_to_the_rows(rows: list[tuple[str, str, int]]) -> None
 
 def test_samples_of_one_rater_are_one_rater() -> None:
     table = {"item": ["a", "a", "a"], "rater": ["m", "m", "n"], "sample": [0, 1, 0], "value": [1, 2, 3]}
-    named = canonical(next(groups(table)))
+    named = canonical(judgments_frame(table))
     assert named.ratings.coders == 2
     assert named.raters.to_list() == ["m", "n"]
 

@@ -62,7 +62,7 @@ def test_blocks_stay_small() -> None:
 def test_intervals_equal_the_peer() -> None:
     one_each = np.ones(len(VALUES), dtype=np.int64)
     for method, theirs in (("percentile", "percentile"), ("bca", "BCa")):
-        low, high = Bootstrap(method=method, resamples=20_000).interval(mean, one_each)  # type: ignore[arg-type]
+        low, high = Bootstrap(interval=method, resamples=20_000).bounds(mean, one_each)  # type: ignore[arg-type]
         peer = stats.bootstrap(
             (VALUES,),
             np.mean,
@@ -77,7 +77,7 @@ def test_intervals_equal_the_peer() -> None:
 
 def test_kinds_give_the_interval_of_their_units() -> None:
     kinds, multiplicity = np.array([0.0, 1.0]), np.array([700, 300])
-    bounds = Bootstrap(resamples=20_000).interval(lambda w: w @ kinds / w.sum(axis=1), multiplicity)
+    bounds = Bootstrap(resamples=20_000).bounds(lambda w: w @ kinds / w.sum(axis=1), multiplicity)
     expected = stats.binom.ppf([0.025, 0.975], 1000, 0.3) / 1000
     assert bounds == pytest.approx(expected, abs=0.003)
 
@@ -95,12 +95,12 @@ def test_undefined_replicates_are_left_aside() -> None:
     nothing = np.full(3, np.nan)
     assert percentile(nothing) == bca(1.0, nothing, nothing) == (None, None)
     assert percentile(np.array([1.0, np.nan, 3.0]), 0.5) == (1.5, 2.5)
-    assert Bootstrap().interval(mean, np.array([1])) == (None, None)
-    assert Bootstrap(ci="none").interval(mean, np.ones(300, dtype=np.int64)) == (None, None)
+    assert Bootstrap().bounds(mean, np.array([1])) == (None, None)
+    assert Bootstrap(ci="none").bounds(mean, np.ones(300, dtype=np.int64)) == (None, None)
 
 
 @pytest.mark.parametrize(
-    "options", [{"ci": "people"}, {"method": "t"}, {"resamples": 0}, {"confidence": 0.0}, {"confidence": 1.0}]
+    "options", [{"ci": "people"}, {"interval": "t"}, {"resamples": 0}, {"confidence": 0.0}, {"confidence": 1.0}]
 )
 def test_options_that_mean_nothing(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
@@ -125,7 +125,7 @@ def test_what_rests_on_the_variance_of_skewed_items_says_that_its_interval_cover
 @pytest.mark.parametrize("units", [6, 20, 200])
 def test_intervals_of_means_are_as_long_as_those_of_student(units: int) -> None:
     values = np.random.default_rng(units).normal(size=units)
-    low, high = Bootstrap(resamples=20_000).interval(
+    low, high = Bootstrap(resamples=20_000).bounds(
         lambda weight: weight @ values / weight.sum(axis=1), np.ones(units, dtype=np.int64)
     )
     expected = stats.t.interval(0.95, units - 1, values.mean(), values.std(ddof=1) / units**0.5)

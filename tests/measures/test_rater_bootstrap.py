@@ -22,7 +22,7 @@ from vantage.errors import InputError
 from vantage.measures.intervals import OVER, percentile, wilson
 from vantage.measures.rater_bootstrap import ONE_RATER, Answers, Resamples
 from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, RaterVariance
-from vantage.measures.ratings import groups
+from vantage.measures.ratings import judgments_frame
 
 N = float("nan")
 Table = NDArray[np.float64]
@@ -427,7 +427,7 @@ def test_samples_of_one_rater_pair_but_cannot_be_resampled() -> None:
 
 def test_samples_of_a_rater_are_answers_of_their_own() -> None:
     rows = {"item": [1] * 4, "rater": [*"aabb"], "sample": [0, 1, 0, 1], "value": [1, 1, 1, 2]}
-    answers = Answers.of(next(groups(rows)))
+    answers = Answers.of(judgments_frame(rows))
     block = Resamples(answers, np.array([[1.0, 2.0], [1.0, 1.0]]), np.ones((1, 1)))
     # Twice a: 1 1 1 1 and once b: 1 2. Of the ordered pairs, those of an answer and its own copy do not count.
     assert block.size.tolist() == [[4, 6]]

@@ -26,7 +26,7 @@ def test_the_interval_of_a_mean_is_close_to_the_normal_one() -> None:
     items = pl.Series([f"i{i}" for i in range(400)])
     error = 1.96 * values.std() / 20
     for method in ("percentile", "bca"):
-        row = mean_with_interval(items, values, Resampling(method=method))
+        row = mean_with_interval(items, values, Resampling(interval=method))
         assert row["estimate"] == pytest.approx(values.mean())
         assert (row["low"], row["high"]) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.02)
 
@@ -72,7 +72,7 @@ def test_every_unit_is_left_out_once_also_in_groups() -> None:
     assert (weight == 0).sum(axis=0).tolist() == [1] * 25
 
 
-@pytest.mark.parametrize("options", [{"ci": "raters"}, {"confidence": 1.0}, {"resamples": 0}, {"method": "basic"}])
+@pytest.mark.parametrize("options", [{"ci": "raters"}, {"confidence": 1.0}, {"resamples": 0}, {"interval": "basic"}])
 def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Resampling(**options)

@@ -16,11 +16,17 @@ from vantage.measures.agreement.alpha import alpha, coefficient
 from vantage.measures.agreement.differences import Difference
 from vantage.measures.counts import FEW, Counts
 from vantage.measures.encoded import Encoded
-from vantage.measures.sources import counted, source_groups, source_of
+from vantage.measures.ratings import Judgments
+from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.measures.streamed import Streamed
 from vantage.scales import Level
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
+
+
+def counted(data: Judgments, by: str | tuple[str, ...] = (), *, paired: bool = False) -> list[CountedGroup[Counts]]:
+    source = source_of(data, by)
+    return list(source_groups(source, source.counts(), paired=paired))
 
 
 def frame_of(rows: list[tuple[int, str, int | None]]) -> pl.DataFrame:
@@ -47,9 +53,9 @@ def test_counts_equal_a_plain_count(rows: list[tuple[int, str, int | None]]) -> 
 @settings(max_examples=40, deadline=None)
 def test_a_table_split_by_items_adds_up(rows: list[tuple[int, str, int | None]], split: int) -> None:
     frame = frame_of([row for row in rows if row[2] is not None])
-    whole = next(counted(frame, paired=True)).counts
+    whole = counted(frame, paired=True)[0].counts
     halves = frame.filter(pl.col("item") < split), frame.filter(pl.col("item") >= split)
-    parts = [next(counted(half, paired=True)).counts for half in halves]
+    parts = [counted(half, paired=True)[0].counts for half in halves]
     if not whole.units:
         assert all(not part.units for part in parts)
         return

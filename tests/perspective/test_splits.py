@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, VantageError
-from vantage.perspective.draws import Sizes, perseval
-from vantage.perspective.splits import Split, people_pairs, split
+from vantage.perspective.splits import Sizes, Split, people_pairs, perseval, split
 
 VARIANTS = [("named", "none"), ("named", "train"), ("named", "test"), ("unnamed", "train"), ("unnamed", "test")]
 

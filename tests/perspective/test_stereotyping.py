@@ -5,7 +5,7 @@ import pytest
 from tests.perspective.conftest import made
 from vantage import Corpus
 from vantage.perspective.splits import people_pairs
-from vantage.perspective.stereotyping import exaggeration, explained
+from vantage.perspective.traits import exaggeration, explained
 
 
 def test_a_model_that_doubles_a_difference_is_found_out() -> None:

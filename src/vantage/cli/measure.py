@@ -76,7 +76,7 @@ def measure(
         hidden.append("reason")
     output.print(result, hidden)
     if model is not None:
-        from vantage.measures.powered.sentences import sentences
+        from vantage.measures.powered.estimate import sentences
 
         for line in sentences(result, model, options.get("by", ())):
             typer.echo(line, err=True)

@@ -13,9 +13,10 @@ from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.sets import Distance as SetsDistance
 from vantage.measures.audit.g_study import Show
-from vantage.measures.comparisons.comparisons import Scoring
+from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
+from vantage.measures.intervals import Resampled
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
 from vantage.measures.models.explain import Show as ExplainShow
@@ -31,7 +32,6 @@ from vantage.measures.rationale.overlap import Smoothing
 from vantage.measures.rationale.overlap import Tokens
 from vantage.measures.rationale.pairs import Direction
 from vantage.measures.rationale.pairs import Writer
-from vantage.measures.rationale.semantic import Encode
 from vantage.measures.rationale.semantic import Score
 from vantage.measures.relations.compare import Effect
 from vantage.measures.relations.compare import Test
@@ -42,10 +42,10 @@ from vantage.measures.reliability.rater_quality import Correlation as RaterQuali
 from vantage.measures.reliability.split_half import Average
 from vantage.measures.reliability.split_half import Correlation
 from vantage.measures.reliability.split_half import Split
-from vantage.measures.resampling import Resampled
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
+from vantage.measures.texts.phrases import Encode
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base
 from vantage.measures.variation.spread import Per
@@ -263,21 +263,6 @@ def needed_raters(
     method: Curve = ...,
     ci: Over = ...,
     resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
-) -> pl.DataFrame: ...
-def d_study(
-    data: Judgments,
-    *,
-    by: By = ...,
-    score: Literal['item', 'rater'] = ...,
-    items: Sequence[int] = ...,
-    raters: Sequence[int] = ...,
-    samples: Sequence[int] = ...,
-    ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
     kinds: Kinds = ...,
@@ -645,6 +630,21 @@ def components(
     trait: By = ...,
     interaction: bool = ...,
     estimator: Literal['auto', 'moments', 'reml'] = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def d_study(
+    data: Judgments,
+    *,
+    by: By = ...,
+    score: Literal['item', 'rater'] = ...,
+    items: Sequence[int] = ...,
+    raters: Sequence[int] = ...,
+    samples: Sequence[int] = ...,
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,

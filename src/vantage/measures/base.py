@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, wraps
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, ParamSpec, Protocol, Union, cast, get_args, get_origin, overload
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, ParamSpec, Protocol, Union, cast, get_ar
 import polars as pl
 
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS
+from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
@@ -73,14 +73,31 @@ class Measure:
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
-        names = {**inspect.unwrap(self.function).__globals__, "Kinds": Kinds, "Sequence": Sequence}
-        return {
-            name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
-            for name, p in self.options.items()
-        }
+        return {name: _type(p.annotation, self.function) for name, p in self.options.items()}
 
 
 REGISTRY: dict[str, Measure] = {}
+TYPES: Final = {"Kinds": Kinds, "Sequence": Sequence, "Over": Over, "Method": Method, "Resampled": Resampled}
+"""The types of the options that `@measure` writes into signatures."""
+
+
+def _type(annotation: Any, function: Callable[..., pl.DataFrame]) -> Any:
+    """The type that an annotation of a measure stands for."""
+    names = {**TYPES, **inspect.unwrap(function).__globals__}
+    return eval(annotation, names) if isinstance(annotation, str) else annotation  # noqa: S307
+
+
+def _signature(function: Callable[..., pl.DataFrame]) -> inspect.Signature:
+    """The signature of a measure; the options of its interval, which it declares together, are written out."""
+    signature = inspect.signature(function)
+    *own, last = signature.parameters.values()
+    declared = get_args(_type(last.annotation, function)) if last.kind is last.VAR_KEYWORD else ()
+    if not declared:
+        return signature
+    defaults = {option.name: option.default for option in fields(Bootstrap)}
+    hints = declared[0].__annotations__.items()
+    written = [_option(name, defaults[name], hint.__forward_arg__) for name, hint in hints]
+    return signature.replace(parameters=[*own, *written])
 
 
 class Recorded(Protocol[P]):
@@ -100,19 +117,17 @@ class Recorded(Protocol[P]):
     def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
-WHOSE: Final = {
-    "kinds": inspect.Parameter("kinds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Kinds"),
-    "include_excluded": inspect.Parameter(
-        "include_excluded", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
-    ),
-    "include_extra": inspect.Parameter(
-        "include_extra", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
-    ),
-}
-"""The options that every measure has: which judgments it uses."""
-POWERED_BY: Final = inspect.Parameter(
-    "powered_by", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sequence[str] | None"
+def _option(name: str, default: object, annotation: str) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+WHOSE: Final = (
+    _option("kinds", None, "Kinds"),
+    _option("include_excluded", False, "bool"),
+    _option("include_extra", False, "bool"),
 )
+"""The options that every measure has: which judgments it uses."""
+POWERED_BY: Final = _option("powered_by", None, "str | Sequence[str] | None")
 """The option of measures that a model can power: the rater, or several raters together, whose judgments do."""
 
 
@@ -128,7 +143,7 @@ def measure(
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
-        signature = inspect.signature(function)
+        signature = _signature(function)
 
         @wraps(function)
         def recorded(
@@ -176,7 +191,7 @@ def measure(
             )
 
         recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*signature.parameters.values(), *WHOSE.values(), *([POWERED_BY] if powered else [])]
+            parameters=[*signature.parameters.values(), *WHOSE, *([POWERED_BY] if powered else [])]
         )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
         new, known = Measure(name, family, summary, recorded, view, pools), REGISTRY.get(name)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Final, Literal, Self, TypeAlias, get_args
+from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from vantage.measures.ratings import Floats, Ints
 Method: TypeAlias = Literal["percentile", "bca"]
 Over: TypeAlias = Literal["auto", "items", "raters", "both", "none"]
 """What a measure of single answers can be resampled over; "auto" takes the answer from the design."""
+Resampled: TypeAlias = Literal["auto", "items", "none"]
+"""What a measure of items can be resampled over; "auto" is items."""
 Bounds: TypeAlias = tuple[float | None, float | None]
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """From weights, one row per resample and one column per kind of unit, to one estimate per row, or NaN."""
@@ -85,19 +87,51 @@ def blocks(columns: int, rows: int) -> Iterator[int]:
         yield min(at_once, rows - start)
 
 
+class IntervalOptions(TypedDict, total=False):
+    """The options of a measure of single answers that say how its interval is made; defaults are those of `Bootstrap`.
+
+    A measure declares them as `**resampling: Unpack[IntervalOptions]`, and `@measure` writes them into its signature.
+    """
+
+    ci: Over
+    interval: Method
+    resamples: int
+    confidence: float
+    seed: int
+
+
+class ItemIntervalOptions(TypedDict, total=False):
+    """The same of a measure that resamples items only."""
+
+    ci: Resampled
+    interval: Method
+    resamples: int
+    confidence: float
+    seed: int
+
+
+class PercentileOptions(TypedDict, total=False):
+    """The same of a measure with one kind of interval."""
+
+    ci: Over
+    resamples: int
+    confidence: float
+    seed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
     """How the interval of a measure is made: what is resampled, how often, and how the bounds are read off.
 
     >>> values = np.arange(100.0)
     >>> mean = lambda weight: weight @ values / weight.sum(axis=1)
-    >>> low, high = Bootstrap().interval(mean, np.ones(100, dtype=np.int64))
+    >>> low, high = Bootstrap().bounds(mean, np.ones(100, dtype=np.int64))
     >>> 43 < low < 45 and 54 < high < 56
     True
     """
 
     ci: str = "auto"
-    method: Method = "percentile"
+    interval: Method = "percentile"
     resamples: int = 1000
     confidence: float = 0.95
     seed: int = 0
@@ -109,15 +143,15 @@ class Bootstrap:
     def __post_init__(self) -> None:
         if self.ci not in self.over:
             raise InputError(f"there is no interval over '{self.ci}'", remedy=nearest(self.ci, self.over))
-        if self.method not in ("percentile", "bca"):
-            raise InputError(f"there is no interval '{self.method}'", remedy="use percentile or bca")
-        if self.ci == "both" and self.method == "bca":
+        if self.interval not in ("percentile", "bca"):
+            raise InputError(f"there is no interval '{self.interval}'", remedy="use percentile or bca")
+        if self.ci == "both" and self.interval == "bca":
             raise InputError("a BCa interval is defined over items or over raters", remedy="use percentile")
         if self.resamples < 1:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:
             raise InputError(f"the confidence {self.confidence} does not lie between 0 and 1", remedy="use 0.95")
-        if self.ci == "auto" and (self.method == "bca" or "both" not in self.over):
+        if self.ci == "auto" and (self.interval == "bca" or "both" not in self.over):
             object.__setattr__(self, "ci", "items")
 
     def chosen(self, raters: int) -> Self:
@@ -149,7 +183,7 @@ class Bootstrap:
             return {"low": low, "high": high, "over": None}
         return {"low": low, "high": high, "over": self.ci, **({"because": self.because} if self.because else {})}
 
-    def interval(
+    def bounds(
         self,
         statistic: Statistic,
         multiplicity: Ints,
@@ -168,7 +202,7 @@ class Bootstrap:
         estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
         if centred:
             replicates = moved(replicates, estimate)
-        if self.method == "percentile":
+        if self.interval == "percentile":
             return bootstrap_interval(replicates, estimate, int(multiplicity.sum()), self.confidence, limits)
         return bca(estimate, replicates, jackknife(statistic, multiplicity, self.seed), self.confidence)
 

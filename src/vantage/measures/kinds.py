@@ -72,6 +72,10 @@ class _Part:
     def questions(self) -> tuple[Question, ...]:
         return self.corpus.questions
 
+    @property
+    def items(self) -> pl.DataFrame:
+        return self.corpus.items
+
     def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
         rows = self.corpus.with_columns_of(columns).filter(~pl.col("rater").is_in(self.without.implode()))
         return rows.filter(~_is_extra()) if self.core else rows

@@ -43,9 +43,7 @@ class Part:
 
     def scale(self) -> Scale | None:
         """The one scale of the group; null for a plain table; different scales cannot be pooled."""
-        if not self.scales:
-            return None
-        return one_scale(self.frame["question"].unique().sort().to_list(), self.scales, self.key)
+        return scale_of(self.frame, self.scales, self.key)
 
 
 def parts(data: Judgments, by: By = (), *, extra: Sequence[str] = ()) -> Iterator[Part]:
@@ -56,6 +54,16 @@ def parts(data: Judgments, by: By = (), *, extra: Sequence[str] = ()) -> Iterato
     valueless = frame.filter(pl.col("value").is_null())["status"].cast(pl.String).unique().sort()
     for key, part in partitioned(frame, columns):
         yield Part(key, part, scales, tuple(valueless))
+
+
+def scale_of(frame: pl.DataFrame, scales: Mapping[str, Scale], key: Mapping[str, Any] | None = None) -> Scale | None:
+    """The one scale of the questions of some rows; null for a plain table."""
+    return one_scale(frame["question"].unique().sort().to_list(), scales, key or {}) if scales else None
+
+
+def of_group(frame: pl.DataFrame, key: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows of the group with this key."""
+    return frame.filter([pl.col(column).eq_missing(value) for column, value in key.items()]) if key else frame
 
 
 def partitioned(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from vantage.measures.canonical import Named, canonical
 from vantage.measures.counts import Counts
 from vantage.measures.intervals import (
     ENOUGH_RATERS,
@@ -40,11 +39,12 @@ from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, Weighted,
 from vantage.measures.ratings import (
     By,
     Floats,
-    Group,
     Ints,
     Judgments,
     Key,
+    Named,
     by_columns,
+    canonical,
     groups,
     judgments_query,
 )
@@ -69,7 +69,8 @@ class Answers:
 
     Copies of the first rater agree with the second as the first did; they are not pairs of their own.
 
-    >>> answers = Answers.of(next(groups([[1, 2, 2], [1, 2, 1]])))
+    >>> from vantage.measures.ratings import judgments_frame
+    >>> answers = Answers.of(judgments_frame([[1, 2, 2], [1, 2, 1]]))
     >>> twice_and_once = Resamples(answers, np.array([[2.0], [1.0]]), np.ones((3, 1)))
     >>> twice_and_once.pairs.ravel().tolist(), twice_and_once.agreeing().ravel().tolist()
     ([4.0, 4.0, 4.0], [4.0, 4.0, 0.0])
@@ -87,9 +88,9 @@ class Answers:
     """What is drawn with each unit: the unit itself, or its item."""
 
     @classmethod
-    def of(cls, group: Group) -> Answers:
-        """The answers of a group with units and raters in the order of their names."""
-        named = canonical(group)
+    def of(cls, answered: pl.DataFrame) -> Answers:
+        """Answers with units and raters in the order of their names."""
+        named = canonical(answered)
         return cls.named(named, np.arange(named.ratings.units))
 
     @classmethod
@@ -301,7 +302,7 @@ def rater_interval(
     replicates = np.concatenate(drawn)
     if centred:
         replicates = moved(replicates, estimate)
-    if bootstrap.method == "percentile":
+    if bootstrap.interval == "percentile":
         return bootstrap.stated(percentile(replicates, bootstrap.confidence, raters))
     group = left_out_together(raters, rng, JACKKNIFE)
     jackknife = np.concatenate([statistic(kept, every) for kept in leaving_out(group, width)])
@@ -334,13 +335,13 @@ def either_interval(
     if answers is not None:
         over_items = partial(bootstrap.replicates, statistic, counts.multiplicity)
         return answers.interval(formula, bootstrap, limits=limits, centred=centred, share=share, over_items=over_items)
-    return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity, limits, centred=centred))
+    return bootstrap.stated(bootstrap.bounds(statistic, counts.multiplicity, limits, centred=centred))
 
 
 def counted_answers(
     data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False, source: Source | None = None
 ) -> Iterator[tuple[CountedGroup[Counts], Answers | None, Bootstrap]]:
-    """The counts of each group, as `counted` gives them, its answers where raters are resampled, and how."""
+    """The counts of each group (see `source_groups`), its answers where raters are resampled, and how."""
     source = source or source_of(data, by)
     counted = source_groups(source, source.counts(), paired=paired)
     chosen = Choice.of(data, by, bootstrap)
@@ -349,7 +350,7 @@ def counted_answers(
         return
     for group, rows in zip(counted, groups(data, by), strict=True):
         how = chosen[group.key]
-        yield group, Answers.of(rows) if how.ci in ("raters", "both") else None, how
+        yield group, Answers.of(rows.frame) if how.ci in ("raters", "both") else None, how
 
 
 @dataclass(frozen=True, slots=True)

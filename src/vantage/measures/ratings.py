@@ -8,7 +8,7 @@ number of answers and never with raters × items.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard
 
@@ -74,11 +74,6 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.value)
 
-    def sorted_by_unit(self) -> Ratings:
-        """The same answers, those of one unit standing together."""
-        order = np.argsort(self.unit, kind="stable")
-        return Ratings(self.unit[order], self.coder[order], self.value[order], self.units, self.coders)
-
 
 @dataclass(frozen=True)
 class Group:
@@ -96,11 +91,6 @@ class Group:
         value = self.frame["value"].to_numpy()
         return Ratings.of(encode(self.frame, UNIT), encode(self.frame, CODER), value)
 
-    @cached_property
-    def rater(self) -> Ints:
-        """The rater of each answer, numbered 0, 1, 2 …: unlike `ratings.coder`, one for all its samples."""
-        return encode(self.frame, ["rater"])
-
     @property
     def counts(self) -> dict[str, Any]:
         """How many items, raters and judgments the estimate rests on, and what was left out by status."""
@@ -116,14 +106,69 @@ class Group:
         """The questions that were answered in this group, sorted."""
         return self.frame["question"].unique().sort().to_list()
 
-    @property
-    def name(self) -> str:
-        """The group in words, for messages."""
-        return group_name(self.key)
-
     def level(self, asked: Level | None) -> Level:
         """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
         return level_of(self.scale, asked, self.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Ratings sorted by unit, rater and value, with the names behind the numbers.
+
+    Repeated samples of one rater have that rater's number: they are one person's, or one model's, answers.
+    """
+
+    ratings: Ratings
+    units: pl.DataFrame
+    """Row *i* names unit *i*: its item, question and condition."""
+    raters: pl.Series
+    """Entry *j* names rater *j*."""
+
+
+def canonical(answered: pl.DataFrame) -> Named:
+    """Answers in an order of their own, with units and raters numbered in the order of their names.
+
+    A seeded draw and a sum of floating-point numbers both depend on order. What is computed from these ratings is the
+    same, bit for bit, for every order of the rows.
+
+    >>> rows = {"item": ["b", "a", "b"], "rater": ["z", "z", "y"], "value": [1, 2, 3]}
+    >>> named = canonical(judgments_frame(rows))
+    >>> named.ratings.value.tolist(), named.units["item"].to_list(), named.raters.to_list()
+    ([2.0, 3.0, 1.0], ['a', 'b'], ['y', 'z'])
+    """
+    (unit, units), (rater, raters) = _numbered(answered, UNIT), _numbered(answered, ["rater"])
+    value = answered["value"].to_numpy()
+    points, place = np.unique(value, return_inverse=True)
+    order = np.argsort((unit * len(raters) + rater) * len(points) + place.reshape(-1), kind="stable")
+    ratings = Ratings(unit[order], rater[order], value[order], len(units), len(raters))
+    return Named(ratings, units, raters["rater"])
+
+
+def _numbered(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[Ints, pl.DataFrame]:
+    """A number for each row in the order of the names that it has in these columns, and those names."""
+    codes = encode(frame, columns)
+    first = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    names = frame.select(columns)[first].with_row_index("code").sort(*columns)
+    number = np.empty(len(names), dtype=np.int64)
+    number[names["code"].to_numpy()] = np.arange(len(names))
+    return number[codes], names.drop("code")
+
+
+def paired(group: Group) -> Group:
+    """The group without units that have a single answer, which are counted as `unpaired`.
+
+    >>> group = paired(next(groups({"item": [1, 1, 2], "rater": [1, 2, 1], "value": [0, 1, 1]})))
+    >>> group.ratings.units, group.left_out
+    (1, {'unpaired': 1})
+    """
+    unit = group.ratings.unit
+    several = np.bincount(unit)[unit] > 1
+    if several.all():
+        return group
+    unpaired = int(len(several) - several.sum())
+    frame = group.frame.filter(pl.Series(several))
+    return replace(group, frame=frame, left_out={**group.left_out, "unpaired": unpaired})
 
 
 def groups(data: Judgments, by: By = ()) -> Iterator[Group]:
@@ -164,8 +209,11 @@ def judgments_frame(data: Judgments, by: Sequence[str] = ()) -> pl.DataFrame:
 
 def has_column(data: Judgments, column: str) -> bool:
     """Whether judgments have a column of their own, of their items or of their raters."""
+    if not _is_corpus(data):
+        frame = to_polars(data)
+        return frame is not None and column in frame.collect_schema()
     try:
-        judgments_query(data, [column])
+        data.with_columns_of([column])
     except InputError:
         return False
     return True

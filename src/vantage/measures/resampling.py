@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -34,8 +34,6 @@ from vantage.measures.ratings import Floats, Ints
 
 Statistics: TypeAlias = Callable[[Floats], Floats]
 """From weights of items, one row per resample, to one column per statistic."""
-Resampled: TypeAlias = Literal["auto", "items", "none"]
-"""What a measure of items can be resampled over; "auto" is items."""
 KEPT: Final = 2**20
 """Draws of as many weights are kept for the next statistic of as many units."""
 
@@ -79,7 +77,7 @@ class Resampling(Bootstrap):
         nothing: list[Bounds] = [(None, None)] * len(estimates)
         if self.ci in ("raters", "both"):
             tables = [] if without is None or units < 2 else without()
-            if self.method == "bca" and tables:
+            if self.interval == "bca" and tables:
                 raise InputError("this measure has a BCa interval over items only", remedy="use percentile")
             if len(tables) < 3:
                 return nothing
@@ -98,10 +96,10 @@ class Resampling(Bootstrap):
         if not drawn:
             return nothing
         replicates = np.concatenate(drawn)
-        if self.method == "percentile" and limits == SHARES:
+        if self.interval == "percentile" and limits == SHARES:
             alike = zip(replicates.T, estimates.tolist(), strict=True)
             return [bootstrap_interval(column, one, units, self.confidence, limits) for column, one in alike]
-        if self.method == "percentile":
+        if self.interval == "percentile":
             return [percentile(column, self.confidence, units) for column in replicates.T]
         left_out = np.concatenate([statistics(block) for block in leave_out(units, self.seed)])
         return [
@@ -187,7 +185,7 @@ def mean_with_interval(
     """
     number, mean = items.n_unique(), float(values.mean())
     counted = share and number == len(values) and bool(np.isin(values, (0.0, 1.0)).all())
-    if counted and how.ci == "items" and how.method == "percentile" and number > 1:
+    if counted and how.ci == "items" and how.interval == "percentile" and number > 1:
         return {"estimate": mean, **how.stated(wilson(mean * number, number, how.confidence))}
     names = items.unique().sort().to_list()
     position = dict(zip(names, range(len(names)), strict=True))

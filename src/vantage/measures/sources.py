@@ -84,22 +84,16 @@ class CountedGroup(Generic[Sums]):
         return level_of(self.scale, asked, self.questions)
 
 
-def counted(data: Judgments, by: By = (), *, paired: bool = False) -> Iterator[CountedGroup[Counts]]:
-    """The counts of each group in turn, in the order of the groups' keys.
+def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Iterator[CountedGroup[Sums]]:
+    """Counts or moments of each group in turn, in the order of their keys, with all that a row of a result needs.
 
     With `paired`, units with a single answer are left out and counted as `unpaired`.
 
-    >>> table = {"item": [*"aabbc"], "rater": [*"xyxyx"], "value": [1, 2, 1, 2, 2]}
-    >>> group, = counted(table, paired=True)
+    >>> source = source_of({"item": [*"aabbc"], "rater": [*"xyxyx"], "value": [1, 2, 1, 2, 2]})
+    >>> group, = source_groups(source, source.counts(), paired=True)
     >>> group.counts.table.tolist(), group.counts.multiplicity.tolist(), group.left_out
     ([[1.0, 1.0]], [2], {'unpaired': 1})
     """
-    source = source_of(data, by)
-    yield from source_groups(source, source.counts(), paired=paired)
-
-
-def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Iterator[CountedGroup[Sums]]:
-    """Counts or moments with all that a row of a result needs beside them."""
     kept = {key: group.paired() for key, group in sums.items()} if paired else sums
     unpaired = {key: group.units - kept[key].units for key, group in sums.items()}
     summary = source.summary(paired=any(unpaired.values())) if len(source.values) else {}

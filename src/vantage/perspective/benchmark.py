@@ -17,8 +17,8 @@ from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
 from vantage.measures.multiplicity import adjusted
-from vantage.perspective.differences import advantage, average_user
 from vantage.perspective.evaluation import Evaluation, evaluate, stood_for
+from vantage.perspective.fairness import advantage, average_user
 from vantage.perspective.splits import Split, split
 from vantage.perspective.tally import CLOSENESS
 

@@ -12,18 +12,16 @@ import polars as pl
 from scipy.special import ndtri
 
 from vantage.errors import InputError, nearest
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
+from vantage.measures.agreement.alpha import alpha, coefficient_over_raters
 from vantage.measures.agreement.differences import difference
 from vantage.measures.intervals import ENOUGH_RATERS
 from vantage.measures.kinds import selected
 from vantage.measures.parts import Part, parts
 from vantage.measures.rater_bootstrap import Answers, Resamples
 from vantage.measures.rater_variance import RaterVariance, several_items
-from vantage.measures.ratings import UNIT, Floats, Group, Judgments, level_of
+from vantage.measures.ratings import UNIT, Floats, Judgments, has_column, level_of
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
-from vantage.measures.scoring.references import has_column
 from vantage.planning.model import Components, RatingModel, agreeing_share, latent_share
 from vantage.planning.precision import StudyLayout
 from vantage.scales import Level
@@ -117,7 +115,7 @@ class Pilot:
         if several_items(self.answers) < ENOUGH_RATERS:
             return over_items, None, 0.0
         paired = pl.len().over(UNIT) > 1
-        answers = Answers.of(Group({}, self.answers.filter(paired), {}, None))
+        answers = Answers.of(self.answers.filter(paired))
         formula = coefficient_over_raters(difference(self.level, answers.values))
         variances = RaterVariance.of(
             lambda copies, drawn: formula(Resamples(answers, copies, drawn)),
@@ -195,7 +193,7 @@ class Pilot:
             raise InputError(
                 "all answers of the pilot are the same", remedy="take other items, or type the components in"
             )
-        if not self.unordered and not np.isfinite(self.design.variances()).all():
+        if not self.unordered and not np.isfinite(self.design.variances).all():
             raise InputError(
                 "the pilot cannot tell items from raters, since every rater judged other items",
                 remedy="let raters share items",

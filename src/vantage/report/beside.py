@@ -9,7 +9,7 @@ import polars as pl
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
-from vantage.measures.powered.sentences import worth
+from vantage.measures.powered.estimate import worth
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
 from vantage.report.corpus_analysis import CorpusAnalysis

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vantage.measures.aggregation.dawid_skene import SMALLEST, DawidSkene, dawid_skene
+from vantage.measures.aggregation.latent_classes import SMALLEST, DawidSkene, dawid_skene
 from vantage.measures.ratings import Ratings
 
 DAWID_SKENE_1979 = [

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from vantage.measures.aggregation import mace as module
-from vantage.measures.aggregation.mace import Mace, mace
-from vantage.measures.aggregation.responses import Responses
+from vantage.measures.aggregation import latent_classes as module
+from vantage.measures.aggregation.latent_classes import Mace, Responses, mace
 from vantage.measures.ratings import Ratings
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vantage.measures.aggregation.responses import Responses
+from vantage.measures.aggregation.latent_classes import Responses
 from vantage.measures.ratings import Ratings
 
 

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
+from vantage.measures.agreement.alpha import alpha, coefficient_over_raters
 from vantage.measures.agreement.differences import difference
 from vantage.measures.intervals import Bootstrap
 from vantage.measures.rater_bootstrap import Answers, Resamples
-from vantage.measures.ratings import groups
+from vantage.measures.ratings import judgments_frame
 from vantage.scales import Level
 
 N = float("nan")
@@ -29,7 +28,7 @@ TABLES = arrays(
 
 
 def weighted(table: NDArray[np.float64], copies: list[int], drawn: list[int], level: Level) -> float:
-    answers = Answers.of(next(groups(table)))
+    answers = Answers.of(judgments_frame(table))
     formula = coefficient_over_raters(difference(level, answers.values))
     columns = (np.array(times, dtype=np.float64)[:, None] for times in (copies, drawn))
     return float(formula(Resamples(answers, *columns))[0])
@@ -91,7 +90,7 @@ def test_everyone_drawn_once_is_alpha(level: Level) -> None:
 
 def test_bounds() -> None:
     rng = np.random.default_rng(1)
-    answers = Answers.of(next(groups(rng.normal(0, 1, 60) + rng.normal(0, 1, (12, 60)))))
+    answers = Answers.of(judgments_frame(rng.normal(0, 1, 60) + rng.normal(0, 1, (12, 60))))
     formula = coefficient_over_raters(difference("interval", answers.values))
     options: dict[str, Any] = {"resamples": 200, "over": ("raters", "both")}
     over_raters = answers.interval(formula, Bootstrap("raters", **options))

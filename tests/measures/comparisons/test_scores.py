@@ -165,6 +165,17 @@ def test_an_instrument_says_which_question_asks_for_the_worst() -> None:
     assert result["judgments"][0] == whole["judgments"][0] - 1
 
 
+def test_models_beside_people_are_left_out() -> None:
+    _, frame = simulated(texts=14, each=4)
+    whole = corpus(frame)
+    kinds = whole.raters.with_columns(
+        kind=pl.when(pl.col("rater") == "r1").then(pl.lit("model")).otherwise(pl.lit("person"))
+    )
+    mixed = scaling(Corpus(whole.items, kinds, whole.judgments, whole.instruments), ci="none")
+    people = scaling(frame.filter(pl.col("rater") != "r1"), ci="none")
+    assert mixed.select("member", "estimate").equals(people.select("member", "estimate"))
+
+
 def test_no_difference_is_left_out_and_counted() -> None:
     _, frame = simulated(texts=10, size=2, each=4)
     frame = frame.with_columns(pl.lit("choice").alias("question"), pl.lit("answered").alias("status"))

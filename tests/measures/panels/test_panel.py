@@ -12,11 +12,10 @@ import pytest
 import vantage
 from vantage.corpora.bundled import planted_corpus
 from vantage.errors import InputError
-from vantage.measures.panels.answers import PanelAnswers
+from vantage.measures.panels.answers import PanelAnswers, effective_votes, equal_votes
 from vantage.measures.panels.choice import choose, losses
 from vantage.measures.panels.panel import panel
 from vantage.measures.panels.preference import self_preference
-from vantage.measures.panels.votes import effective_votes, equal_votes
 from vantage.measures.parts import parts
 
 

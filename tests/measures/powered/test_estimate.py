@@ -16,8 +16,7 @@ from vantage import measures
 from vantage.errors import InputError
 from vantage.measures import registry
 from vantage.measures.parts import parts
-from vantage.measures.powered.estimate import ALIKE, ALL_JUDGED
-from vantage.measures.powered.sentences import sentences
+from vantage.measures.powered.estimate import ALIKE, ALL_JUDGED, sentences
 
 Measure = Callable[..., pl.DataFrame]
 CASES: dict[str, tuple[Measure, dict[str, Any]]] = {

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import vantage
 from vantage.errors import InputError
 from vantage.measures import rationale_form
 from vantage.measures.rationale.form import form, says_nothing
@@ -87,6 +88,8 @@ def test_the_measure_counts_what_it_leaves_out() -> None:
     without = rationale_form(table.drop("text"), ci="none")
     assert without.filter(pl.col("property") == "coverage")["reason"][0] == "the items have no column 'text'"
     assert without.filter(pl.col("property") == "words")["estimate"][0] == pytest.approx(3.5)
+    corpus = vantage.corpus(table.drop("text"))
+    assert rationale_form(corpus, ci="none")["reason"].to_list() == without["reason"].to_list()
 
 
 def test_bad_input_is_named() -> None:

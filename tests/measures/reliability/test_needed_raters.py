@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage import InputError
-from vantage.measures.reliability.components import components
-from vantage.measures.reliability.d_study import d_study
+from vantage.measures.reliability.components import components, d_study
 from vantage.measures.reliability.needed_raters import needed_raters, raters_for
 from vantage.measures.reliability.one_rater import stepped_up
 from vantage.measures.reliability.split_half import split_half

@@ -124,6 +124,11 @@ def test_opt_outs_and_speed_stand_out() -> None:
     assert quitter["left_out"]["ambiguous"] > 5
     assert {fast["rater"], quitter["rater"]} == set(found["rater"].to_list()[:2])
     assert "seconds" not in rater_quality(judgments()).columns
+    raters = frame.select("rater").unique().with_columns(excluded=pl.col("rater") == "r01")
+    rows = frame.drop_nulls("value").with_columns(question=pl.lit("q"), condition=pl.lit(""), sample=0)
+    asked = Instrument.of_questions("i", "I", {"q": Scale.points(-3, 3)})
+    some = rater_quality(Corpus(frame.select("item").unique(), raters, rows, asked))
+    assert "seconds" in some.columns
 
 
 def test_someone_who_only_opts_out_is_listed_and_flagged() -> None:

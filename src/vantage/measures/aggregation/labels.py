@@ -13,11 +13,9 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.aggregation.dawid_skene import DawidSkene, dawid_skene
-from vantage.measures.aggregation.mace import Mace, mace
+from vantage.measures.aggregation.latent_classes import DawidSkene, Mace, dawid_skene, mace
 from vantage.measures.aggregation.votes import Ties, centre, majority, signs
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import Named, canonical
 from vantage.measures.intervals import wilson
 from vantage.measures.parts import (
     Part,
@@ -32,7 +30,7 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Group, Judgments, Ratings, judgments_frame
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, Ratings, canonical, judgments_frame
 from vantage.scales import Band, Scale, show_code
 
 Method: TypeAlias = Literal["mean", "median", "majority", "strict-majority", "signs", "dawid-skene", "mace"]
@@ -211,7 +209,7 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
     """
     rows: list[dict[str, Any]] = []
     for part in parts(data, by):
-        named = _named(part)
+        named = canonical(part.answered)
         about = counts(part.answered, part.frame)
         if len(named.ratings) == 0:
             rows.append({**part.key, "rater": None, **about, "reason": "nobody gave an answer"})
@@ -244,7 +242,7 @@ class _Rule:
         scale = part.scale()
         if self.coarse or self.method in ("mean", "median", "signs"):
             check_level(scale, part.frame, "a coarse band" if self.coarse else f"a vote by {self.method}")
-        named = _named(part)
+        named = canonical(part.answered)
         if len(named.ratings) == 0:
             value, share, problem = np.empty(0), np.empty(0), ""
         else:
@@ -345,10 +343,6 @@ class _Bands:
 def _lower_edge(band: Band) -> float:
     edges = [edge for edge in (band.at_least, band.above) if edge is not None]
     return max(edges, default=-np.inf)
-
-
-def _named(part: Part) -> Named:
-    return canonical(Group(part.key, part.answered, {}, part.scale()))
 
 
 def _fit(ratings: Ratings, method: str, seed: int) -> DawidSkene | Mace:

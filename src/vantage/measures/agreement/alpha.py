@@ -6,28 +6,38 @@ such table is built here. At interval level the disagreement of a unit with *n* 
 all pairable answers, so ordinal alpha is interval alpha of mid-ranks; at nominal level n² − Σnᵥ² takes the
 place of the sums of squares. Time and memory therefore grow with the number of answers only, whatever the
 number of raters or of points on the scale. Only ratio and custom distances look at pairs of values.
+
+Under resampling of raters, each of the *r* copies of an answer in a unit of *m* drawn answers has *m − r* partners (see
+`rater_bootstrap`) and weighs each of them 1/(m − r), which is 1/(m − 1) when everybody is drawn once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
 from vantage.measures.agreement.differences import Difference, Distance, custom, difference
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
-from vantage.measures.counts import FEW, Counts, Moments
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.counts import FEW, Counts, Moments, centre
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import AGREEMENT, Column, View
-from vantage.measures.rater_bootstrap import Answers, Choice, counted_answers, either_interval
+from vantage.measures.rater_bootstrap import (
+    Answers,
+    Choice,
+    Formula,
+    Resamples,
+    counted_answers,
+    either_interval,
+    quotient,
+)
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, level_of
 from vantage.measures.resampling import per_item
 from vantage.measures.sources import CountedGroup, source_groups, source_of
@@ -118,11 +128,7 @@ def alpha(
     by: By = (),
     level: Level | None = None,
     distance: Distance | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Krippendorff's alpha at nominal, ordinal, interval or ratio level, or for a distance of your own.
 
@@ -155,14 +161,14 @@ def alpha(
         One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
         is null when no item has two answers or when all pairable answers are the same.
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
     source = source_of(data, by)
     chosen = Choice.of(data, by, bootstrap)
     many = len(source.values) > FEW and not chosen.any_raters
-    if many and (level == "interval" or (level == "ordinal" and ci == "none")):
-        moments = source.moments(ordinal=level == "ordinal", kinds=ci != "none")
+    if many and (level == "interval" or (level == "ordinal" and bootstrap.ci == "none")):
+        moments = source.moments(ordinal=level == "ordinal", kinds=bootstrap.ci != "none")
         grouped = source_groups(source, moments, paired=True)
         rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
     else:
@@ -254,9 +260,7 @@ def _expected(marginal: Floats, apart: Difference) -> Floats:
 
 
 def _one_minus(observed: Floats, expected: Floats) -> Floats:
-    result = np.full(len(observed), np.nan)
-    np.divide(expected - observed, expected, out=result, where=expected > 0)
-    return result
+    return quotient(expected - observed, expected)
 
 
 def _of_counts(
@@ -286,7 +290,7 @@ def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bo
     row = _row(group, group.level(level), statistic)
     if row["reason"] is not None:
         return row
-    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
+    return row | bootstrap.stated(bootstrap.bounds(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
 
 
 def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:
@@ -300,3 +304,76 @@ def _difference(level: Level | None, distance: Distance | None, values: Floats) 
         return custom(distance, values)
     assert level is not None  # noqa: S101 - a level is known wherever no distance was given
     return difference(level, values)
+
+
+def coefficient_over_raters(difference: Difference) -> Formula:
+    """Alpha as a function of how often raters and units are drawn.
+
+    >>> from vantage.measures.agreement.differences import difference
+    >>> from vantage.measures.rater_bootstrap import Answers
+    >>> from vantage.measures.ratings import judgments_frame
+    >>> answers = Answers.of(judgments_frame([[1, 2, 3, 1], [1, 2, 2, 1], [1, 3, 3, 2]]))
+    >>> copies = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])  # the sample itself, and a resample
+    >>> alpha = coefficient_over_raters(difference("interval", answers.values))
+    >>> alpha(Resamples(answers, copies, np.ones((4, 1)))).round(3).tolist()
+    [0.641, 0.692]
+    """
+
+    def formula(resamples: Resamples) -> Floats:
+        answers = resamples.answers
+        weight = resamples.copies[answers.rater]
+        partners = resamples.size[answers.unit]
+        partners -= weight
+        # Somebody drawn alone has no partner; nothing is gained there, and 1 only stands for "not 0".
+        alone = partners <= 0
+        any_alone = bool(alone.any())
+        if any_alone:
+            weight[alone], partners[alone] = 0.0, 1.0
+        drawn = resamples.drawn[answers.cell_unit]
+        counted = (np.asarray(answers.by_cell @ weight) if any_alone else resamples.cells) * drawn
+        weight /= partners
+        share = np.asarray(answers.by_cell @ weight)
+        share *= drawn
+        marginal = np.asarray(answers.by_column @ counted)
+        total = marginal.sum(axis=0)
+        everyone = np.arange(len(answers.values))
+        if difference.name == "nominal":
+            field = resamples.size[answers.cell_unit] - resamples.cells
+            expected = total**2 - np.sum(marginal**2, axis=0)
+        elif difference.between is not None:
+            field = resamples.field(difference.between)
+            between = difference.between(everyone[:, None], everyone[None, :])
+            expected = np.sum(marginal * (between @ marginal), axis=0)
+        else:
+            at = _positions(difference, answers.values, marginal)
+            field = _squared_differences(resamples, at[answers.cell_column])
+            expected = 2 * (total * np.sum(marginal * at**2, axis=0) - np.sum(marginal * at, axis=0) ** 2)
+        observed = np.einsum("ij,ij->j", share, field)
+        defined = expected > 1e-12 * total
+        return 1 - quotient((total - 1) * observed, np.where(defined, expected, 0.0))
+
+    return formula
+
+
+def _squared_differences(resamples: Resamples, x: Floats) -> Floats:
+    """For each cell at place *x*, the squared differences to all answers of its unit, added up."""
+    unit = resamples.answers.cell_unit
+    there = resamples.cells * x
+    first = resamples.per_unit(there)
+    there *= x
+    second = resamples.per_unit(there)
+    # x (size · x − 2 first) + second, without more arrays than needed.
+    field = resamples.size[unit]
+    field *= x
+    first *= 2
+    field -= first[unit]
+    field *= x
+    field += second[unit]
+    return field
+
+
+def _positions(difference: Difference, values: Floats, marginal: Floats) -> Floats:
+    """Where the values lie: at mid-ranks on an ordinal scale, at themselves on an interval scale."""
+    if difference.name == "ordinal":
+        return np.asarray(np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(axis=0) / 2)
+    return np.asarray(values - centre(values))[:, None]

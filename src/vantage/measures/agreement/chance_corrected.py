@@ -9,7 +9,7 @@ one answer or more, of the category's share of the answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from vantage.errors import InputError
 from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
 from vantage.measures.presentation import agreement_view
 from vantage.measures.rater_bootstrap import (
     Answers,
@@ -49,15 +49,7 @@ FLEISS_VIEW: Final = agreement_view(
 
 @measure("fleiss", family="agreement", view=FLEISS_VIEW)
 def fleiss(
-    data: Judgments,
-    *,
-    by: By = (),
-    weights: Weights | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    data: Judgments, *, by: By = (), weights: Weights | None = None, **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """Fleiss' kappa (1971): chance agreement from the prevalence of the categories.
 
@@ -70,7 +62,7 @@ def fleiss(
     >>> round(fleiss(votes, ci="none")["estimate"][0], 4)
     0.4444
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     groups = counted_answers(data, by, bootstrap)
     return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
 
@@ -90,11 +82,7 @@ def randolph(
     by: By = (),
     weights: Weights | None = None,
     categories: Sequence[float] | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Randolph's free-marginal kappa (2005): chance agreement of 1/q when all q categories are alike.
 
@@ -105,7 +93,7 @@ def randolph(
     >>> round(randolph(votes, categories=[1, 2, 3], ci="none")["estimate"][0], 4)
     0.6
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     groups = counted_answers(data, by, bootstrap, paired=True)
     return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
 
@@ -120,11 +108,7 @@ def ac1(
     by: By = (),
     weights: Weights | None = None,
     categories: Sequence[float] | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Gwet's AC1 (2008), and AC2 with weights: chance agreement only where raters would have to guess.
 
@@ -137,7 +121,7 @@ def ac1(
     >>> round(ac1(votes, ci="none")["estimate"][0], 4)
     0.4872
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     groups = counted_answers(data, by, bootstrap)
     return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
 

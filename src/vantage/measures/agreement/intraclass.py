@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import canonical
 from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
+from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, canonical, groups
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 
@@ -196,7 +195,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     ci, confidence, seed = how.ci, how.confidence, how.seed
     if len(group.frame) and group.scale is not None:
         group.level("interval")  # refuses means of a nominal scale
-    ratings = canonical(group).ratings
+    ratings = canonical(group.frame).ratings
     one_way = _one_way(ratings)
     two_way = _two_way(ratings) if isinstance(one_way, Variance) else one_way
     drawn = ci in ("items", "raters", "both")
@@ -255,7 +254,7 @@ class Gaps:
     def of(cls, group: Group, k: float, ci: str, seed: int) -> Gaps:
         """The components of a group, and draws around them."""
         design = VarianceDesign.of(group.frame)
-        if design.problem() is not None or not np.isfinite(design.variances()).all():
+        if design.problem() is not None:
             return cls(None, None, k, ci)
         if np.ptp(design.value) == 0:
             return cls(np.zeros(3), None, k, ci)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from vantage.measures.agreement.chance_corrected import ac1, fleiss, randolph
 from vantage.measures.agreement.pairwise import pairwise
 from vantage.measures.agreement.rater_pairs import cohen
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method, Over
+from vantage.measures.intervals import IntervalOptions
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments, by_columns, judgments_query, scales_of
 from vantage.scales import STATUSES
@@ -31,11 +31,7 @@ def opt_outs(
     *,
     by: By = (),
     status: str | Sequence[str] = "not_mentioned",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Agreement on opting out: an opt-out against any value, as a question with two answers.
 
@@ -65,20 +61,12 @@ def opt_outs(
     )
     query = judgments_query(data, columns).with_columns(opted_out.alias("value"))
     binary = query if isinstance(data, pl.LazyFrame) else query.collect()
-    options: dict[str, Any] = {
-        "by": columns,
-        "ci": ci,
-        "interval": interval,
-        "resamples": resamples,
-        "confidence": confidence,
-        "seed": seed,
-    }
     results = {
-        "agreement": pairwise(binary, **options),
-        "randolph": randolph(binary, categories=(0, 1), **options),
-        "fleiss": fleiss(binary, **options),
-        "cohen": cohen(binary, **options),
-        "ac1": ac1(binary, categories=(0, 1), **options),
+        "agreement": pairwise(binary, by=columns, **resampling),
+        "randolph": randolph(binary, by=columns, categories=(0, 1), **resampling),
+        "fleiss": fleiss(binary, by=columns, **resampling),
+        "cohen": cohen(binary, by=columns, **resampling),
+        "ac1": ac1(binary, by=columns, categories=(0, 1), **resampling),
     }
     by_group: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for name, result in results.items():

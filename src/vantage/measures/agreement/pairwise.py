@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, centre, coarse_columns
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, wilson
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, wilson
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
@@ -61,11 +61,7 @@ def pairwise(
     by: By = (),
     coarse: bool | Literal["sign"] = False,
     over: Literal["items", "pairs"] = "items",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Average pairwise agreement: how often two raters of the same item give the same answer.
 
@@ -84,16 +80,11 @@ def pairwise(
             their signs ("sign").
         over: "items" averages the agreement of the items, each counting once; "pairs" pools all pairs, so
             that an item with more answers counts more.
-        ci: What to resample for the interval: items, raters (a drawn rater brings all answers, and an answer
-            is never paired with its own copy), both at once, or none.
-        interval: "percentile", or "bca" for items or raters.
-        resamples: How many resamples to draw.
-        confidence: Coverage of the interval.
-        seed: Seed of the resampling.
+        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed`, as for `alpha`.
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
     for part, given, how in counted_answers(data, by, bootstrap, paired=True):
         row = part.row
@@ -112,7 +103,7 @@ def pairwise(
         estimate = float(statistic(counts.weight)[0])
         if estimate in (0.0, 1.0) and bounds.get("over") is not None:
             # No resample can show what did not happen; items are what could have turned out otherwise.
-            low, high = wilson(estimate * counts.units, counts.units, confidence)
+            low, high = wilson(estimate * counts.units, counts.units, how.confidence)
             bounds |= {"low": low, "high": high}
         rows.append({**row, "estimate": estimate, **bounds})
     return table(rows, by)
@@ -132,11 +123,7 @@ def difference(
     by: By = (),
     sd: Literal["sample", "population"] = "sample",
     over: Literal["items", "pairs"] = "items",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How far apart the raters of an item are: mean absolute difference and standard deviation.
 
@@ -152,7 +139,7 @@ def difference(
     >>> difference(votes, ci="none").select("statistic", "estimate").rows()
     [('mean absolute difference', 1.333...), ('standard deviation', 0.942...)]
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
     for part, answers, how in counted_answers(data, by, bootstrap, paired=True):
         if part.counts.units and part.scale is not None:

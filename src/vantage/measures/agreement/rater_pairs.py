@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, percentile, weights
 from vantage.measures.presentation import Column, View, agreement_view
 from vantage.measures.rater_bootstrap import Choice, Interval, quotient, rater_interval
-from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, canonical, groups, paired
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -57,11 +56,7 @@ def cohen(
     *,
     by: By = (),
     weights: Literal["linear", "quadratic"] | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Cohen's kappa (1960) of two raters, plain or weighted (1968); the mean over pairs for more raters.
 
@@ -81,9 +76,7 @@ def cohen(
     >>> round(cohen([first, second], weights="quadratic", ci="none")["estimate"][0], 4)
     0.2857
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
-    chosen = Choice.of(data, by, bootstrap)
-    return table([_averaged(group, weights, True, chosen[group.key], ci == "auto") for group in groups(data, by)], by)
+    return _kappa_table(data, by, weights, True, resampling)
 
 
 SCOTT_VIEW: Final = agreement_view(
@@ -100,11 +93,7 @@ def scott(
     *,
     by: By = (),
     weights: Literal["linear", "quadratic"] | None = None,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Scott's pi (1955) of two raters; the mean over pairs for more raters.
 
@@ -115,9 +104,14 @@ def scott(
     >>> round(scott([first, second], ci="none")["estimate"][0], 4)
     0.4894
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
-    chosen = Choice.of(data, by, bootstrap)
-    return table([_averaged(group, weights, False, chosen[group.key], ci == "auto") for group in groups(data, by)], by)
+    return _kappa_table(data, by, weights, False, resampling)
+
+
+def _kappa_table(
+    data: Judgments, by: By, weights: Weights | None, own: bool, resampling: IntervalOptions
+) -> pl.DataFrame:
+    chosen, careful = Choice.of(data, by, Bootstrap(**resampling, over=OVER)), resampling["ci"] == "auto"
+    return table([_averaged(group, weights, own, chosen[group.key], careful) for group in groups(data, by)], by)
 
 
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
@@ -173,7 +167,7 @@ class Pairs:
     @classmethod
     def of(cls, group: Group) -> tuple[Pairs, pl.Series]:
         """The pairs of a group, and the names of its raters."""
-        named = canonical(group)
+        named = canonical(group.frame)
         unit, rater = named.ratings.unit, named.ratings.coder
         values, column = np.unique(named.ratings.value, return_inverse=True)
         last = np.searchsorted(unit, unit, side="right")
@@ -297,7 +291,7 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
 
     shared = np.unique(pairs.unit)
     ones = np.ones(len(shared), dtype=np.int64)
-    bounds = bootstrap.interval(_on(shared, pairs.units, statistic), ones, (-1.0, 1.0), centred=pairs.count > 1)
+    bounds = bootstrap.bounds(_on(shared, pairs.units, statistic), ones, (-1.0, 1.0), centred=pairs.count > 1)
     return {**row, **bootstrap.stated(bounds)}
 
 
@@ -390,10 +384,7 @@ def _pair_statistic(pairs: Pairs, name: str, weighting: Weights | None) -> Calla
 
         def mean(drawn: Floats) -> Floats:
             on = drawn[pairs.unit]
-            total = pairs.sums(np.ones(len(on)), on)
-            result = np.full(pairs.count, np.nan)
-            np.divide(pairs.sums(amount, on), total, out=result, where=total > 0)
-            return result
+            return quotient(pairs.sums(amount, on), pairs.sums(np.ones(len(on)), on))
 
         return mean
     if name == "pearson":

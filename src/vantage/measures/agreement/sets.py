@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Over
+from vantage.measures.intervals import PercentileOptions
 from vantage.measures.parts import counts, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
@@ -39,14 +39,7 @@ VIEW: Final = View(
 
 @measure("set-alpha", "agreement", view=VIEW)
 def set_alpha(
-    data: Judgments,
-    *,
-    by: By = (),
-    distance: Distance = "masi",
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    data: Judgments, *, by: By = (), distance: Distance = "masi", **resampling: Unpack[PercentileOptions]
 ) -> pl.DataFrame:
     """Krippendorff's alpha on the sets of options that raters say apply to an item.
 
@@ -60,7 +53,6 @@ def set_alpha(
     >>> set_alpha(votes, ci="none").select("whole", pl.col("estimate").round(3)).rows()
     [('mood', 0.5)]
     """
-    options: dict[str, Any] = {"ci": ci, "resamples": resamples, "confidence": confidence, "seed": seed}
     columns = [column for column in by_columns(by) if column != "question"]
     rows: list[dict[str, Any]] = []
     for part in parts(data, columns):
@@ -68,7 +60,7 @@ def set_alpha(
         frame = part.frame.with_columns(whole.alias("__whole")).filter(pl.col("__whole").is_not_null())
         for (name,), asked in sorted(frame.partition_by("__whole", as_dict=True).items()):
             if asked["question"].n_unique() > 1:
-                rows.append({**part.key, "whole": name, **_row(asked, distance, options)})
+                rows.append({**part.key, "whole": name, **_row(asked, distance, resampling)})
     if not rows:
         raise InputError("no question has several options", remedy="declare it with several: in the instrument")
     return table(rows, [*columns, "whole"])
@@ -81,7 +73,7 @@ def _sets(asked: pl.DataFrame, options: list[str]) -> tuple[pl.DataFrame, Any]:
     return complete.select(*_RUN, value=pl.Series(kind.ravel(), dtype=pl.Float64)), chosen
 
 
-def _row(asked: pl.DataFrame, distance: Distance, options: dict[str, Any]) -> dict[str, Any]:
+def _row(asked: pl.DataFrame, distance: Distance, resampling: PercentileOptions) -> dict[str, Any]:
     """Alpha of sets: that of their codes, with the distances of sets."""
     questions = asked["question"].unique().sort().to_list()
     sets, chosen = _sets(asked, questions)
@@ -94,7 +86,7 @@ def _row(asked: pl.DataFrame, distance: Distance, options: dict[str, Any]) -> di
     if several.is_empty():
         return {**row, "reason": "no item has two complete sets"}
     apart = (np.arange(len(chosen)), distances(chosen, distance))
-    result = alpha(several, distance=apart, kinds="all", **options).row(0, named=True)
+    result = alpha(several, distance=apart, kinds="all", **resampling).row(0, named=True)
     if result["estimate"] is None:
         return {**row, "reason": "all sets are the same"}
     return {**row, **{name: result[name] for name in ("estimate", "low", "high", "over", "reason")}}

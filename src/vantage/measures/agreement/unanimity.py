@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, coarse_columns
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, wilson
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, wilson
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_bootstrap import Answers, Resamples, counted_answers, either_interval
 from vantage.measures.ratings import By, Floats, Judgments
@@ -37,15 +37,7 @@ TOO_LONG: Final = "fewer raters are unanimous more easily, and leaving raters ou
 
 @measure("unanimity", family="agreement", view=VIEW)
 def unanimity(
-    data: Judgments,
-    *,
-    by: By = (),
-    coarse: bool | Literal["sign"] = False,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    data: Judgments, *, by: By = (), coarse: bool | Literal["sign"] = False, **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """Unanimity: the share of items whose raters all agree, and what they agree on.
 
@@ -60,7 +52,7 @@ def unanimity(
     >>> unanimity(votes, coarse="sign", ci="none").select("on", "unanimous", "estimate").rows()
     [('any', 3, 0.75), ('negative', 1, 0.25), ('zero', 0, 0.0), ('positive', 2, 0.5)]
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
     for part, given, how in counted_answers(data, by, bootstrap, paired=True):
         if not part.counts.units:
@@ -102,7 +94,7 @@ def _interval(
 ) -> dict[str, Any]:
     """Wilson's interval, or that of resampled items and raters left out; none for a single item."""
     unanimous = int(counts.multiplicity[alike].sum())
-    if bootstrap.ci == "items" and bootstrap.method == "percentile" and counts.units > 1:
+    if bootstrap.ci == "items" and bootstrap.interval == "percentile" and counts.units > 1:
         return bootstrap.stated(wilson(unanimous, counts.units, bootstrap.confidence))
     formula = partial(_share_over_raters, value)
     statistic = partial(_share, alike)

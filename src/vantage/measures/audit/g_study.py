@@ -18,11 +18,10 @@ from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bootstrap, Bounds, jackknife_interval
+from vantage.measures.intervals import Bootstrap, Bounds, Resampled, jackknife_interval
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import Floats, Ints, Judgments
-from vantage.measures.reliability.variance_design import Factor, VarianceDesign, shares
-from vantage.measures.resampling import Resampled
+from vantage.measures.ratings import Floats, Judgments
+from vantage.measures.reliability.variance_design import Factor, VarianceDesign, crossed_codes, shares
 
 GROUPS: Final = 30
 """In how many groups items are left out, at most."""
@@ -89,12 +88,10 @@ def g_study(
     for card in cards(data, rater):
         base = {**card.key, **card.counts}
         design = designed(card)
-        reason = _problem(card, design)
-        if reason is None and not np.isfinite(variances := _estimated(design, estimator)).all():
-            reason = "the design cannot tell the components apart"
-        if reason is not None:
+        if (reason := _problem(card, design)) is not None:
             rows.append({**base, "component" if show == "components" else "answers_each": None, "reason": reason})
             continue
+        variances = _estimated(design, estimator)
         left = _replicates(design, estimator) if how.ci == "items" else None
         made = (
             _components(design, variances, left, confidence)
@@ -118,17 +115,13 @@ def designed(card: Card) -> VarianceDesign:
     if card.raters is not None:
         codes["rater"] = card.raters
     factors += [Factor.of(name, code, False) for name, code in codes.items()]
-    crossed = [Factor.of(f"item × {name}", _pairs(card.unit, code), True) for name, code in codes.items()]
+    crossed = [Factor.of(f"item × {name}", crossed_codes(card.unit, code), True) for name, code in codes.items()]
     if len(facets) == 2:
         first, second = facets
-        crossed.append(Factor.of(f"{first} × {second}", _pairs(codes[first], codes[second]), False))
+        crossed.append(Factor.of(f"{first} × {second}", crossed_codes(codes[first], codes[second]), False))
     factors += [factor for factor in crossed if factor.levels < len(frame)]
     value = card.outcome.scored(card.value)
     return VarianceDesign(value - value.mean(), factors)
-
-
-def _pairs(first: Ints, second: Ints) -> Ints:
-    return first * (int(second.max(initial=0)) + 1) + second
 
 
 def _problem(card: Card, design: VarianceDesign) -> str | None:
@@ -143,8 +136,8 @@ def _problem(card: Card, design: VarianceDesign) -> str | None:
 
 
 def _estimated(design: VarianceDesign, estimator: str) -> Floats:
-    variances = design.variances()
-    return design.likeliest() if estimator == "reml" and np.isfinite(variances).all() else variances
+    known = np.isfinite(design.variances).all()
+    return design.likeliest() if estimator == "reml" and known else design.variances
 
 
 def _replicates(design: VarianceDesign, estimator: str) -> Floats:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import LIMITS, OVER, Over, student, wilson
+from vantage.measures.intervals import LIMITS, OVER, PercentileOptions, student, wilson
 from vantage.measures.parts import Part, check_level, constant_within, counts, names, parts, two_values
 from vantage.measures.powered.contributions import Contribution, without_each_rater
 from vantage.measures.powered.estimate import Powered
@@ -140,10 +140,7 @@ def mean(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """The mean answer: of the means of items, so that each item counts once.
 
@@ -164,7 +161,7 @@ def mean(
     [('people', 1.5, None), ('model', 0.75, None), ('both', 1.75, 0.5)]
     """
     options = {"between": between, "values": values, "probability": probability}
-    return _rows(data, by, options, Resampling(ci, "percentile", resamples, confidence, seed, OVER))
+    return _rows(data, by, options, Resampling(**resampling, over=OVER))
 
 
 PREVALENCE_VIEW: Final = View(
@@ -186,10 +183,7 @@ def prevalence(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """How frequent an answer is: its share of the answers to an item, on average over items.
 
@@ -201,7 +195,7 @@ def prevalence(
     [0.75]
     """
     options = {"value": value, "between": between, "values": values, "probability": probability}
-    return _rows(data, by, options, Resampling(ci, "percentile", resamples, confidence, seed, OVER))
+    return _rows(data, by, options, Resampling(**resampling, over=OVER))
 
 
 def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) -> pl.DataFrame:

@@ -114,9 +114,8 @@ def explain(
         model = Explanation(ready, _family(family, scale, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         how = _How(confidence, permutations, seed)
-        made = model.effects(how) if show == "effects" else model.variance(how) if show == "variance" else None
-        if made is None:
-            made = model.levels(show, how)
+        tables = {"effects": model.effects, "variance": model.variance}
+        made = tables[show](how) if show in tables else model.levels(show, how)
         rows += [{**part.key, **based_on, **row, "family": model.family} for row in made]
     return table(rows, names(by))
 
@@ -186,7 +185,7 @@ class Explanation:
         whole = np.all([code >= 0 for code in codes], axis=0)
         factors = [Factor.of(name, code[whole], False) for name, code in self.ready.codes.items()]
         variances = np.nan_to_num(
-            VarianceDesign(value[whole] - value[whole].mean(), factors).variances(), nan=float(value.var())
+            VarianceDesign(value[whole] - value[whole].mean(), factors).variances, nan=float(value.var())
         )
         return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
 

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.codes import dense, encode
+from vantage.measures.codes import encode
 from vantage.measures.models.crossed import Crossed, level_sums
 from vantage.measures.models.explain import MANY_POINTS, one_question
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
@@ -150,7 +150,7 @@ class Facets:
             extreme = extreme.join(frame, on="item", how="semi")
         codes, category = np.unique(frame["value"].to_numpy(), return_inverse=True)
         varied = ["rater", *(name for name in ("question", "condition") if frame[name].n_unique() > 1)]
-        levels = {name: dense(encode(frame, [name]))[0] for name in ("item", *varied)}
+        levels = {name: encode(frame, [name]) for name in ("item", *varied)}
         own = levels[thresholds] if thresholds in levels else np.zeros(len(frame), dtype=np.int64)
         loose = LOOSE[thresholds] if thresholds in levels else 0.0
         answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
@@ -392,7 +392,7 @@ def _connected(frame: pl.DataFrame, unconnected: str) -> tuple[pl.DataFrame, Int
     """The answers that are fitted together, and the part of each; parts without common items are named or left out."""
     if frame["rater"].n_unique() < 2 or frame["item"].n_unique() < 2:
         raise InputError("a rating scale model needs two raters and two items", remedy="choose another question")
-    places = Crossed([dense(encode(frame, ["item"]))[0], dense(encode(frame, ["rater"]))[0]]).components()
+    places = Crossed([encode(frame, ["item"]), encode(frame, ["rater"])]).components()
     order = np.argsort(-np.bincount(places), kind="stable")
     places = np.argsort(order)[places]
     if unconnected == "largest":

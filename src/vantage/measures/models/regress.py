@@ -58,28 +58,25 @@ VIEW: Final = View(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Powered:
+def _powered(
+    function: Callable[..., pl.DataFrame],
+    data: Judgments,
+    options: Mapping[str, Any],
+    powered_by: str | Sequence[str],
+    whose: Callable[[Judgments], Selection],
+) -> pl.DataFrame:
     """Three regressions: of people's answers, of the model's, and of both."""
-
-    def __call__(
-        self,
-        function: Callable[..., pl.DataFrame],
-        data: Judgments,
-        options: Mapping[str, Any],
-        powered_by: str | Sequence[str],
-        whose: Callable[[Judgments], Selection],
-    ) -> pl.DataFrame:
-        by = by_columns(options["by"])
-        sides = Sides.of(data, powered_by, whose, by, _extra(options))
-        how = Choice.of(sides.people, by, _bootstrap(options))
-        rows: list[dict[str, Any]] = []
-        for part in parts(sides.people, by, extra=_extra(options)):
-            rows += _Regression(part, options, how[part.key], sides).rows()
-        return with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
+    del function
+    by = by_columns(options["by"])
+    sides = Sides.of(data, powered_by, whose, by, _extra(options))
+    how = Choice.of(sides.people, by, _bootstrap(options))
+    rows: list[dict[str, Any]] = []
+    for part in parts(sides.people, by, extra=_extra(options)):
+        rows += _Regression(part, options, how[part.key], sides).rows()
+    return with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
 
 
-@measure("regress", "models", view=VIEW, powered=_Powered())
+@measure("regress", "models", view=VIEW, powered=_powered)
 def regress(
     data: Judgments,
     *,

@@ -40,7 +40,7 @@ def two_groups(answered: pl.DataFrame, first: pl.Expr) -> tuple[Floats, float, f
     share = (np.bincount(codes[0], inside) / np.bincount(codes[0]))[codes[0]]
     columns = [np.ones(len(inside)), inside, *([share - share.mean()] if np.ptp(share) > 1e-9 else [])]
     model = Gaussian(design.value, np.column_stack(columns), Crossed(codes))
-    variances = np.nan_to_num(design.variances(), nan=float(design.value.var()))
+    variances = np.nan_to_num(design.variances, nan=float(design.value.var()))
     fit = model.fit(np.sqrt(np.clip(variances[:2], 0, None) / max(float(variances[2:].sum()), 1e-9)))
     middle, apart, *weight = fit.beta.tolist()
     statistic = apart / float(np.sqrt(fit.covariance[1, 1]))

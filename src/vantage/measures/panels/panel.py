@@ -10,16 +10,14 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, jackknife_interval, student
-from vantage.measures.panels.answers import PanelAnswers
+from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
+from vantage.measures.panels.answers import ErrorMoments, PanelAnswers, effective_votes, equal_votes
 from vantage.measures.panels.choice import PanelChoice, choose, losses
 from vantage.measures.panels.preference import self_preference
-from vantage.measures.panels.votes import ErrorMoments, effective_votes, equal_votes
 from vantage.measures.parts import parts
 from vantage.measures.presentation import Against, Column, Fact, View
-from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
-from vantage.measures.resampling import Resampled, Statistics, leave_out
-from vantage.measures.scoring.references import has_column
+from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
+from vantage.measures.resampling import Statistics, leave_out
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
@@ -238,10 +236,9 @@ def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _mean(loss: Floats, confidence: float) -> dict[str, float]:
-    mean, reach = float(loss.mean()), float(loss.std(ddof=1) / np.sqrt(len(loss)))
-    reach *= student(len(loss) - 1, confidence)
-    return {"": mean, "_low": mean - reach, "_high": mean + reach}
+def _mean(loss: Floats, confidence: float) -> dict[str, float | None]:
+    low, high = student_interval(loss, confidence)
+    return {"": float(loss.mean()), "_low": low, "_high": high}
 
 
 def _worth(answers: PanelAnswers, loss: Floats) -> float | None:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.base import table
+from vantage.measures.base import RESULT, table
 from vantage.measures.intervals import student, weights
 from vantage.measures.kinds import APART, Selection, with_left_out
 from vantage.measures.parts import Part, parts
@@ -25,7 +25,7 @@ from vantage.measures.powered.contributions import Contribution, Contributions, 
 from vantage.measures.powered.prediction import UNLIKE, cross_fitted, difference_p, power_tuned
 from vantage.measures.powered.sides import Sides
 from vantage.measures.rater_variance import RaterVariance
-from vantage.measures.ratings import Floats, Judgments, by_columns
+from vantage.measures.ratings import Floats, Judgments, by_columns, group_name
 
 ROWS: Final = ("people", "model", "both")
 ALL_JUDGED: Final = "people judged every item that the model judged, so the model adds nothing"
@@ -61,7 +61,7 @@ class Powered:
         for row in plain.iter_rows(named=True):
             part = groups[tuple(row[column] for column in by)]
             contribution = next((c for c in self.contributions(part, options) if c.key.items() <= row.items()), None)
-            model = {**row, **dict.fromkeys(RESULT_OF_MODEL), **alone(row, contribution)}
+            model = {**row, **dict.fromkeys(RESULT), **alone(row, contribution)}
             both = JoinedJudgments(self, part, sides, options).row(row, contribution)
             for name, made in zip(ROWS, (row, model, both), strict=True):
                 own = {column: made.pop(column) for column in by}
@@ -85,13 +85,12 @@ class Powered:
         def look_up(row: Mapping[str, Any], contribution: Contribution | None) -> dict[str, Any]:
             key = {column: row[column] for column in sides.item_by} | dict(contribution.key if contribution else {})
             there = next((one for one in made if key.items() <= one.items()), {"reason": NO_OVERLAP})
-            return {name: there.get(name) for name in RESULT_OF_MODEL}
+            return {name: there.get(name) for name in RESULT}
 
         return look_up
 
 
 OF_BOTH: Final = ("lambda", "labels_gained", "p_random", "representative")
-RESULT_OF_MODEL: Final = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +238,33 @@ def _p(value: float) -> str:
 def joined(reasons: Sequence[str | None]) -> str | None:
     """Several reasons as one."""
     return "; ".join(reason for reason in reasons if reason) or None
+
+
+def sentences(result: pl.DataFrame, model: str | Sequence[str], by: Sequence[str] = ()) -> list[str]:
+    """One sentence for each estimate of both: what the model is worth, or why it is worth nothing.
+
+    >>> row = {"judged_by": "both", "estimate": 0.5, "lambda": 0.41, "labels_gained": 110.8, "representative": True,
+    ...        "reason": None}
+    >>> sentences(pl.DataFrame([row]), "gpt-4o")
+    ['gpt-4o is worth 111 additional labels of people (λ = 0.41).']
+    """
+    name = model if isinstance(model, str) else " and ".join(model)
+    made = []
+    for row in result.filter(pl.col("judged_by") == "both").iter_rows(named=True):
+        keys = {column: row[column] for column in (*by, "term", "first", "second") if row.get(column) is not None}
+        where = f"{group_name(keys)}: " if keys else ""
+        made += [f"{where}{sentence}." for sentence in [worth(row, name), row["reason"]] if sentence]
+    return made
+
+
+def worth(row: dict[str, object], model: str) -> str | None:
+    """What the model is worth in a row of both, without a full stop; null where there is no estimate."""
+    lam, gained = row["lambda"], row["labels_gained"]
+    if row["estimate"] is None or not isinstance(lam, float) or not isinstance(gained, float):
+        return None
+    if lam == 0:
+        return f"{model} adds nothing to people's judgments (λ = 0)"
+    if round(gained) < 0:
+        return f"{model} costs {-gained:,.0f} labels of people here (λ = {lam:.2f})"
+    labels = "label" if round(gained) == 1 else "labels"
+    return f"{model} is worth {gained:,.0f} additional {labels} of people (λ = {lam:.2f})"

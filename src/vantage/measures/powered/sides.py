@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.kinds import Selection
-from vantage.measures.parts import constant_within
+from vantage.measures.parts import constant_within, of_group
 from vantage.measures.powered.model_answers import ModelAnswers
 from vantage.measures.ratings import UNIT, Judgments, has_column, judgments_frame, scales_of
 from vantage.notebook.frames import to_polars
@@ -88,20 +88,18 @@ class Sides:
 
     def said(self, key: Mapping[str, Any]) -> ModelAnswers:
         """What the model said of the items of a group."""
-        return ModelAnswers(_of_group(self.answers, key, self.item_by), scales_of(self.people))
+        return ModelAnswers(
+            of_group(self.answers, {column: key[column] for column in self.item_by}), scales_of(self.people)
+        )
 
     def everyone(self, key: Mapping[str, Any]) -> pl.DataFrame:
         """People's judgments of a group, those of items without the model's answer included."""
-        return _of_group(self.judged, key, list(key))
+        return of_group(self.judged, key)
 
     def without_model(self, key: Mapping[str, Any]) -> pl.Series:
         """The items of a group that people judged and the model did not."""
         answered = self.everyone(key).filter(pl.col("value").is_not_null())
         return answered.join(self.answers, on=ASKED, how="anti")["item"].unique()
-
-
-def _of_group(frame: pl.DataFrame, key: Mapping[str, Any], columns: Sequence[str]) -> pl.DataFrame:
-    return frame.filter([pl.col(column).eq_missing(key[column]) for column in columns]) if columns else frame
 
 
 def _divided(data: Judgments, names: Sequence[str]) -> tuple[Any, Any]:

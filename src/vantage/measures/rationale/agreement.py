@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import Part, names, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.pairs import (
     ACTUAL,
@@ -27,9 +27,9 @@ from vantage.measures.rationale.pairs import (
     texts_of,
 )
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
-from vantage.measures.rationale.semantic import Encode, Score
-from vantage.measures.resampling import Resampled, Resampling, difference_with_interval, mean_with_interval
-from vantage.measures.scoring.references import has_column
+from vantage.measures.rationale.semantic import Score
+from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval
+from vantage.measures.texts.phrases import Encode
 
 NO_PAIRS = "no two rationales can be compared"
 
@@ -60,11 +60,7 @@ def rationale_agreement(
     draws: int = 3,
     writer: Writer = "alike",
     with_itself: bool = False,
-    ci: Resampled = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[ItemIntervalOptions],
 ) -> pl.DataFrame:
     """How alike the reasons are that two raters give for the same thing, beside two chance baselines.
 
@@ -89,11 +85,7 @@ def rationale_agreement(
         draws: Candidates per pair in the baselines.
         writer: Whose texts the baselines draw (see `pairs.Writer`).
         with_itself: Whether the baseline within items may draw texts on the asked question.
-        ci: What is resampled.
-        interval: How the interval is made.
-        resamples: How often.
-        confidence: Of the interval.
-        seed: Of draws and resamples.
+        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed` (also of the draws), as for `alpha`.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
@@ -101,15 +93,13 @@ def rationale_agreement(
     >>> result.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
-    likeness = Likeness(
-        [metric] if isinstance(metric, str) else metric, smoothing, tokens, weights or {}, encode, bertscore
-    )
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
+    how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_needed(data)):
         reasons = _rationales(part)
         actual = peer_pairs(reasons, direction)
-        kinds = _kinds(actual, reasons, draws, writer, with_itself, seed)
+        kinds = _kinds(actual, reasons, draws, writer, with_itself, how.seed)
         rows += _scored(part.key, kinds, likeness, how, len(part.frame) - len(reasons))
     return table(rows, names(by))
 
@@ -135,11 +125,7 @@ def rationale_similarity(
     encode: Encode | None = None,
     bertscore: Score | None = None,
     draws: int = 1,
-    ci: Resampled = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[ItemIntervalOptions],
 ) -> pl.DataFrame:
     """How alike a model's reasons are to those of people, with all people's reasons as references.
 
@@ -153,10 +139,8 @@ def rationale_similarity(
     >>> result.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
-    likeness = Likeness(
-        [metric] if isinstance(metric, str) else metric, smoothing, tokens, weights or {}, encode, bertscore
-    )
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
+    how = Resampling(**resampling)
     with_kind = has_column(data, "kind")
     if not with_kind and (models is None or people is None):
         raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
@@ -171,7 +155,7 @@ def rationale_similarity(
         for model in chosen["rater"].unique().sort():
             mine = chosen.filter(pl.col("rater") == model)
             left = part.frame.filter(pl.col("rater") == model)
-            kinds = _kinds(model_pairs(mine, known), mine, draws, "alike", False, seed)
+            kinds = _kinds(model_pairs(mine, known), mine, draws, "alike", False, how.seed)
             rows += _scored({**part.key, "model": str(model)}, kinds, likeness, how, len(left) - len(mine))
     return table(rows, names(by))
 

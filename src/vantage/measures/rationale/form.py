@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
 from vantage.measures.rationale.overlap import Word, word_places
-from vantage.measures.resampling import Resampled, Resampling, mean_with_interval, ratio
-from vantage.measures.scoring.references import has_column
+from vantage.measures.resampling import Resampling, mean_with_interval, ratio
 from vantage.measures.texts.tokens import CutTexts
 
 _HEDGES: Final = """
@@ -124,11 +123,7 @@ def rationale_form(
     by: By = "rater",
     properties: Sequence[str] = PROPERTIES,
     source: str = "text",
-    ci: Resampled = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[ItemIntervalOptions],
 ) -> pl.DataFrame:
     """What rationales are like: length, hedging, how often they say that the text does not tell, and copying.
 
@@ -150,7 +145,7 @@ def rationale_form(
     if not has_column(data, "rationale"):
         raise InputError("the judgments have no column 'rationale'", remedy="this measure looks at written reasons")
     with_source = has_column(data, source)
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
         reasons = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)

@@ -15,7 +15,8 @@ from typing import Any, Final
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.overlap import ROUGE, Smoothing, Tokens, bleu_of_pairs, rouge_of_pairs
-from vantage.measures.rationale.semantic import Encode, Pair, Score, embedding_similarity
+from vantage.measures.rationale.semantic import Pair, Score, embedding_similarity
+from vantage.measures.texts.phrases import Encode
 
 OVERLAP: Final = ("bleu-2", "bleu-3", "bleu-4", *ROUGE)
 """What is computed unless more is asked for: needs no model."""

@@ -16,9 +16,8 @@ import numpy as np
 
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
+from vantage.measures.texts.phrases import Encode, unit
 
-Encode: TypeAlias = Callable[[Sequence[str]], Floats]
-"""From texts to one vector each."""
 Pair: TypeAlias = tuple[str, Sequence[str]]
 """A text and its references."""
 Score: TypeAlias = Callable[[Sequence[Pair]], Floats]
@@ -87,9 +86,3 @@ class BertScore:
             problem = f"the encoder '{self.model}' cannot be used for BERTScore ({reason})"
             raise InputError(problem, remedy="name a Transformers encoder and its layers") from None
         return (np.asarray(scores[2].numpy(), dtype=np.float64) - self.baseline) / (1 - self.baseline)
-
-
-def unit(matrix: Floats) -> Floats:
-    """Rows to length one; rows of zeros stay."""
-    length = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.asarray(matrix / np.where(length > 0, length, 1.0), dtype=np.float64)

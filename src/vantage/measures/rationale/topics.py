@@ -6,6 +6,7 @@ together, and stability, whether another seed finds the same topic.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -106,10 +107,7 @@ def npmi(top: Sequence[int], present: Floats) -> float | None:
 def _topics(
     bags: Sequence[Sequence[str]], count: int, shown: int, least: int, fits: int, seed: int
 ) -> list[dict[str, Any]]:
-    occurs: dict[str, int] = {}
-    for bag in bags:
-        for word in set(bag):
-            occurs[word] = occurs.get(word, 0) + 1
+    occurs = Counter(word for bag in bags for word in set(bag))
     vocabulary = sorted(word for word, times in occurs.items() if times >= least)
     if len(vocabulary) < count:
         nothing = dict.fromkeys(("topic", "words", "share", "coherence", "stability"))

@@ -15,7 +15,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.models.two_groups import can_be_told, two_groups
-from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.multiplicity import Correction, adjusted, share_beyond
 from vantage.measures.parts import check_level, constant_within, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, judgments_frame
@@ -382,10 +382,10 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
-    if how.method == "bca" and how.ci != "none" and not sample.paired:
+    if how.interval == "bca" and how.ci != "none" and not sample.paired:
         raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
     standardised = effect == "dz" or (effect in ("d", "g") and not sample.paired)
-    enough = MANY_UNITS if standardised and how.method == "percentile" else FEW_UNITS
+    enough = MANY_UNITS if standardised and how.interval == "percentile" else FEW_UNITS
     if how.ci != "none" and min(len(x), len(y)) < enough:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
@@ -460,7 +460,7 @@ def _permutation_p(sample: Sample, permutations: int, seed: int) -> float:
         pooled = np.r_[x, y] - np.r_[x, y].mean()
         observed = abs(pooled[: len(x)].sum())
         sums = np.array([abs(rng.permutation(pooled)[: len(x)].sum()) for _ in range(permutations)])
-    return float((1 + np.sum(sums >= observed * (1 - 1e-12))) / (permutations + 1))
+    return share_beyond(sums >= observed * (1 - 1e-12))
 
 
 def _effect(sample: Sample, wx: Floats, wy: Floats, effect: str) -> Floats:

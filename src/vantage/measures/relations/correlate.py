@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, product
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
 from vantage.measures.powered.contributions import Contribution
@@ -27,7 +27,7 @@ from vantage.measures.relations.correlations import (
     weighted_correlation,
 )
 from vantage.measures.reliability.shared_raters import Covariance, independent_items
-from vantage.measures.resampling import Resampled, Resampling, item_codes, per_item
+from vantage.measures.resampling import Resampling, item_codes, per_item
 
 VIEW: Final = View(
     "Correlations of item scores",
@@ -111,11 +111,7 @@ def correlate(
     aggregate: Literal["mean", "median"] = "mean",
     rounding: Rounding = "none",
     correction: Correction = "none",
-    ci: Resampled = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[ItemIntervalOptions],
 ) -> pl.DataFrame:
     """Correlations of item scores between every two questions, and of each question with outside columns.
 
@@ -133,7 +129,7 @@ def correlate(
     >>> correlate(answers, correlation="spearman", ci="none").select("first", "second", "estimate").rows()
     [('skill', 'trust', 0.5)]
     """
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Resampling(**resampling)
     others = names(outside)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=others):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, permutations
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
-from vantage.measures.parts import Part, Rounding, counts, names, partitioned, scales_of, two_values
+from vantage.measures.intervals import ItemIntervalOptions
+from vantage.measures.parts import Rounding, counts, names, partitioned, scale_of, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import p_value
-from vantage.measures.resampling import Resampled, Resampling, ratio
+from vantage.measures.resampling import Resampling, ratio
 from vantage.measures.scoring.references import Reference, against
 from vantage.measures.scoring.scores import METRICS, Metric, Missing, Rules, Scores, chosen, label_set
 
@@ -71,11 +71,7 @@ def ranks(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     per: Literal["all", "system", "pair", "resample"] = "all",
-    ci: Resampled = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[ItemIntervalOptions],
 ) -> pl.DataFrame:
     """Rank correlation of systems between two conditions, with the bootstrap distribution over items.
 
@@ -98,7 +94,7 @@ def ranks(
     if score not in METRICS or score in {"precision", "recall", "f1"} or score.endswith("_class"):
         single = [m for m in METRICS if not m.endswith("_class")]
         raise InputError(f"score '{score}' is not one number per system", remedy=nearest(score, single))
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Resampling(**resampling)
     data = _with_items(data) if reference is None else data
     columns = list(dict.fromkeys([*names(by), between, system]))
     if reference is None:
@@ -112,7 +108,7 @@ def ranks(
         if reference is None:
             scorers = _scorers(part, between, system, conditions, _mean_scorer)
         else:
-            scale = Part({}, part, scales_of(data), ()).scale()
+            scale = scale_of(part, scales_of(data))
             labels = label_set(frame, scale, None)
             metrics = chosen([score], None, len(labels))
             rules = Rules(labels, within, missing, opt_outs, zero_division)

@@ -7,18 +7,17 @@ hand, and random subsets of the raters at hand, which assumes no formula.
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Over, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted, percentile
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_bootstrap import Choice
-from vantage.measures.ratings import By, Group, Judgments, groups
+from vantage.measures.ratings import By, Group, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.reliability.one_rater import OneRater, stepped_up
 from vantage.measures.reliability.split_half import pearson_rows, rounding_error, same_sizes
 
@@ -53,10 +52,7 @@ def needed_raters(
     target: float = 0.8,
     up_to: int = 10,
     method: Curve = "prophecy",
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
 
@@ -81,26 +77,25 @@ def needed_raters(
     """
     if not 0 < target < 1:
         raise InputError(f"the target {target} is not between 0 and 1", remedy="use for example 0.8")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
-    if up_to < 1 or resamples < 1:
-        raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
-    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
+    if up_to < 1:
+        raise InputError("up_to must be at least 1", remedy="use for example 10")
+    chosen = Choice.of(data, by, Bootstrap(**resampling, over=OVER))
     rows: list[dict[str, Any]] = []
     for whole in groups(data, by):
         group = paired(whole)
         if group.scale is not None:
             group.level("interval")
         about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
-        about |= {"units": group.ratings.units, **group.counts}
-        if group.ratings.units < 3:
+        ratings = canonical(group.frame).ratings
+        about |= {"units": ratings.units, **group.counts}
+        if ratings.units < 3:
             reason = "fewer than three items have two answers"
             steps: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
         elif method == "prophecy":
             steps = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
         else:
-            steps = _subsample(group, target=target, up_to=up_to, how=chosen[group.key])
-        rows += [{**about, **doubted(row, group.ratings.unit, group.ratings.value)} for row in steps]
+            steps = _subsample(ratings, target=target, up_to=up_to, how=chosen[group.key])
+        rows += [{**about, **doubted(row, ratings.unit, ratings.value)} for row in steps]
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
 
 
@@ -141,9 +136,8 @@ def _stepped(reliability: float | None, k: int) -> float | None:
     return None if reliability is None else stepped_up(max(reliability, 0.0), k)
 
 
-def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
+def _subsample(ratings: Ratings, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
     resamples = how.resamples
-    ratings = canonical(group).ratings
     sizes = [same.answers[same.row] for same in same_sizes(ratings)]
     rng = np.random.default_rng(how.seed)
     units = {k: sum(len(a) for a in sizes if a.shape[1] >= 2 * k) for k in range(1, up_to + 1)}

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from vantage.measures.canonical import Named, canonical
 from vantage.measures.intervals import Bootstrap
-from vantage.measures.ratings import Floats, Group
+from vantage.measures.ratings import Floats, Group, Named, canonical
 from vantage.measures.reliability.variance_design import VarianceDesign, shares
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 from vantage.measures.resampling import per_item
@@ -36,7 +35,7 @@ class OneRater:
 
         With `same_raters` the interval is that of the reliability without raters' bias.
         """
-        sums = _item_sums(canonical(group))
+        sums = _item_sums(canonical(group.frame))
         one = float(_reliability(sums.sum(axis=0)[None])[0])
         design = VarianceDesign.of(group.frame)
         variances = design.best() if design.problem() is None else np.full(3, np.nan)
@@ -52,7 +51,7 @@ class OneRater:
             return cls(one, low, high, how, share, consistent)
         how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
         kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-        low, high = how.interval(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
+        low, high = how.bounds(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
         return cls(one, low, high, how, share, consistent)
 
     def carried(self, estimate: float, *, same_raters: bool = False) -> dict[str, Any]:

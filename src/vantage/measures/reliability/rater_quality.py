@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vantage.measures.base import measure, table
 from vantage.measures.parts import Part, check_level, counts, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, has_column
 
 Correlation: TypeAlias = Literal["pearson", "spearman"]
 
@@ -75,7 +75,7 @@ def rater_quality(
     >>> worst["rater"], worst["flags"][0]
     (3, 'answers run against the others (r = -1.00, 95 % CI -1.00 to -0.96)')
     """
-    timed = _is_timed(data)
+    timed = has_column(data, "seconds")
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["seconds"] if timed else []):
         check_level(part.scale(), part.frame, "a correlation of raters", distances=True)
@@ -113,16 +113,6 @@ def _with_interval(profiles: pl.DataFrame) -> pl.DataFrame:
     ends = {"low": (centre - reach).tanh(), "high": (centre + reach).tanh()}
     stated = {**ends, "over": pl.lit("items")}
     return profiles.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
-
-
-def _is_timed(data: Judgments) -> bool:
-    """Whether the judgments have a column `seconds`."""
-    judgments = getattr(data, "judgments", data)
-    if isinstance(judgments, pl.LazyFrame):
-        return "seconds" in judgments.collect_schema()
-    if isinstance(judgments, pl.DataFrame):
-        return "seconds" in judgments.columns
-    return isinstance(judgments, Mapping) and "seconds" in judgments
 
 
 def _left_out(part: Part) -> dict[Any, dict[str, int]]:

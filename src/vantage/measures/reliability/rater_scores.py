@@ -72,13 +72,9 @@ def _without_items(answered: pl.DataFrame) -> Floats:
 def _error_to_item(answered: pl.DataFrame) -> float:
     """The error variance in units of the variance between items; infinite where items do not differ."""
     design = VarianceDesign.of(answered)
-    if design.problem() is not None:
+    if design.problem() is not None or design.variances[0] <= 0:
         return float("inf")
-    variances = design.variances()
-    item, error = float(variances[0]), float(np.clip(variances[2:], 0, None).sum())
-    if not (np.isfinite(item) and item > 0):
-        return float("inf")
-    return max(error / item, SMALLEST)
+    return max(float(np.clip(design.variances[2:], 0, None).sum() / design.variances[0]), SMALLEST)
 
 
 def _sums(code: Ints, values: Floats, count: int) -> Floats:

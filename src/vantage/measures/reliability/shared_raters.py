@@ -36,10 +36,10 @@ class Covariance:
         from scipy.sparse import coo_array
 
         design = VarianceDesign.of(answers)
-        if design.problem() is not None or not np.isfinite(variances := design.variances()).all():
+        if design.problem() is not None:
             return None
-        item, rater = np.clip(variances[:2], 0, None).tolist()
-        error = float(np.clip(variances[2:], 0, None).sum())
+        item, rater = np.clip(design.variances[:2], 0, None).tolist()
+        error = float(np.clip(design.variances[2:], 0, None).sum())
         placed = answers.join(units, on=["item", "condition"]).join(raters, on="rater")
         unit, who = placed["__unit"].to_numpy(), placed["__rater"].to_numpy()
         size = np.bincount(unit, minlength=len(units)).astype(np.float64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Choice
-from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
+from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.reliability.one_rater import OneRater
 
@@ -69,10 +68,7 @@ def split_half(
     aggregate: Average = "mean",
     spearman_brown: bool = False,
     splits: int = 1000,
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """Split-half reliability: the correlation of two random halves of the answers, over many splits.
 
@@ -97,18 +93,19 @@ def split_half(
     """
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
-    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
+    bootstrap = Bootstrap(**resampling, over=OVER)
+    chosen = Choice.of(data, by, bootstrap)
     rows = []
     for whole in groups(data, by):
         group = paired(whole)
         if group.scale is not None:
             group.level("interval")
         row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
-        if reason := _too_little(group, split):
+        ratings = canonical(group.frame).ratings
+        if reason := _too_little(ratings, split):
             rows.append({**row, "reason": reason})
             continue
-        rng = np.random.default_rng(seed)
-        ratings = canonical(group).ratings
+        rng = np.random.default_rng(bootstrap.seed)
         if split == "annotations":
             correlations = _by_annotation(ratings, aggregate, correlation, splits, rng)
             sizes = np.bincount(ratings.unit).astype(np.float64)
@@ -129,16 +126,16 @@ def split_half(
         estimate, same = float(defined.mean()), split == "raters"
         row |= {"estimate": estimate, "sd": sd, "splits": len(defined), "split_low": low, "split_high": high}
         bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
-        if ci != "none" and bounds["low"] is None:
+        if bootstrap.ci != "none" and bounds["low"] is None:
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
         rows.append({**row, **doubted(bounds, ratings.unit, ratings.value)})
     return table(rows, by)
 
 
-def _too_little(group: Group, split: Split) -> str | None:
-    if group.ratings.units < 3:
+def _too_little(ratings: Ratings, split: Split) -> str | None:
+    if ratings.units < 3:
         return "fewer than three items have two answers"
-    if split == "raters" and group.frame["rater"].n_unique() < 2:
+    if split == "raters" and ratings.coders < 2:
         return "there is one rater only"
     return None
 
@@ -169,13 +166,12 @@ class Same:
 
 
 def same_sizes(ratings: Ratings) -> list[Same]:
-    """Units grouped by their number of answers, in an order that depends on the answers alone.
+    """Units grouped by their number of answers, in an order that depends on the answers alone; sorted by unit.
 
     >>> unit, rater, value = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 0, 0, 1]), np.array([2.0, 1, 5, 1, 2])
     >>> [(same.answers.tolist(), same.row.tolist()) for same in same_sizes(Ratings.of(unit, rater, value))]
     [([[5.0]], [0]), ([[1.0, 2.0]], [0, 0])]
     """
-    ratings = ratings.sorted_by_unit()
     points, place = np.unique(ratings.value, return_inverse=True)
     count = np.bincount(ratings.unit, minlength=ratings.units)
     start = np.cumsum(count) - count

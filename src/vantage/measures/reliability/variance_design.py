@@ -7,6 +7,7 @@ unbalanced (Henderson 1953; Searle, Casella and McCulloch 1992, section 5.3). Th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -38,7 +39,7 @@ class Factor:
         return cls(name, code, levels, in_item)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VarianceDesign:
     """The answers, in the order of units, raters and samples, with their level of every factor."""
 
@@ -56,8 +57,8 @@ class VarianceDesign:
             code = _code(used, [name])
             factors.append(Factor.of(name, code, False))
             if interaction:
-                factors.append(Factor.of(f"item × {name}", _crossed(unit, code), True))
-        pairs = Factor.of("item × rater", _crossed(unit, rater), True)
+                factors.append(Factor.of(f"item × {name}", crossed_codes(unit, code), True))
+        pairs = Factor.of("item × rater", crossed_codes(unit, rater), True)
         if pairs.levels < len(used):
             factors.append(pairs)
         value = used["value"].to_numpy()
@@ -73,8 +74,9 @@ class VarianceDesign:
         for factor in self.factors:
             if factor.levels < 2:
                 return f"there are fewer than two levels of {factor.name}"
-        return None
+        return None if np.isfinite(self.variances).all() else "the design cannot tell the components apart"
 
+    @cached_property
     def variances(self) -> Floats:
         """One variance per component, unbiased and therefore negative at times; NaN where they cannot be told apart."""
         n = len(self.value)
@@ -100,7 +102,7 @@ class VarianceDesign:
     def complete(self) -> bool:
         """Whether every rater answered every item equally often."""
         item, rater = self.factors[:2]
-        sizes = np.unique(_crossed(item.code, rater.code), return_counts=True)[1]
+        sizes = np.unique(crossed_codes(item.code, rater.code), return_counts=True)[1]
         return len(sizes) == item.levels * rater.levels and int(sizes.min()) == int(sizes.max())
 
     def best(self) -> Floats:
@@ -108,14 +110,14 @@ class VarianceDesign:
 
         Without gaps the two are the same but for negative variances; with very many answers both are precise.
         """
-        moments = self.variances()
+        moments = self.variances
         if not np.isfinite(moments).all() or np.ptp(self.value) == 0 or len(self.value) > MANY or self.complete:
             return moments
         return self.likeliest()
 
     def likeliest(self) -> Floats:
         """The variances of restricted maximum likelihood, none below zero."""
-        start = np.nan_to_num(self.variances(), nan=float(self.value.var()))
+        start = np.nan_to_num(self.variances, nan=float(self.value.var()))
         ratio = np.clip(start[:-1], 0, None) / max(start[-1], 1e-3 * start.max(), 1e-12)
         design = Crossed([factor.code for factor in self.factors])
         return Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
@@ -130,7 +132,7 @@ def shares(variances: Floats) -> Floats:
 
 def _cells(code: Ints, other: Ints) -> tuple[Ints, Floats]:
     """Each pair of levels that occurs: its level of the first factor, and its size."""
-    pair = _crossed(code, other)
+    pair = crossed_codes(code, other)
     codes, size = np.unique(pair, return_counts=True)
     return codes // (int(other.max(initial=0)) + 1), size.astype(np.float64)
 
@@ -140,5 +142,6 @@ def _code(used: pl.DataFrame, columns: By) -> Ints:
     return item_codes(used.select(pl.struct(list(columns)).rank("dense").alias("code"))["code"])[0]
 
 
-def _crossed(first: Ints, second: Ints) -> Ints:
+def crossed_codes(first: Ints, second: Ints) -> Ints:
+    """One code for each pair of codes."""
     return first * (int(second.max(initial=0)) + 1) + second

@@ -9,15 +9,16 @@ its reference, and never a class of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from dataclasses import replace
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Method, Over
-from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
+from vantage.measures.intervals import OVER, IntervalOptions
+from vantage.measures.parts import Rounding, check_level, names, of_group, partitioned, scale_of, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Judgments
@@ -74,11 +75,7 @@ def accuracy(
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
     ceiling: bool = False,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How well raters hit a reference: gold labels, aggregated people, or each person in turn.
 
@@ -115,13 +112,15 @@ def accuracy(
     frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
     word = reference if isinstance(reference, str) else None
     apart = word == "each" and per == "person"
-    how = Resampling("items" if ci == "auto" and apart else ci, interval, resamples, confidence, seed, OVER)
+    how = Resampling(**resampling, over=OVER)
     left_out = under_test_and_judges(data, names(match), raters, people)[1] if word in PEOPLE else frame
+    if how.ci == "auto" and apart:
+        how = replace(how, ci="items")
     how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
     rest: list[pl.DataFrame] = []
     if how.ci in ("raters", "both") and not apart:
         options: dict[str, Any] = {"raters": raters, "people": people, "match": match, "rounding": rounding}
-        rest = list(against_without_each(data, reference, by=by, seed=seed, **options))
+        rest = list(against_without_each(data, reference, by=by, seed=how.seed, **options))
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
@@ -129,10 +128,10 @@ def accuracy(
     if ceiling:
         if word not in PEOPLE:
             raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
-        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=seed)
+        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=how.seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
-        scale = _one_scale(part, scales_of(data))
+        scale = scale_of(part, scales_of(data))
         wanted = [metric] if isinstance(metric, str) else metric
         codes = label_set(seen, scale, labels)
         rules = Rules(codes, within, missing, opt_outs, zero_division)
@@ -146,7 +145,7 @@ def accuracy(
             items = rated.select("item").unique().sort("item").with_row_index("position") if rest else None
             without = [
                 Scores.of(others, rules, left, items)
-                for others in (_of_group(frame, key) for frame in rest)
+                for others in (of_group(frame, key) for frame in rest)
                 if (left := _persons(others, word))
             ]
             scored = Scores.of(rated, rules, group, items).rows(metrics, how, rated, scale, without)
@@ -192,7 +191,7 @@ def confusion(
     frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
-        scale = _one_scale(part, scales_of(data))
+        scale = scale_of(part, scales_of(data))
         known = part.filter(pl.col("gold").is_not_null())
         codes = [float(code) for code in label_set(frame, scale, None)]
         off_scale = sorted(set(known["gold"].unique()) - set(codes))
@@ -228,7 +227,7 @@ def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: S
     """What a person reaches in each metric, on average over people; null where nobody can be scored."""
     scores = []
     about = {name: value for name, value in key.items() if name not in ("rater", "kind")}  # people, whoever is scored
-    for _, rated in partitioned(_of_group(alone, about), ["rater"]):
+    for _, rated in partitioned(of_group(alone, about), ["rater"]):
         persons = rated["person"].unique().sort().to_list()
         each = Scores.of(rated, rules, persons)
         if each.items:
@@ -243,19 +242,10 @@ def _persons(part: pl.DataFrame, reference: str | None) -> list[str | None]:
     return part["person"].unique().drop_nulls().sort().to_list() if reference == "each" else [None]
 
 
-def _of_group(frame: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
-    """The rows of one group."""
-    return frame.filter([pl.col(name).eq_missing(value) for name, value in key.items()]) if key else frame
-
-
 def _looks_continuous(frame: pl.DataFrame, scale: Scale | None, labels: Sequence[float] | None) -> bool:
     if scale is not None:
         return scale.range is not None
     return labels is None and len(label_set(frame, None, None)) > _MANY_CLASSES
-
-
-def _one_scale(part: pl.DataFrame, scales: dict[str, Scale]) -> Scale | None:
-    return Part({}, part, scales, ()).scale()
 
 
 def _columns_first(rows: list[dict[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
+from vantage.measures.resampling import Resampling, item_codes, mean_with_interval
 from vantage.measures.scoring.references import under_test_and_judges
 
 SCORES: Final = ("brier", "log", "calibration_error")
@@ -46,11 +46,7 @@ def calibration(
     bins: int = 10,
     match: By = ("item", "question"),
     per: Literal["score", "bin"] = "score",
-    ci: Resampled = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[ItemIntervalOptions],
 ) -> pl.DataFrame:
     """How well the distribution of a rater's answers to an item predicts what people answer, one by one.
 
@@ -70,7 +66,7 @@ def calibration(
     """
     if bins < 1 or smoothing < 0:
         raise InputError("bins must be at least 1 and smoothing at least 0", remedy="use for example 10 and 0.5")
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Resampling(**resampling)
     keys, columns = names(match), names(by)
     tested, judges = under_test_and_judges(data, list(dict.fromkeys([*columns, *keys])), raters, people)
     scales = scales_of(data)

@@ -11,8 +11,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import By, Judgments, judgments_frame
-from vantage.notebook.frames import to_polars
+from vantage.measures.ratings import By, Judgments, has_column, judgments_frame
 from vantage.scales import Scale
 
 Reference: TypeAlias = str | pl.DataFrame | Mapping[str, Any]
@@ -95,12 +94,8 @@ def one_against_the_others(
     """Each person's judgments beside the reference that the other people make; of `most` people drawn at random."""
     keys = names(match)
     columns = list(dict.fromkeys([*names(by), *keys]))
-    frame = judgments_frame(data, columns) if people is not None else _known(data, [*columns, "kind"], "kind")
-    if people is not None:
-        judges = frame.filter(pl.col("rater").cast(pl.String).is_in([str(p) for p in people]))
-    else:
-        judges = frame.filter(pl.col("kind").cast(pl.String) == "person")
-    judges = judges.filter(pl.col("value").is_not_null())
+    frame, person = _with_people(data, columns, people)
+    judges = frame.filter(person & pl.col("value").is_not_null())
     everyone = judges["rater"].unique().sort()
     chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
     frames = []
@@ -115,11 +110,7 @@ def under_test_and_judges(
     data: Judgments, columns: list[str], raters: Sequence[str] | None, people: Sequence[str] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All judgments of the raters under test, and the answers of the people who are not."""
-    frame = judgments_frame(data, columns) if people is not None else _known(data, [*columns, "kind"], "kind")
-    if people is not None:
-        person = pl.col("rater").cast(pl.String).is_in([str(p) for p in people])
-    else:
-        person = pl.col("kind").cast(pl.String) == "person"
+    frame, person = _with_people(data, columns, people)
     tested = _under_test(frame, raters) if raters is not None else frame.filter(~person)
     if tested.is_empty() and not frame.is_empty():
         raise InputError(
@@ -127,6 +118,14 @@ def under_test_and_judges(
         )
     judges = frame.filter(person & pl.col("value").is_not_null())
     return tested, judges.join(tested.select("rater").unique(), on="rater", how="anti")
+
+
+def _with_people(data: Judgments, columns: list[str], people: Sequence[str] | None) -> tuple[pl.DataFrame, pl.Expr]:
+    """The judgments, and which of them are those of people."""
+    if people is not None:
+        named = [str(person) for person in people]
+        return judgments_frame(data, columns), pl.col("rater").cast(pl.String).is_in(named)
+    return _known(data, [*columns, "kind"], "kind"), pl.col("kind").cast(pl.String) == "person"
 
 
 def _of_people(judges: pl.DataFrame, reference: str, keys: list[str], rounding: Rounding) -> pl.DataFrame:
@@ -151,14 +150,6 @@ def _under_test(frame: pl.DataFrame, raters: Sequence[str] | None) -> pl.DataFra
         if str(rater) not in present:
             raise InputError(f"there is no rater '{rater}'", remedy=nearest(str(rater), present))
     return frame.filter(pl.col("rater").cast(pl.String).is_in([str(r) for r in raters]))
-
-
-def has_column(data: Judgments, name: str) -> bool:
-    """Whether a table has a column; a corpus is taken to have it, and says so itself if it has not."""
-    if hasattr(data, "with_columns_of"):
-        return True
-    frame = to_polars(data)
-    return frame is not None and name in frame.collect_schema()
 
 
 def _known(data: Judgments, columns: Sequence[str], wanted: str) -> pl.DataFrame:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Method, Over
+from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items, without_raters
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.resampling import Resampling, Statistics
-from vantage.measures.scoring.references import has_column
 from vantage.measures.scoring.scores import Missing
 from vantage.scales import Level
 
@@ -70,11 +69,7 @@ def alt_test(
     min_people: int = 2,
     match: By = ("item", "question"),
     per: Literal["model", "person"] = "model",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """The alternative annotator test: does the model agree with people as well as one of them does?
 
@@ -109,9 +104,9 @@ def alt_test(
         raise InputError(f"epsilon {epsilon} is not between 0 and 1", remedy="use for example 0.1")
     keys = names(match)
     of_people = per == "model" and "item" in keys
-    bootstrap = Resampling(
-        "items" if ci == "auto" and not of_people else ci, interval, resamples, confidence, seed, OVER
-    )
+    bootstrap = Resampling(**resampling, over=OVER)
+    if bootstrap.ci == "auto" and not of_people:
+        bootstrap = replace(bootstrap, ci="items")
     with_kind = models is None or people is None
     rows: list[dict[str, Any]] = []
     extra = [*keys, "kind"] if with_kind and has_column(data, "kind") else keys
@@ -127,7 +122,7 @@ def alt_test(
         how = bootstrap.chosen(several_items(persons.filter(pl.col("value").is_not_null())))
         rest = []
         if how.ci in ("raters", "both") and of_people:
-            rest = [Meetings.of(others, keys, chosen, min_people) for others in without_raters(persons, seed)]
+            rest = [Meetings.of(others, keys, chosen, min_people) for others in without_raters(persons, how.seed)]
         for model in tested["rater"].unique().sort():
             mine = tested.filter(pl.col("rater") == model)
             trial = Trial.of(meetings, mine, chosen, missing)

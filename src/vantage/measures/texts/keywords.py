@@ -14,6 +14,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.intervals import percentile
+from vantage.measures.parts import partitioned
 from vantage.measures.ratings import By, Floats, by_columns
 from vantage.measures.texts.dictionary import STAGES, Dictionary, Lemmatize
 from vantage.measures.texts.lemmas import PartOfSpeech, lemmas
@@ -75,7 +76,7 @@ def coverage(matches: pl.DataFrame, *, by: By = ()) -> pl.DataFrame:
     columns = by_columns(by)
     single = matches.unique("occurrence", maintain_order=True).with_columns(pl.col("keyword").str.to_lowercase())
     rows: list[dict[str, Any]] = []
-    for key, part in _split(single, columns):
+    for key, part in partitioned(single, columns):
         different = part.unique("keyword")
         for place, stage in enumerate(STAGES):
             so_far = list(STAGES[: place + 1])
@@ -123,7 +124,7 @@ def profile(
     rates = dictionary.base_rates()
     rows: list[dict[str, Any]] = []
     columns = by_columns(by)
-    for key, part in _split(matches, columns):
+    for key, part in partitioned(matches, columns):
         items = part.select("item", of).unique().sort("item", of)
         if items["item"].n_unique() < len(items):
             raise InputError(f"an item has several values of '{of}'", remedy="put each item into one class")
@@ -227,10 +228,3 @@ def _why(directed: bool, direction: float | None) -> str | None:
     if not directed:
         return "the dictionary gives this dimension no direction"
     return "no keyword of this dimension has a direction" if direction is None else None
-
-
-def _split(frame: pl.DataFrame, columns: Sequence[str]) -> list[tuple[dict[str, Any], pl.DataFrame]]:
-    if not columns:
-        return [({}, frame)]
-    split = frame.partition_by(columns, as_dict=True, maintain_order=True)
-    return [(dict(zip(columns, key, strict=True)), split[key]) for key in sorted(split, key=str)]

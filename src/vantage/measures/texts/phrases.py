@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError
 
 Encode: TypeAlias = Callable[[Sequence[str]], NDArray[np.float64]]
+"""From texts to one vector each."""
 Names: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]]
 """Names to be masked in all texts, or, by the item that a text is about, in its own texts."""
 MASK: Final = "⟨group⟩"
@@ -155,8 +157,8 @@ def similar_phrases(
         if pool.is_empty():
             continue
         centre = np.asarray(encode([text.replace(MASK, "they") for text in mine])).mean(axis=0)
-        vectors = _unit(np.asarray(encode(pool["phrase"].to_list())))
-        likeness = vectors @ _unit(centre[None])[0]
+        vectors = unit(np.asarray(encode(pool["phrase"].to_list())))
+        likeness = vectors @ unit(centre[None])[0]
         chosen = _marginal(vectors, likeness, count, diversity)
         counts = pool.select("phrase", "times", "texts").rows()
         rows += [(*key, n, counts[i][0], float(likeness[i]), *counts[i][1:]) for n, i in enumerate(chosen, 1)]
@@ -210,23 +212,20 @@ def _marginal(vectors: NDArray[np.float64], likeness: NDArray[np.float64], count
     return chosen
 
 
-def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0))
+def unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows to length one; rows of zeros stay."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(length > 0, length, 1.0), dtype=np.float64)
 
 
-_PATTERNS: dict[tuple[str, ...], re.Pattern[str] | None] = {}
-
-
+@cache
 def _names_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     """All names as one pattern: hyphen, space or neither between words, plural or singular, longest first."""
-    if names not in _PATTERNS:
-        forms = {form for name in names for form in _numbers(name)}
-        each = sorted(forms, key=lambda form: (-len(form), form))
-        spelt = [r"[\s-]*".join(re.escape(word) for word in re.split(r"[\s-]+", form) if word) for form in each]
-        body = "|".join(spelt)
-        _PATTERNS[names] = re.compile(rf"(?<!\w)(?:{body})(?:['’]s?)?(?!\w)", re.IGNORECASE) if spelt else None
-    return _PATTERNS[names]
+    forms = {form for name in names for form in _numbers(name)}
+    each = sorted(forms, key=lambda form: (-len(form), form))
+    spelt = [r"[\s-]*".join(re.escape(word) for word in re.split(r"[\s-]+", form) if word) for form in each]
+    body = "|".join(spelt)
+    return re.compile(rf"(?<!\w)(?:{body})(?:['’]s?)?(?!\w)", re.IGNORECASE) if spelt else None
 
 
 def _numbers(name: str) -> Iterator[str]:

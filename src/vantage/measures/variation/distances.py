@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from vantage.errors import InputError
 from vantage.measures.base import measure
 from vantage.measures.codes import dense, encode
-from vantage.measures.intervals import OVER, Method, Over
+from vantage.measures.intervals import OVER, IntervalOptions
+from vantage.measures.multiplicity import share_beyond
 from vantage.measures.parts import (
     Part,
     check_level,
@@ -37,7 +38,6 @@ from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean
 from vantage.measures.variation.spread import CATEGORY, Per
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
-DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
 
 Bools: TypeAlias = NDArray[np.bool_]
 
@@ -67,11 +67,7 @@ def distance(
     match: By = ("item", "question"),
     per: Per = "mean",
     relabellings: int = 100,
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How far apart two groups' answers to the same item are, on average over items.
 
@@ -106,7 +102,7 @@ def distance(
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
     _check(metrics, smoothing, normalise, opt_outs)
-    bootstrap = Resampling(ci, interval, resamples, confidence, seed, OVER)
+    bootstrap = Resampling(**resampling, over=OVER)
     keys = [column for column in names(match) if column != between]
     ends = _ends(data)
     first, second = two_values(judgments_frame(data, [between]), between, values)
@@ -274,7 +270,7 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
         "excess_low": excess["low"],
         "excess_high": excess["high"],
         "excess_over": excess["over"],
-        "p": float((1 + np.sum(means >= observed - 1e-12)) / (1 + len(means))),
+        "p": share_beyond(means >= observed - 1e-12),
     }
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Over, wilson
+from vantage.measures.intervals import OVER, PercentileOptions, wilson
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items, without_raters
@@ -28,15 +28,7 @@ VIEW: Final = View(
 
 
 @measure("refusals", "variation", view=VIEW, pools=False)
-def refusals(
-    data: Judgments,
-    *,
-    by: By = ("rater", "item"),
-    ci: Over = "auto",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
+def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpack[PercentileOptions]) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 
     `estimate` is the share of refused judgments among those that got a reply; failed calls say nothing about the
@@ -49,7 +41,7 @@ def refusals(
     >>> refusals(rows).select("refused", "unparsed", "failed", "estimate", "unparsed_share", "over").rows()
     [(1, 1, 1, 0.33..., 0.33..., 'runs')]
     """
-    bootstrap = Resampling(ci, "percentile", resamples, confidence, seed, OVER)
+    bootstrap = Resampling(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=REPLY):
         status = part.frame["status"].cast(pl.String)

@@ -8,16 +8,15 @@ too, where a rater who is drawn twice counts twice in every unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure
-from vantage.measures.canonical import Named, canonical
 from vantage.measures.codes import dense, encode
-from vantage.measures.intervals import OVER, Method, Over
+from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import (
     Part,
     Rounding,
@@ -34,7 +33,7 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Group, Judgments, judgments_frame
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, Named, canonical, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
 from vantage.scales import Scale
 
@@ -89,11 +88,7 @@ def entropy(
     normalise: bool = False,
     opt_outs: bool = False,
     per: Per = "mean",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Shannon entropy of the answers to each unit, on average over units (Shannon 1948).
 
@@ -112,7 +107,7 @@ def entropy(
     >>> entropy(votes, base="bits")["estimate"].to_list()
     [1.0]
     """
-    how = Resampling(ci, interval, resamples, confidence, seed, OVER)
+    how = Resampling(**resampling, over=OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
     chosen = Choice.of(data, by, how)
     rows, frames = [], []
@@ -155,15 +150,7 @@ AMBIGUITY_VIEW: Final = View(
 
 @measure("ambiguity", "variation", view=AMBIGUITY_VIEW)
 def ambiguity(
-    data: Judgments,
-    *,
-    by: By = (),
-    per: Per = "mean",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    data: Judgments, *, by: By = (), per: Per = "mean", **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """The share of raters who found the item ambiguous, among those who answered or said so.
 
@@ -174,7 +161,7 @@ def ambiguity(
     >>> ambiguity(votes)["estimate"].to_list()
     [0.5]
     """
-    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
+    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
     rows, frames = [], []
     for part in parts(data, by):
         doubtful = pl.col("status").cast(pl.String) == "ambiguous"
@@ -219,11 +206,7 @@ def split_items(
     share: float = 0.25,
     neutral: float | None = None,
     per: Per = "mean",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Items whose raters are split: at least `share` of the answers are low and at least as many high.
 
@@ -240,7 +223,7 @@ def split_items(
     """
     if not 0 < share <= 0.5:
         raise InputError(f"share {share} is not above 0 and at most 0.5", remedy="use for example 0.25")
-    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
+    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
     rows, frames = [], []
     for part in parts(data, by):
         used = pl.col("value").is_not_null()
@@ -253,7 +236,7 @@ def split_items(
             def split(sides: pl.DataFrame) -> pl.DataFrame:
                 return _split(sides, share).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
 
-            without = _without(sides, split, seed)
+            without = _without(sides, split, resampling["seed"])
             row = _average(split(sides), part, used, chosen[part.key], share=True, without=without)
             rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
     return stacked(rows, frames, by)
@@ -275,11 +258,7 @@ def opposed_items(
     beyond: float = 0.0,
     neutral: float | None = None,
     per: Per = "mean",
-    ci: Over = "auto",
-    interval: Method = "percentile",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Items whose questions point in opposite directions: one aggregated score is high, another low.
 
@@ -294,7 +273,7 @@ def opposed_items(
     >>> opposed_items(votes, ci="none")["estimate"].to_list()
     [0.5]
     """
-    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
+    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
     keys = ("item", "condition")
     rows, frames = [], []
     for part in parts(data, by):
@@ -318,7 +297,7 @@ def opposed_items(
         if per == "item":
             frames.append(unit_table(units, part, by, keys, ("questions",), used))
         else:
-            without = _without(part.answered, opposed, seed)
+            without = _without(part.answered, opposed, resampling["seed"])
             nothing = "no item has answers to two questions"
             row = _average(units, part, used, chosen[part.key], nothing, share=True, without=without)
             rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
@@ -365,7 +344,7 @@ def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
 
 def _answers(used: pl.DataFrame, category: pl.Expr) -> tuple[Named, Answers]:
     """The rows as answers in categories, whose units are drawn with their items."""
-    named = canonical(Group({}, used.with_columns(category.alias("value")), {}, None))
+    named = canonical(used.with_columns(category.alias("value")))
     return named, Answers.named(named, item_codes(named.units["item"])[0])
 
 
