@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from vantage import InputError
-from vantage.runs.batch import anthropic, openai
-from vantage.runs.batch.protocols import load_protocol
+from vantage.runs.batch.anthropic import AnthropicBatches
+from vantage.runs.batch.openai import OpenAIBatches
+from vantage.runs.batch.protocols import load_protocol, read_result
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_an_unknown_protocol_is_refused() -> None:
     "line", ["", "no JSON", "[]", "4", "{}", '{"custom_id": null}', '{"custom_id": "a", "result": 3}']
 )
 def test_a_line_that_cannot_be_read_is_about_no_request(line: str) -> None:
-    told = anthropic._result(line)
+    told = read_result(AnthropicBatches(), line)
     assert (told.name, told.body) == ("", None)
-    assert openai._result(line).body is None
+    assert read_result(OpenAIBatches(), line).body is None
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_a_line_that_cannot_be_read_is_about_no_request(line: str) -> None:
 def test_errors_at_anthropic_have_the_status_of_a_single_request(
     result: dict[str, Any], status: int, error: str
 ) -> None:
-    told = anthropic._result(json.dumps({"custom_id": "a", "result": result}))
+    told = AnthropicBatches().result({"custom_id": "a", "result": result})
     assert (told.name, told.status) == ("a", status)
     assert error in told.error
 
 
 def test_errors_at_openai_keep_their_status_and_words() -> None:
     refused = {"status_code": 400, "body": {"error": {"message": "Unsupported value", "param": "seed"}}}
-    told = openai._result(json.dumps({"custom_id": "a", "response": refused, "error": None}))
+    told = OpenAIBatches().result({"custom_id": "a", "response": refused, "error": None})
     assert (told.status, told.error) == (400, "seed Unsupported value")
     expired = {"code": "batch_expired", "message": "Too late."}
-    assert openai._result(json.dumps({"custom_id": "a", "response": None, "error": expired})).status == 0
+    assert OpenAIBatches().result({"custom_id": "a", "response": None, "error": expired}).status == 0

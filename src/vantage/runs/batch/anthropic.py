@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -13,8 +13,7 @@ import openai
 from vantage.raters.models.base import Completion, Finish, ModelError, note_once
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.openai import SKEW
-from vantage.runs.batch.protocols import BatchResult, Standing
-from vantage.runs.batch.wire import Wire
+from vantage.runs.batch.protocols import BatchResult, Standing, Wire
 from vantage.runs.keys import KeyedCall
 
 _PATH: Final = "/messages/batches"
@@ -93,11 +92,17 @@ class AnthropicBatches:
         # Not the address that the answer names: a key is only sent to where it was meant to go.
         return Standing("ended", "The batch has ended without a result for this request.", (f"{path}/results",))
 
-    def results(self, wire: Wire, standing: Standing) -> Iterator[BatchResult]:
-        """The lines of results."""
-        for path in standing.results:
-            for line in wire.lines(path):
-                yield _result(line)
+    def result(self, line: Any) -> BatchResult:
+        """A line of results."""
+        name, result = str(line["custom_id"]), line["result"]
+        kind = str(result["type"])
+        if kind == "succeeded":
+            return BatchResult(name, result["message"], status=200)
+        error = result.get("error") or {}
+        error = error.get("error") or error
+        kind = str(error.get("type") or kind)
+        said = f"{kind}: {error.get('message') or 'no reason is given'}"
+        return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
 
     def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
         """What a message says."""
@@ -110,23 +115,6 @@ class AnthropicBatches:
             sum(int(usage.get(name) or 0) for name in inputs),
             int(usage.get("output_tokens") or 0),
         )
-
-
-def _result(line: str) -> BatchResult:
-    """One line of results; one that cannot be read names no request, which is then asked again."""
-    try:
-        result_line = json.loads(line)
-        name, result = str(result_line["custom_id"]), result_line["result"]
-        kind = str(result["type"])
-        if kind == "succeeded":
-            return BatchResult(name, result["message"], status=200)
-        error = result.get("error") or {}
-        error = error.get("error") or error
-        kind = str(error.get("type") or kind)
-        said = f"{kind}: {error.get('message') or 'no reason is given'}"
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return BatchResult("", error="The line cannot be read.")
-    return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
 
 
 def _seconds(time: Any) -> float:

@@ -17,9 +17,8 @@ from vantage.errors import VantageError
 from vantage.raters.conversation import Ask
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel, Completion
-from vantage.runs.budget import Budget
 from vantage.runs.engines.local import CONCURRENCY, LocalEngine
-from vantage.runs.job import UNSTORED, Job
+from vantage.runs.job import UNSTORED, Budget, Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
 from vantage.runs.source import CallSource
