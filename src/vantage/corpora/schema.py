@@ -40,6 +40,9 @@ TABLES: Final = {"items": ITEMS, "raters": RATERS, "judgments": JUDGMENTS}
 KEY: Final = ("item", "question", "rater", "condition", "sample")
 """What a judgment is known by: no two rows may agree on all five."""
 
+CONVERSATION: Final = pl.List(pl.Struct({"speaker": pl.String, "text": pl.String}))
+"""The type of a column of items that holds turns."""
+
 Place = Callable[[str, int], dict[str, Any]]
 """Where row *i* (counted from 0) of a table came from, as keywords of `InputError`."""
 

@@ -51,23 +51,24 @@ class RunStore:
         read_only: Only looks; nothing is made or changed.
     """
 
-    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        read_only: bool = False,
+        _temporary: tempfile.TemporaryDirectory[str] | None = None,
+    ) -> None:
         self.path = place(path)
         self.read_only = read_only
         self.notes: list[str] = []
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._durable = True
+        self._temporary = _temporary
         self._open()
 
     @classmethod
     def temporary(cls) -> RunStore:
         """A store that is gone when it is closed, for results that are used at once."""
         folder = tempfile.TemporaryDirectory(prefix="vantage-run-")
-        store = cls.__new__(cls)
-        store.path, store.read_only, store.notes = Path(folder.name) / NAME, False, []
-        store._temporary, store._durable = folder, False
-        store._open()
-        return store
+        return cls(folder.name, _temporary=folder)
 
     def close(self) -> None:
         """Writes what is left and closes the file."""
@@ -188,7 +189,7 @@ class RunStore:
             connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL syncs each transaction: with many calls in each, that costs little and survives a power cut.
-            connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'OFF'}")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._temporary is None else 'OFF'}")
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
             connection.execute("PRAGMA cache_size = -16000")
             connection.execute("BEGIN IMMEDIATE")

@@ -19,7 +19,7 @@ from vantage.perspective import evaluate, split, stood_for
 from vantage.raters.trained import LinearSettings
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, PairSettings, fit_pairs, methods
-from vantage.raters.trained.pairs.offsets import fit_offsets, moved
+from vantage.raters.trained.pairs.rater import fit_offsets, moved
 from vantage.raters.trained.people import People, profiles_of
 
 LIGHT = [name for name, method in PAIR_METHODS.items() if not method.torch]

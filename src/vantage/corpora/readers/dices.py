@@ -16,10 +16,10 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known
-from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.release import release
+from vantage.corpora.readers.release import codes, first_of_each, ids, notes_on, one_row_each, read_flat, release
 from vantage.corpora.readers.table_file import FileTable
+from vantage.corpora.schema import CONVERSATION
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 
@@ -139,8 +139,7 @@ def _items(table: FileTable, item: pl.Series) -> pl.DataFrame:
 def _conversation(context: pl.Series) -> pl.Series:
     """The turns before the last response; a context without speakers is one turn of nobody in particular."""
     turns = [_turns(text or "") for text in context.to_list()]
-    dtype = pl.List(pl.Struct({"speaker": pl.String, "text": pl.String}))
-    return pl.Series("conversation", turns, dtype=dtype)
+    return pl.Series("conversation", turns, dtype=CONVERSATION)
 
 
 def _turns(text: str) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from vantage.errors import InputError
 
 
-def put_file(path: Path, prepare: Callable[[Path], None], *, overwrite: bool = False) -> Path:
+def put_file(path: Path, prepare: Callable[[Path], object], *, overwrite: bool = False) -> Path:
     """Writes a file with `prepare` under another name, then renames it."""
     path = path.absolute()
     if path.is_dir():

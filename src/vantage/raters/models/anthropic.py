@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Finish, Request, note_once
+from vantage.raters.models.base import Completion, Finish, Request, note_once, require
 from vantage.raters.models.content import parted
-from vantage.raters.models.extras import require
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 

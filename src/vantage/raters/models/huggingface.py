@@ -16,20 +16,20 @@ from vantage.raters.models.base import (
     Message,
     ModelError,
     Request,
+    Sampling,
     never,
     note_once,
+    require,
     too_long,
 )
-from vantage.raters.models.extras import require
-from vantage.raters.models.options import OptionTree, option_tokens
-from vantage.raters.models.plain import LEAD, plain_prompt, turns
+from vantage.raters.models.options import LocalModel, OptionTree
+from vantage.raters.models.plain import plain_prompt, turns
 from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer
-from vantage.raters.models.row_sampler import RowSampler
 from vantage.raters.models.states import marked, states_of
 from vantage.raters.models.transformers_net import TransformersNet
 
 
-class HuggingFaceModel:
+class HuggingFaceModel(LocalModel):
     """`hf:NAME_OR_PATH`: a causal language model from a folder or from the hub.
 
     Code that comes with a model is never run.
@@ -121,27 +121,6 @@ class HuggingFaceModel:
             replies = self._generate([prompts[row] for row in rows], chosen, [budgets[row] for row in rows])
             done.update(zip(rows, replies, strict=True))
         return [done.get(row, GIVEN_UP) for row in range(len(requests))]
-
-    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """The log-probability that the reply begins with each option and with no longer one.
-
-        What prompts have in common (guidelines, examples) is computed once, and all options are computed in one
-        pass with the rest of their prompt (see `prefix_scorer`). A row of a prompt that is too long is not a number,
-        and a note says so.
-        """
-        table = np.full((len(requests), len(options)), np.nan)
-        if not requests:
-            return table
-        texts = [self._prompt(request.messages) for request in requests]
-        tree = OptionTree(self._option_tokens(texts[0], options))
-        prompts = self._all_tokens(texts)
-        longest = max(len(option) for option in tree.options)
-        fit = [row for row, prompt in enumerate(prompts) if self.window is None or len(prompt) + longest <= self.window]
-        for row in set(range(len(prompts))) - set(fit):
-            note_once(self.notes, too_long(len(prompts[row]), self.window))
-        if fit:
-            table[fit] = self._scored([prompts[row] for row in fit], tree)
-        return table
 
     def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[NDArray[np.float64], int]:
         """The states behind every piece of a row but its first, and how many first pieces had to be cut."""
@@ -260,15 +239,12 @@ class HuggingFaceModel:
             )
             return str(self._tokenizer.apply_chat_template(_without_system(chat), **how))
 
-    def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
-        return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)
-
     def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
         special = prompt and not self._has_template
         return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
 
     def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
-        """The tokens of whole prompts; fast tokenizers read many side by side."""
+        # Fast tokenizers read many side by side.
         if not prompts:
             return []
         return list(self._tokenizer(list(prompts), add_special_tokens=not self._has_template)["input_ids"])
@@ -304,3 +280,49 @@ def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     if rest:
         rest[0]["content"] = f"{system}\n\n{rest[0]['content']}"
     return rest or [{"role": "user", "content": system}]
+
+
+class RowSampler:
+    """A logits processor after which the most probable token of a row is a draw from its distribution.
+
+    Adding Gumbel noise to log-probabilities and taking the greatest is drawing from the distribution (Gumbel
+    1954). As each row has its own generator, a reply depends on its own seed and not on its neighbours in the
+    batch, which one generator for the whole batch could not give.
+    """
+
+    def __init__(self, torch: Any, device: Any, rows: Sequence[Sampling]) -> None:
+        self._torch = torch
+        self._drawn = [row for row, sampling in enumerate(rows) if sampling.temperature > 0]
+        asked = [rows[row] for row in self._drawn]
+        self._temperatures = torch.tensor([[s.temperature] for s in asked], device=device)
+        # The likeliest token always stays.
+        self._nuclei = torch.tensor([[max(s.top_p, 1e-9)] for s in asked], device=device)
+        self._cuts = any(s.top_p < 1 for s in asked)
+        self._generators = [torch.Generator(device=device) for _ in asked]
+        for generator, sampling in zip(self._generators, asked, strict=True):
+            if sampling.seed is None:
+                generator.seed()
+            else:
+                generator.manual_seed(sampling.seed)
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """The scores of the next token, with noise where the row is to be drawn."""
+        scores = scores.float()
+        if not self._drawn:
+            return scores
+        logits = scores[self._drawn] / self._temperatures
+        if self._cuts:
+            logits = self._nucleus(logits)
+        noise = self._torch.empty_like(logits)
+        for row, generator in enumerate(self._generators):
+            noise[row].exponential_(generator=generator)
+        scores[self._drawn] = logits - noise.log()
+        return scores
+
+    def _nucleus(self, logits: Any) -> Any:
+        """Only the likeliest tokens that together have the probability `top_p` (Holtzman et al. 2020)."""
+        ordered, index = logits.sort(dim=-1, descending=True)
+        probabilities = ordered.softmax(dim=-1)
+        before = probabilities.cumsum(dim=-1) - probabilities
+        ordered = ordered.masked_fill(before >= self._nuclei, float("-inf"))
+        return self._torch.empty_like(logits).scatter(-1, index, ordered)

@@ -103,13 +103,9 @@ class Share(Job):
 
 
 class Worker:
-    """What runs on the cluster.
+    """What runs on the cluster: a model by its name and settings, and its share of a run.
 
-    Args:
-        spec: The model, such as `hf:PATH` or `openai:NAME`.
-        settings: Its settings.
-        options: How the worker's share of the run is carried out.
-        version: The version of Vantage that started the run.
+    `version` is that of the Vantage that started the run.
     """
 
     def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:

@@ -1,8 +1,7 @@
 """Pair raters: trained raters that predict what each user says of each text, rather than what people say on average.
 
 `fit_pairs` learns one from a perspectivist split and `PairRater` judges ⟨text, user⟩ pairs, is saved and is loaded. The
-ways to learn are those of `raters.trained`, told who judges: `methods` describes them, and `offsets` adapts them to
-users met at test time. May import what `raters` may.
+ways to learn are those of `raters.trained`, told who judges: `methods` describes them. May import what `raters` may.
 """
 
 from typing import TYPE_CHECKING

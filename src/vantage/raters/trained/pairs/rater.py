@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
@@ -17,7 +20,6 @@ from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
-from vantage.raters.trained.pairs.offsets import moved
 from vantage.raters.trained.people import People
 from vantage.raters.trained.rater import SCHEMA, judgments
 from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
@@ -92,10 +94,8 @@ class PairRater:
         instances = Instances.of_pairs(asked, corpus, self.question.id, self.people.traits)
         self._note_strangers(instances)
         shares = moved(shares_of(self.predictor, instances, self.question), instances.users, self.offsets)
-        items, predicted = (
-            [instances.items[row] for row in instances.text],
-            PredictedAnswers.of_shares(shares, self.question.scale),
-        )
+        items = [instances.items[row] for row in instances.text]
+        predicted = PredictedAnswers.of_shares(shares, self.question.scale)
         return judgments(items, instances.users, self.question, predicted, by_mean=False)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -127,17 +127,9 @@ class PairRater:
         kind = pair_method(stored["method"], folder).kind
         predictor = SavedPredictor(folder, PART, stored["learned"], (question,), people).load(kind)
         predictor.notes = list(stored["notes"])
-        same = {key: stored[key] for key in ("method", "offsets", "about")}
-        return cls(
-            stored["rater"],
-            instrument=instrument,
-            question=question,
-            people=people,
-            predictor=predictor,
-            split=split,
-            warnings=stored["told"],
-            **same,
-        )
+        plain = {key: stored[key] for key in ("method", "offsets", "about")}
+        fitted = {"instrument": instrument, "question": question, "people": people, "predictor": predictor}
+        return cls(stored["rater"], **plain, **fitted, split=split, warnings=stored["told"])
 
     def _note_strangers(self, instances: Instances) -> None:
         if not PAIR_METHODS[self.method].users or self.method == "user-majority":
@@ -161,3 +153,53 @@ def shares_of(predictor: Predictor, instances: Instances, question: Question) ->
     shares = predictor.predict(instances)[question.id].shares
     assert shares is not None  # noqa: S101 - labels have shares
     return shares
+
+
+SPREAD: Final = 1.0
+"""Standard deviation of the normal prior of an offset, in logits: few labels move a user little."""
+
+
+def fit_offsets(
+    shares: Floats, labels: NDArray[np.intp], users: Sequence[str], weights: Sequence[float]
+) -> dict[str, list[float]]:
+    """Per user an offset of each option's logit, most probable given the user's labels and a normal prior.
+
+    `weights` are those of the options in training, so that a model that was kept from overlooking rare labels is not
+    turned back by its users.
+
+    >>> even = np.full((4, 2), 0.5)
+    >>> result = fit_offsets(even, np.array([1, 1, 1, 1]), ["ann"] * 4, [1.0, 1.0])["ann"]
+    >>> round(result[1], 2), round(sum(result), 2)
+    (0.74, 0.0)
+    """
+    logs, weight = np.log(np.maximum(shares, 1e-9)), np.asarray(weights)
+    names = np.asarray(users)
+    offsets = {}
+    for user in dict.fromkeys(users):
+        mine = names == user
+        offsets[user] = _offset(logs[mine], labels[mine], weight[labels[mine]])
+    return offsets
+
+
+def moved(shares: Floats, users: Sequence[str], offsets: dict[str, list[float]]) -> Floats:
+    """Shares after the offsets of their users."""
+    if not offsets:
+        return shares
+    none = [0.0] * shares.shape[1]
+    odds = shares * np.exp(np.array([offsets.get(user, none) for user in users]))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _offset(logs: Floats, labels: NDArray[np.intp], weight: Floats) -> list[float]:
+    chosen = np.eye(logs.shape[1])[labels]
+
+    def cost(offset: Floats) -> tuple[float, Floats]:
+        out = logs + offset
+        out = out - out.max(axis=1, keepdims=True)
+        norm = np.log(np.exp(out).sum(axis=1, keepdims=True))
+        loss = -(weight * ((out - norm) * chosen).sum(axis=1)).sum() + (offset**2).sum() / (2 * SPREAD**2)
+        slope = (weight[:, None] * (np.exp(out - norm) - chosen)).sum(axis=0) + offset / SPREAD**2
+        return float(loss), slope
+
+    best = minimize(cost, np.zeros(logs.shape[1]), jac=True, method="L-BFGS-B").x
+    return [float(value) for value in best]
