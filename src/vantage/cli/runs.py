@@ -216,8 +216,7 @@ def audit(
     from dataclasses import asdict
 
     from vantage.corpora import Corpus
-    from vantage.runs.audit import accuracies, draw, load, save
-    from vantage.runs.marks import filled_in, write_fixture
+    from vantage.runs.audit import accuracies, draw, filled_in, load, save, write_fixture
 
     corpus = Corpus.read(folder)
     if fixture is not None:

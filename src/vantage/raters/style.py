@@ -84,10 +84,7 @@ class Style:
             (self.two_step and self.together, "two-step asks one question at a time"),
             (self.shots < 0, "the number of examples cannot be negative"),
             (self.neighbours < 1, "a history needs at least one earlier judgment"),
-            (
-                self.voice == "perspective" and not self.trait,
-                "a perspective names its trait: perspective:TRAIT",
-            ),
+            (self.voice == "perspective" and not self.trait, "a perspective names its trait: perspective:TRAIT"),
         ):
             if wrong:
                 raise InputError(why, remedy="leave one of them out" if " both " in why or "scoring" in why else None)

@@ -52,11 +52,7 @@ class RunStore:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        read_only: bool = False,
-        _temporary: tempfile.TemporaryDirectory[str] | None = None,
+        self, path: str | Path, *, read_only: bool = False, _temporary: tempfile.TemporaryDirectory[str] | None = None
     ) -> None:
         self.path = place(path)
         self.read_only = read_only
@@ -234,7 +230,5 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise InputError("this is an SQLite file, but not a run store", file=path, remedy="name another --store")
     if version > VERSION:
         raise InputError(
-            f"the store has version {version}, this Vantage reads version {VERSION}",
-            file=path,
-            remedy="update Vantage",
+            f"the store has version {version}, this Vantage reads version {VERSION}", file=path, remedy="update Vantage"
         )

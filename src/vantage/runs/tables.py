@@ -25,29 +25,32 @@ class StoreError(InputError):
     """A run store that cannot be read or written; what was acknowledged before is still in it."""
 
 
+_FAULTS: Final = (
+    (
+        ("full", "disk i/o", "no space", "too large"),
+        "the store cannot grow ({error})",
+        "free some space and run the same command again; every reply acknowledged so far is kept",
+    ),
+    (
+        ("readonly", "read-only", "unable to open", "permission"),
+        "the store cannot be written ({error})",
+        "name a place that can be written with --store",
+    ),
+    (("locked", "busy"), "another process holds the store", "wait for it, or end it, and run again"),
+    (
+        ("malformed", "not a database", "corrupt"),
+        "the store is damaged ({error})",
+        "save what can be read with: vantage runs recover {path}",
+    ),
+)
+"""Words in what SQLite or the system reports, the problem that they tell of, and its remedy."""
+
+
 def store_error(error: Exception, path: Path) -> StoreError:
     """The sentence for what SQLite or the system reports."""
-    message = str(error).lower()
-    if "full" in message or "disk i/o" in message or "no space" in message or "too large" in message:
-        return StoreError(
-            f"the store cannot grow ({error})",
-            file=path,
-            remedy="free some space and run the same command again; every reply acknowledged so far is kept",
-        )
-    if "readonly" in message or "read-only" in message or "unable to open" in message or "permission" in message:
-        return StoreError(
-            f"the store cannot be written ({error})",
-            file=path,
-            remedy="name a place that can be written with --store",
-        )
-    if "locked" in message or "busy" in message:
-        return StoreError("another process holds the store", file=path, remedy="wait for it, or end it, and run again")
-    if "malformed" in message or "not a database" in message or "corrupt" in message:
-        return StoreError(
-            f"the store is damaged ({error})",
-            file=path,
-            remedy=f"save what can be read with: vantage runs recover {path}",
-        )
+    for words, problem, remedy in _FAULTS:
+        if any(word in str(error).lower() for word in words):
+            return StoreError(problem.format(error=error), file=path, remedy=remedy.format(path=path))
     return StoreError(f"the store cannot be used ({error})", file=path)
 
 

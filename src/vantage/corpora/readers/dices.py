@@ -69,11 +69,7 @@ def read(path: Path, *, part: str | None = None) -> Corpus:
     questions = [name for name in frame.columns if name.startswith("Q") and name != COMPREHENSION]
     reasons = [name for name in questions if name not in QUESTIONS]
     keys = pl.DataFrame(
-        {
-            "item": ids(table, "item_id", f"{part}-"),
-            "rater": ids(table, "rater_id", f"{part}-"),
-            **_extra(table),
-        }
+        {"item": ids(table, "item_id", f"{part}-"), "rater": ids(table, "rater_id", f"{part}-"), **_extra(table)}
     )
     answered = keys.with_columns(
         *(codes(table, name, ANSWERS).alias(QUESTIONS.get(name, name)) for name in questions),
@@ -84,8 +80,7 @@ def read(path: Path, *, part: str | None = None) -> Corpus:
     items, unlike_items = one_row_each(_items(table, keys["item"]), "item")
     traits = {trait: name for name, trait in TRAITS.items() if name in frame.columns}
     raters, unlike_raters = one_row_each(
-        pl.DataFrame([keys["rater"], *(known(frame[name]).alias(trait) for trait, name in traits.items())]),
-        "rater",
+        pl.DataFrame([keys["rater"], *(known(frame[name]).alias(trait) for trait, name in traits.items())]), "rater"
     )
     instruments = [Instrument.load("conversation-safety")]
     if reasons:

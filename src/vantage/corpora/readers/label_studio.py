@@ -119,10 +119,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
         _read_short(project, tasks, known)
     else:
         raise InputError(
-            "the tasks have no annotations",
-            file=file,
-            row=1,
-            remedy="export the project as JSON or as JSON-MIN",
+            "the tasks have no annotations", file=file, row=1, remedy="export the project as JSON or as JSON-MIN"
         )
     if not project.annotations:
         raise InputError("no task has been annotated", file=file, remedy="annotate some and export again")

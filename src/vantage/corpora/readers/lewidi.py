@@ -126,12 +126,7 @@ class LewidiEntry:
         inner = LewidiEntry(self.path, self.key, {"text": spoken})
         return [
             {"speaker": speaker, "text": inner.text("text", turn)}
-            for turn, speaker in (
-                ("prev_agent", "Bot"),
-                ("prev_user", "User"),
-                ("agent", "Bot"),
-                ("user", "User"),
-            )
+            for turn, speaker in (("prev_agent", "Bot"), ("prev_user", "User"), ("agent", "Bot"), ("user", "User"))
         ]
 
     def judgments(
@@ -185,9 +180,7 @@ def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
         data = read_json(file)
         if not isinstance(data, Mapping) or not data:
             raise InputError(
-                "the file is not an object from item ids to items",
-                file=file,
-                remedy="download the file again",
+                "the file is not an object from item ids to items", file=file, remedy="download the file again"
             )
         for key, value in data.items():
             entry = LewidiEntry(file, key, value if isinstance(value, Mapping) else {})
@@ -212,9 +205,7 @@ def with_traits(raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[st
     data = read_json(file)
     if not isinstance(data, Mapping):
         raise InputError(
-            "the file is not an object from annotators to their traits",
-            file=file,
-            remedy="download the file again",
+            "the file is not an object from annotators to their traits", file=file, remedy="download the file again"
         )
     rows = []
     for rater in raters["rater"]:

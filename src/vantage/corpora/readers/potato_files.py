@@ -115,10 +115,7 @@ def _read_lines(output: PotatoOutput, file: Path) -> None:
     for row, line in enumerate(read_jsonl(file), 1):
         if "id" not in line or not isinstance(line.get("label_annotations"), dict):
             raise InputError(
-                "there is no 'id' or no 'label_annotations'",
-                file=file,
-                row=row,
-                remedy="check that Potato wrote it",
+                "there is no 'id' or no 'label_annotations'", file=file, row=row, remedy="check that Potato wrote it"
             )
         labels = _labels(file, line["label_annotations"])
         item, rater = str(line["id"]), str(line.get("user") or file.parent.name)
@@ -141,12 +138,7 @@ def _read_columns(output: PotatoOutput, table: FileTable) -> None:
                 continue
             labels.setdefault(scheme, {})[label] = row[name]
         record = Annotation(
-            str(row["instance_id"]),
-            str(row["user"]),
-            labels,
-            table.path,
-            table.row(index),
-            row.get("displayed_text"),
+            str(row["instance_id"]), str(row["user"]), labels, table.path, table.row(index), row.get("displayed_text")
         )
         _keep(output, record)
 

@@ -115,11 +115,7 @@ def _body(corpus: Corpus) -> Iterator[str]:
     if about.notes:
         yield from ("## Notes", "", *(f"- {_cell(note)}" for note in about.notes), "")
     yield from ("## Source", "")
-    facts = (
-        ("Published at", about.source),
-        ("Licence", about.licence or "not stated"),
-        ("Citation", about.citation),
-    )
+    facts = (("Published at", about.source), ("Licence", about.licence or "not stated"), ("Citation", about.citation))
     yield from (f"- {name}: {_cell(value)}" for name, value in facts if value)
     yield from (
         "",
@@ -137,8 +133,7 @@ def _body(corpus: Corpus) -> Iterator[str]:
 
 def _questions(corpus: Corpus) -> Iterator[tuple[str, ...]]:
     counts = corpus.judgments.group_by("question").agg(
-        pl.col("value").is_not_null().sum().alias("answered"),
-        pl.col("value").is_null().sum().alias("declined"),
+        pl.col("value").is_not_null().sum().alias("answered"), pl.col("value").is_null().sum().alias("declined")
     )
     tallies = {row[0]: row[1:] for row in counts.iter_rows()}
     for question in corpus.questions:

@@ -79,15 +79,11 @@ def _refuse(path: Path, ours: tuple[str, ...], *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise InputError(
-            "the folder has files in it",
-            file=path,
-            remedy="choose a new or empty folder, or pass --overwrite",
+            "the folder has files in it", file=path, remedy="choose a new or empty folder, or pass --overwrite"
         )
     if others := sorted(name for name in there if not any(fnmatch(name, pattern) for pattern in ours)):
         raise InputError(
-            f"the folder has other files in it, such as {others[0]}",
-            file=path,
-            remedy="choose a new or empty folder",
+            f"the folder has other files in it, such as {others[0]}", file=path, remedy="choose a new or empty folder"
         )
 
 

@@ -44,19 +44,14 @@ class AnthropicModel(RemoteModel):
         except RuntimeError:
             transport = None
         return anthropic.AsyncAnthropic(
-            api_key=self._key or "none",
-            base_url=self._url,
-            timeout=self._timeout,
-            max_retries=0,
-            http_client=transport,
+            api_key=self._key or "none", base_url=self._url, timeout=self._timeout, max_retries=0, http_client=transport
         )
 
     async def _answered(self, request: Request) -> Completion:
         note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
         return self.read(
             await self.sent(
-                lambda: self.body(request),
-                lambda body: self._client.post("/v1/messages", body=body, cast_to=object),
+                lambda: self.body(request), lambda body: self._client.post("/v1/messages", body=body, cast_to=object)
             )
         )
 

@@ -176,8 +176,7 @@ class GGUFModel(LocalModel):
             if schema is None:
                 return {"error": {"message": str(error)}}
             note_once(
-                self.notes,
-                "llama.cpp cannot hold replies to this JSON Schema; they are asked for in words only.",
+                self.notes, "llama.cpp cannot hold replies to this JSON Schema; they are asked for in words only."
             )
             return self._answer(body, request, None)
 

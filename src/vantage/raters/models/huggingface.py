@@ -24,7 +24,7 @@ from vantage.raters.models.base import (
 )
 from vantage.raters.models.options import LocalModel, OptionTree
 from vantage.raters.models.plain import plain_prompt, turns
-from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer
+from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, side_by_side
 from vantage.raters.models.states import marked, states_of
 from vantage.raters.models.transformers_net import TransformersNet
 
@@ -103,10 +103,7 @@ class HuggingFaceModel(LocalModel):
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests in batches, in their order."""
         if any(request.schema is not None for request in requests):
-            note_once(
-                self.notes,
-                "Transformers models are not held to a JSON Schema; it is asked for in words only.",
-            )
+            note_once(self.notes, "Transformers models are not held to a JSON Schema; it is asked for in words only.")
         prompts = self._all_tokens([self._prompt(request.messages) for request in requests])
         done: dict[int, Completion] = {}
         for row, prompt in enumerate(prompts):
@@ -176,21 +173,20 @@ class HuggingFaceModel(LocalModel):
     def _generate(
         self, prompts: Sequence[Sequence[int]], requests: Sequence[Request], budgets: Sequence[int]
     ) -> list[Completion]:
-        width = max(len(prompt) for prompt in prompts)
-        ids, mask = self._padded(prompts, width)
+        tokens, columns = side_by_side(prompts, self._pad)
+        inputs = {"input_ids": tokens, "attention_mask": (columns >= 0).astype(np.int64)}
         sampler = RowSampler(self._torch, self._live.device, [request.sampling for request in requests])
         with self._torch.inference_mode():
             written = self._live.generate(
-                input_ids=ids,
-                attention_mask=mask,
+                **{name: self._torch.tensor(part, device=self._live.device) for name, part in inputs.items()},
                 max_new_tokens=max(budgets),
                 do_sample=False,
                 logits_processor=self._transformers.LogitsProcessorList([sampler]),
                 stopping_criteria=self._transformers.StoppingCriteriaList([self._looks]),
             )
         replies = [
-            self._reply(tokens[width:].tolist()[:budget], len(prompt))
-            for tokens, prompt, budget in zip(written, prompts, budgets, strict=True)
+            self._reply(row[columns.shape[1] :].tolist()[:budget], len(prompt))
+            for row, prompt, budget in zip(written, prompts, budgets, strict=True)
         ]
         # A reply that was stopped in the middle is none.
         return [
@@ -201,15 +197,6 @@ class HuggingFaceModel(LocalModel):
     def _looks(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         """Whether the rows of a batch are done because the model was stopped; asked after every token."""
         return self._torch.full((len(input_ids),), self.stopped(), dtype=self._torch.bool, device=input_ids.device)
-
-    def _padded(self, rows: Sequence[Sequence[int]], width: int) -> tuple[Any, Any]:
-        """Prompts of unequal length as one tensor that ends where they end, and which of its cells are real."""
-        ids = np.full((len(rows), width), self._pad, dtype=np.int64)
-        mask = np.zeros((len(rows), width), dtype=np.int64)
-        for row, tokens in enumerate(rows):
-            ids[row, width - len(tokens) :], mask[row, width - len(tokens) :] = tokens, 1
-        device = self._live.device
-        return self._torch.tensor(ids, device=device), self._torch.tensor(mask, device=device)
 
     def _reply(self, tokens: list[int], prompt_tokens: int) -> Completion:
         end = next((i for i, token in enumerate(tokens) if token in self._ends), None)
@@ -234,8 +221,7 @@ class HuggingFaceModel(LocalModel):
             return str(self._tokenizer.apply_chat_template(chat, **how))
         except refused:
             note_once(
-                self.notes,
-                f"The template of {self.name} has no system message; it opens the first question instead.",
+                self.notes, f"The template of {self.name} has no system message; it opens the first question instead."
             )
             return str(self._tokenizer.apply_chat_template(_without_system(chat), **how))
 

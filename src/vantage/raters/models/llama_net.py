@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.options import TokenPath
-from vantage.raters.models.prefix_scorer import Pending, Tokens, sees
+from vantage.raters.models.prefix_scorer import Pending, Tokens, laid_out, sees, side_by_side
 
 _NUMBERS: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """Kinds of values of a setting; 8 is text and 9 a list."""
@@ -162,18 +162,13 @@ class LlamaNet:
         """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
         written = [node for node in nodes if node]
         start = 0 if past is None else past[0][0].shape[1]
-        read, columns = _side_by_side(rests)
-        width, more, lengths = read.shape[1], len(written), np.array([len(rest) for rest in rests])
-        last = np.array([node[-1] for node in written], dtype=np.int64)
-        ids = np.concatenate([read, np.broadcast_to(last, (len(rests), more))], axis=1)
-        behind = lengths[:, None] + np.array([len(node) - 1 for node in written], dtype=np.int64)[None]
-        places = start + np.concatenate([columns.clip(min=0), behind], axis=1)
-        own = np.tril(np.ones((width + more, width + more), dtype=bool))
+        ids, places, real = laid_out(rests, written, start)
+        size, width = ids.shape[1], ids.shape[1] - len(written)
+        own = np.tril(np.ones((size, size), dtype=bool))
         own[width:, width:] = sees(written)
-        real = np.concatenate([columns >= 0, np.ones((len(rests), more), dtype=bool)], axis=1)
         # What fills up a row sees itself, so that its own scores are numbers.
-        seen = (own[None] & real[:, None]) | np.eye(width + more, dtype=bool)
-        hidden, _ = self._read(past, ids, places, seen, more + 1)
+        seen = (own[None] & real[:, None]) | np.eye(size, dtype=bool)
+        hidden, _ = self._read(past, ids, places, seen, len(written) + 1)
         logits = hidden @ self._out.T
         most = logits.max(axis=-1, keepdims=True)
         total = most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True, dtype=np.float64))
@@ -182,7 +177,7 @@ class LlamaNet:
 
     def states(self, rows: Sequence[Tokens], last: int) -> Weights:
         """What is known behind each of the last tokens of each row: row × token × dimension."""
-        ids, columns = _side_by_side(rows)
+        ids, columns = side_by_side(rows)
         own = np.tril(np.ones((ids.shape[1], ids.shape[1]), dtype=bool))
         # What fills up a row sees itself, so that its own scores are numbers.
         seen = (own[None] & (columns >= 0)[:, None]) | np.eye(ids.shape[1], dtype=bool)
@@ -252,15 +247,6 @@ class LlamaNet:
     def _layer(weights: dict[str, Weights], prefix: str) -> _Layer:
         names = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "attn_norm", "ffn_norm")
         return _Layer(*(weights[f"{prefix}{name}.weight"] for name in names))
-
-
-def _side_by_side(rows: Sequence[Tokens]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of unequal length that end together, and the place of each token in its row; below 0 where it fills up."""
-    width = max(len(row) for row in rows)
-    ids = np.zeros((len(rows), width), dtype=np.int64)
-    for n, row in enumerate(rows):
-        ids[n, width - len(row) :] = row
-    return ids, np.arange(width)[None] - np.array([width - len(row) for row in rows])[:, None]
 
 
 def _turned(split: Weights, turn: NDArray[Any]) -> Weights:

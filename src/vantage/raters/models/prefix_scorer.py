@@ -194,6 +194,29 @@ class PrefixScorer:
                 table[row] = tree.logprobs(behind)
 
 
+def side_by_side(rows: Sequence[Tokens], pad: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of unequal length that end together, and the place of each token in its row; below 0 where it fills up."""
+    width = max(len(row) for row in rows)
+    ids = np.full((len(rows), width), pad, dtype=np.int64)
+    for n, row in enumerate(rows):
+        ids[n, width - len(row) :] = row
+    return ids, np.arange(width)[None] - np.array([width - len(row) for row in rows])[:, None]
+
+
+def laid_out(
+    rests: Sequence[Tokens], written: Sequence[TokenPath], start: int, pad: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Rests of prompts with all nodes written behind each: the tokens, their places behind a past, which are real."""
+    read, columns = side_by_side(rests, pad)
+    last = np.array([node[-1] for node in written], dtype=np.int64)
+    depths = np.array([len(node) for node in written], dtype=np.int64)
+    lengths = np.array([len(rest) for rest in rests])[:, None]
+    ids = np.concatenate([read, np.broadcast_to(last, (len(rests), len(written)))], axis=1)
+    places = start + np.concatenate([columns.clip(min=0), lengths + depths[None] - 1], axis=1)
+    real = np.concatenate([columns >= 0, np.ones((len(rests), len(written)), dtype=bool)], axis=1)
+    return ids, places, real
+
+
 def sees(nodes: Sequence[TokenPath]) -> NDArray[np.bool_]:
     """Which node sees which: each sees itself and those that it continues.
 

@@ -55,9 +55,7 @@ def marked(
 
 
 def states_of(
-    rows: Sequence[Marked],
-    read: Callable[[Sequence[Tokens], int], NDArray[Any]],
-    most: int,
+    rows: Sequence[Marked], read: Callable[[Sequence[Tokens], int], NDArray[Any]], most: int
 ) -> NDArray[np.float64]:
     """The wanted states of all rows, read in batches of rows of similar length with at most so many tokens.
 

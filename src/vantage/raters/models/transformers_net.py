@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from vantage.raters.models.options import OptionTree, TokenPath
-from vantage.raters.models.prefix_scorer import Pending, Tokens, sees
+from vantage.raters.models.prefix_scorer import Pending, Tokens, laid_out, sees
 
 _ATTENTION: Final = ("DynamicLayer", "DynamicSlidingWindowLayer")
 """The layers of a cache whose past can be shared by many continuations."""
@@ -79,16 +79,8 @@ class TransformersNet:
         """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
         torch, written = self._torch, [node for node in nodes if node]
         start = 0 if past is None else past.get_seq_length()
-        width, more = max(len(rest) for rest in rests), len(written)
-        lengths = np.array([len(rest) for rest in rests])
-        ids = np.full((len(rests), width + more), self._pad, dtype=np.int64)
-        for row, rest in enumerate(rests):
-            ids[row, width - len(rest) : width] = rest
-        ids[:, width:] = [node[-1] for node in written]
-        columns = np.arange(width)[None] - (width - lengths)[:, None]
-        behind = lengths[:, None] + np.array([len(node) - 1 for node in written], dtype=np.int64)[None]
-        places = start + np.concatenate([columns.clip(min=0), behind], axis=1)
-        real = np.concatenate([columns >= 0, np.ones((len(rests), more), dtype=bool)], axis=1)
+        ids, places, real = laid_out(rests, written, start, self._pad)
+        width, more = ids.shape[1] - len(written), len(written)
         with torch.inference_mode():
             given: dict[str, Any] = {"use_cache": False}
             if past is not None:

@@ -1,11 +1,12 @@
-"""The pair rater: judges ⟨text, user⟩ pairs, has a row in the raters table, is saved to a folder and loaded from it."""
+"""The ways to learn about ⟨text, user⟩ pairs, and the pair rater, which judges them, is saved and is loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,16 +14,81 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.perspective import Split
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.people import People
 from vantage.raters.trained.rater import SCHEMA, judgments
 from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
+
+
+class PairMethod(NamedTuple):
+    """One way to learn."""
+
+    description: str
+    """What it does, in one sentence."""
+    users: bool
+    """Whether it tells users apart; a blind one gives a text the same label whoever judges it."""
+    kind: str
+    """What learns: one of `saved.KINDS`."""
+
+    @property
+    def torch(self) -> bool:
+        """Whether it needs the extra `local`."""
+        return self.kind == "encoder"
+
+
+PAIR_METHODS: Final[dict[str, PairMethod]] = {
+    "majority": PairMethod("The most frequent label in training, for every pair.", False, "counts"),
+    "text-majority": PairMethod(
+        "The label most people of the training part gave the text; the majority of all where nobody judged it.",
+        False,
+        "counts",
+    ),
+    "user-majority": PairMethod(
+        "The user's own most frequent label; else that of the people most alike in traits; else that of all.",
+        True,
+        "counts",
+    ),
+    "tfidf": PairMethod("Logistic regression on the words of the text, blind to users.", False, "linear"),
+    "tfidf-users": PairMethod(
+        "Logistic regression on words, on words once more for each trait value, and on who the user is.", True, "linear"
+    ),
+    "baseline": PairMethod("A fine-tuned encoder of the text alone.", False, "encoder"),
+    "tokens": PairMethod(
+        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
+    ),
+    "embeddings": PairMethod(
+        "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
+        True,
+        "encoder",
+    ),
+    "heads": PairMethod(
+        "A fine-tuned encoder with an output layer for each user of the training part (multi-task learning).",
+        True,
+        "encoder",
+    ),
+}
+LIGHT: Final = tuple(name for name, method in PAIR_METHODS.items() if not method.torch)
+"""The methods that need no torch."""
+
+
+def pair_method(name: str, file: Path | None = None) -> PairMethod:
+    """The method of a name; one that does not exist or whose packages are missing is refused."""
+    if name not in PAIR_METHODS:
+        raise InputError(f"there is no method '{name}'", file=file, remedy=nearest(name, list(PAIR_METHODS)))
+    method = PAIR_METHODS[name]
+    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+    if method.torch and missing:
+        raise InputError(
+            f"the method '{name}' needs the package{'s' if missing[1:] else ''} {' and '.join(missing)}",
+            remedy=f"pip install vantage[local], or use one of {', '.join(LIGHT)}",
+        )
+    return method
+
 
 FILE: Final = "pair-rater.json"
 KEYS: Final = ("instrument", "question", "people", "method", "learned", "notes", "rater", "offsets", "about", "told")
@@ -127,9 +193,9 @@ class PairRater:
         kind = pair_method(stored["method"], folder).kind
         predictor = SavedPredictor(folder, PART, stored["learned"], (question,), people).load(kind)
         predictor.notes = list(stored["notes"])
-        plain = {key: stored[key] for key in ("method", "offsets", "about")}
-        fitted = {"instrument": instrument, "question": question, "people": people, "predictor": predictor}
-        return cls(stored["rater"], **plain, **fitted, split=split, warnings=stored["told"])
+        id_, method, offsets, about = (stored[key] for key in ("rater", "method", "offsets", "about"))
+        warnings = stored["told"]
+        return cls(id_, method, instrument, question, people, predictor, offsets, about, split, warnings)
 
     def _note_strangers(self, instances: Instances) -> None:
         if not PAIR_METHODS[self.method].users or self.method == "user-majority":
