@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from vantage import InputError
+from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.anthropic import AnthropicBatches
 from vantage.runs.batch.openai import OpenAIBatches
 from vantage.runs.batch.protocols import load_protocol, read_result
@@ -64,3 +66,15 @@ def test_errors_at_openai_keep_their_status_and_words() -> None:
     assert (told.status, told.error) == (400, "seed Unsupported value")
     expired = {"code": "batch_expired", "message": "Too late."}
     assert OpenAIBatches().result({"custom_id": "a", "response": None, "error": expired}).status == 0
+
+
+def test_a_message_of_a_batch_is_read_like_one_that_was_asked_for_alone() -> None:
+    content = [{"type": "thinking", "thinking": "Warm?"}, {"type": "text", "text": "Rather 4, bec"}]
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}
+    body = {"content": content, "usage": usage, "stop_reason": "model_context_window_exceeded"}
+    model = cast(OpenAIModel, SimpleNamespace(scrubbed=str))
+    completion = AnthropicBatches().read(model, body, ())
+    assert (completion.text, completion.thinking, completion.finish) == ("Rather 4, bec", "Warm?", "length")
+    assert (completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens) == (100, 90, 7)
+    with pytest.raises(TypeError):
+        AnthropicBatches().read(model, {"content": None}, ())

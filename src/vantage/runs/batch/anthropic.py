@@ -10,14 +10,14 @@ from urllib.parse import quote
 
 import openai
 
-from vantage.raters.models.base import Completion, Finish, ModelError, note_once
+from vantage.raters.models.base import Completion, ModelError, note_once
+from vantage.raters.models.content import read_message
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.openai import SKEW
 from vantage.runs.batch.protocols import BatchResult, Standing, Wire
 from vantage.runs.keys import KeyedCall
 
 _PATH: Final = "/messages/batches"
-_FINISHES: Final[dict[str, Finish]] = {"max_tokens": "length", "refusal": "filtered"}
 _STATUSES: Final = {
     "rate_limit_error": 429,
     "api_error": 500,
@@ -106,15 +106,8 @@ class AnthropicBatches:
 
     def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
         """What a message says."""
-        text = "".join(str(block["text"]) for block in body["content"] if block.get("type") == "text")
-        usage = body.get("usage") or {}
-        inputs = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        return Completion(
-            model.scrubbed(text),
-            _FINISHES.get(str(body.get("stop_reason")), "stop"),
-            sum(int(usage.get(name) or 0) for name in inputs),
-            int(usage.get("output_tokens") or 0),
-        )
+        completion = read_message(body)
+        return completion.with_text(model.scrubbed(completion.text), model.scrubbed(completion.thinking))
 
 
 def _seconds(time: Any) -> float:
