@@ -182,7 +182,7 @@ def theirs(both: Any, case: str, count: int) -> Any:
 
 def tokens(model: Any, case: str, count: int) -> tuple[float, int]:
     """Tokens of a prompt on average, and how many all of them share."""
-    from vantage.raters.models.prefix_plan import stems
+    from vantage.raters.models.prefix_scorer import stems
 
     prompts = model._all_tokens([model._prompt(request.messages) for request in CASES[case](count)[0]])
     return float(np.mean([len(prompt) for prompt in prompts])), stems(prompts, 10**9).stop

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from vantage.corpora import Corpus as Corpus
     from vantage.corpora.bundled import demo_corpus as demo_corpus
     from vantage.corpora.describe import describe as describe
-    from vantage.corpora.frames import corpus as corpus
     from vantage.corpora.readers import load as load
+    from vantage.corpora.readers.table import corpus as corpus
     from vantage.corpora.writers import export as export
     from vantage.errors import InputError as InputError
     from vantage.errors import VantageError as VantageError
@@ -59,7 +59,7 @@ _HOMES = {
     "VantageError": "vantage.errors",
     "audit": "vantage.measures.audit.effects",
     "context": "vantage.context",
-    "corpus": "vantage.corpora.frames",
+    "corpus": "vantage.corpora.readers.table",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
     "dif": "vantage.measures.models.dif",

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from vantage import demo_corpus
-from vantage.corpora.validate import problems
+from vantage.corpora.describe import problems
 
 
 def test_a_sound_corpus_has_no_problems(tmp_path: Path) -> None:

@@ -33,9 +33,8 @@ from vantage import ChatRater, Corpus, Instrument
 from vantage.corpora.schema import JUDGMENTS
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.execution import Outcome
-from vantage.runs.faults import StoreError
 from vantage.runs.job import Job
-from vantage.runs.tables import FinishedCall
+from vantage.runs.tables import FinishedCall, StoreError
 
 INSTRUMENT = Instrument.load("warmth-competence")
 ITEMS = 1000

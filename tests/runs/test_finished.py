@@ -18,10 +18,10 @@ from vantage import ChatRater, Corpus, Persona
 from vantage.raters import prompts
 from vantage.raters.chat import ChatRater as Rater
 from vantage.raters.models.base import Completion, LogProbs, Request
-from vantage.runs import Outcome, PlanPart, RunOptions, RunPlan, RunStore, judgments, recall, run
+from vantage.runs import Outcome, PlanPart, RunOptions, RunPlan, RunStore, finished, judgments, run
 from vantage.runs.cleaning import clean
-from vantage.runs.faults import StoreError
 from vantage.runs.finished import Layout
+from vantage.runs.tables import StoreError
 
 from .conftest import corpus
 
@@ -94,7 +94,7 @@ def test_a_finished_run_is_recalled_as_it_would_be_read(
     plan: MakePlan, store: RunStore, planned: Callable[[], int], monkeypatch: pytest.MonkeyPatch, style: str
 ) -> None:
     # Several blocks, whose borders fall between the samples of an item.
-    monkeypatch.setattr(recall, "BLOCK", 50)
+    monkeypatch.setattr(finished, "BLOCK", 50)
     asked = plan(40, style, (), samples=3, temperature=1.0)
     first = run(asked, store)
     assert first.complete

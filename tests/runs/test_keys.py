@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from vantage import ChatRater, Instrument, Personas
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request, Sampling
-from vantage.runs.identity import identity
-from vantage.runs.keys import Keys
+from vantage.runs.keys import Keys, identity
 
 INSTRUMENT = Instrument.load("warmth-competence")
 ASK = Ask(Request((Message("system", "Rate."), Message("user", "A text")), Sampling(seed=1), tag=("a", "trust", 0)))

@@ -16,7 +16,7 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case
 from vantage.raters.prices import read_prices
 from vantage.runs import RunOptions, RunStore, run
-from vantage.runs.ledger import ledger, rows, totals
+from vantage.runs.records import ledger, ledger_rows, totals
 
 PRICES: dict[str, Any] = {"openai:tester": {"input": 1e6, "output": 2e6, "date": "2026-11-15"}}
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +55,7 @@ def test_sittings_models_failures_and_unknown_prices_are_told(
     assert (first.sitting, first.calls, first.failures, second.sitting, second.calls) == (1, 3, 2, 2, 2)
     assert first.cost is not None
     assert second.cost is None
-    (by_run,), (by_model,) = rows([first, second], "run"), rows([first, second], "model")
+    (by_run,), (by_model,) = ledger_rows([first, second], "run"), ledger_rows([first, second], "model")
     assert (by_run["calls"], by_run["failures"], by_run["cost"], by_model["model"]) == (5, 2, None, "openai:tester")
     whole = totals(ledger(store, prices=PRICES))["cost"]
     assert whole == pytest.approx(whole if whole is None else by_run["prompt_tokens"] + 2 * 5)

@@ -18,10 +18,9 @@ from vantage import ChatRater, InputError, Instrument
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Completion, Message, Request, Sampling
 from vantage.runs import RunStore
-from vantage.runs.faults import StoreError
 from vantage.runs.keys import Keys
 from vantage.runs.recovery import recover
-from vantage.runs.tables import FinishedCall, packed, unpacked
+from vantage.runs.tables import FinishedCall, StoreError, packed, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = Keys(ChatRater("openai:x"), Instrument.load("warmth-competence"))

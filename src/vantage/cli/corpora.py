@@ -214,7 +214,7 @@ def describe(folder: Folder, as_json: Json = False) -> None:
 @app.command()
 def validate(folder: Folder, as_json: Json = False) -> None:
     """Check a corpus folder and report every kind of problem in it."""
-    from vantage.corpora.validate import problems
+    from vantage.corpora.describe import problems
 
     faults = problems(folder)
     if as_json:

@@ -85,13 +85,13 @@ def cost(
     """
     from vantage.errors import InputError, nearest
     from vantage.raters.prices import read_prices
-    from vantage.runs.ledger import ledger, rows
+    from vantage.runs.records import ledger, ledger_rows
     from vantage.runs.store import RunStore
 
     if by not in ("run", "model", "sitting"):
         raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
     with RunStore(store, read_only=True) as opened:
-        entries = rows(ledger(opened, run, read_prices(prices) if prices else None), by)
+        entries = ledger_rows(ledger(opened, run, read_prices(prices) if prices else None), by)
     if as_json:
         print_json(entries)
         return
@@ -216,8 +216,7 @@ def audit(
     from dataclasses import asdict
 
     from vantage.corpora import Corpus
-    from vantage.runs.audit import accuracies, draw, load, save
-    from vantage.runs.marks import filled_in, write_fixture
+    from vantage.runs.audit import accuracies, draw, filled_in, load, save, write_fixture
 
     corpus = Corpus.read(folder)
     if fixture is not None:
@@ -269,7 +268,7 @@ def _dated(row: dict[str, Any]) -> dict[str, Any]:
 def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
     from datetime import datetime
 
-    from vantage.runs.ledger import ledger, totals
+    from vantage.runs.records import ledger, totals
 
     # From the stored calls, since a run that was killed has written no summary.
     spent = totals(ledger(store, record.id))

@@ -243,8 +243,7 @@ def _fitted(
     from rich.progress import Progress
 
     from vantage.raters.trained.fitting import fit
-    from vantage.raters.trained.folds import refuse_shared
-    from vantage.raters.trained.instances import fields_of, reading
+    from vantage.raters.trained.instances import fields_of, reading, refuse_shared
 
     learned = whole.filter(**conditions(on)) if on else whole
     held = whole.filter(**conditions(validation)) if validation else None

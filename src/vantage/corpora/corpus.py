@@ -61,9 +61,7 @@ class Corpus:
         self.scratch: object = None
         """What must live as long as lazy judgments: the temporary folder in which they are."""
         self.questions: tuple[Question, ...] = questions_of(self.instruments)
-        if "kind" not in raters.columns:
-            raters = raters.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
-        items, raters = schema.conform("items", items), schema.conform("raters", raters)
+        items, raters = schema.conform("items", items), schema.conform("raters", _with_kind(raters))
         if isinstance(judgments, pl.DataFrame):
             judgments = schema.conform("judgments", with_defaults(judgments))
         faults = schema.faults(items, raters, judgments, self.questions, place=place, referenced=referenced)
@@ -226,27 +224,23 @@ class Corpus:
     ) -> Corpus:
         """The corpus with further judgments: of new raters, of a new instrument, or of the same ones."""
         added = (instruments,) if isinstance(instruments, Instrument) else tuple(instruments)
-        other = Corpus.__new__(Corpus)
-        other.instruments, other.about, other.folder, other._streamed = added, self.about, None, None
-        extra = raters if raters is not None else self.raters.clear()
-        if "kind" not in extra.columns:
-            extra = extra.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
-        other._tables = {
-            "items": self.items.clear(),
-            "raters": schema.conform("raters", extra),
-            "judgments": schema.conform("judgments", with_defaults(judgments)),
-        }
-        return self.merge(other)
+        extra = _with_kind(raters if raters is not None else self.raters.clear())
+        return Corpus(
+            items=self.items,
+            raters=union("rater", [self.raters, schema.conform("raters", extra)]),
+            judgments=stacked([self.judgments, schema.conform("judgments", with_defaults(judgments))]),
+            instruments=merge_instruments([*self.instruments, *added]),
+            about=self.about,
+        )
 
     def merge(self, *others: Corpus) -> Corpus:
         """One corpus of several: items and raters with the same id must agree, no judgment may be there twice."""
         corpora = (self, *others)
-        instruments = merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments)
         return Corpus(
             items=union("item", [corpus.items for corpus in corpora]),
             raters=union("rater", [corpus.raters for corpus in corpora]),
             judgments=stacked([corpus.judgments for corpus in corpora]),
-            instruments=instruments,
+            instruments=merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments),
             about=self.about.joined(*(other.about for other in others)),
         )
 
@@ -482,6 +476,12 @@ def with_defaults(judgments: Frame) -> Frame:
     if "value" not in columns:
         raise InputError("the judgments table has no column 'value'", remedy=f"it has {', '.join(columns)}")
     return judgments.with_columns(value.alias(name) for name, value in defaults.items() if name not in columns)
+
+
+def _with_kind(raters: pl.DataFrame) -> pl.DataFrame:
+    """Raters of whom it is not said what they are, as persons."""
+    person = pl.lit("person", dtype=schema.KIND).alias("kind")
+    return raters if "kind" in raters.columns else raters.with_columns(person)
 
 
 def _equals(column: str, value: object) -> pl.Expr:

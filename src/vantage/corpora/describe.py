@@ -1,13 +1,15 @@
-"""What a researcher checks first: how much there is, who judged what how often, and what looks odd."""
+"""What a researcher checks first: how much there is, who judged what how often, what looks odd, and what is wrong."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
+from vantage.errors import InputError
 from vantage.scales import show_code
 
 SHOWN: Final = 12
@@ -124,3 +126,16 @@ def _repeated_texts(items: pl.DataFrame) -> dict[str, Any]:
         "items": repeated["item"].list.len().sum(),
         "examples": [ids[:5] for ids in repeated["item"].head(3).to_list()],
     }
+
+
+def problems(folder: str | Path) -> list[str]:
+    """One sentence for each kind of problem; an empty list means that the corpus is sound."""
+    folder = Path(folder)
+    try:
+        corpus = Corpus.read(folder)
+        items, raters, judgments = (schema.conform(name, corpus.scan(name).collect()) for name in schema.TABLES)
+    except InputError as error:
+        return [str(error)]
+
+    faults = schema.faults(items, raters, judgments, corpus.questions, place=corpus._place)
+    return [str(fault) for fault in faults]

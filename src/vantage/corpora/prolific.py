@@ -19,41 +19,24 @@ from vantage.errors import InputError
 
 MISSING: Final = frozenset(
     {
-        "data_expired",
-        "data expired",
-        "consent_revoked",
-        "consent revoked",
-        "prefer not to say",
-        "prefer not to answer",
-        "rather not say",
-        "not available",
-        "nan",
-        "na",
-        "n/a",
-        "null",
-        "",
+        *("data_expired", "data expired", "consent_revoked", "consent revoked", "not available"),
+        *("prefer not to say", "prefer not to answer", "rather not say", "nan", "na", "n/a", "null", ""),
     }
 )
 """What stands for "not known" in a cell, whatever its case."""
 
 SUBMISSION: Final = frozenset(
     {
-        "submission_id",
-        "session_id",
-        "entered_code",
-        "completion_code",
-        "custom_study_tncs_accepted_at",
-        "started_at",
-        "started_datetime",
-        "completed_at",
-        "completed_date_time",
-        "reviewed_at",
-        "reviewed_at_datetime",
-        "archived_at",
-        "total_approvals",
-        "num_approvals",
-        "num_rejections",
-        "prolific_score",
+        *("submission_id", "session_id", "entered_code", "completion_code", "custom_study_tncs_accepted_at"),
+        *("started_at", "started_datetime", "completed_at", "completed_date_time", "reviewed_at"),
+        *(
+            "reviewed_at_datetime",
+            "archived_at",
+            "total_approvals",
+            "num_approvals",
+            "num_rejections",
+            "prolific_score",
+        ),
     }
 )
 """Columns about the submission, not about the person."""
@@ -89,15 +72,11 @@ def read_prolific(path: str | Path, *, encoding: str = "utf-8") -> pl.DataFrame:
     best = {name: n for n, name in enumerate(_BEST_FIRST)}
     order = rank.replace_strict(best, default=len(best), return_dtype=pl.Int8)
     kept = [name for name in frame.columns if name not in {rater, "status", "time_taken", *SUBMISSION}]
-    columns = [ids, *(known(frame[name]) for name in kept)]
-    traits = pl.DataFrame(columns).with_columns(order.alias("__order"))
-    return (
-        traits.sort("__order", maintain_order=True)
-        .group_by("rater", maintain_order=True)
-        .agg(pl.all().exclude("__order").drop_nulls().first())
-        .select(pl.DataFrame(columns).columns)
-        .join(ids.unique(maintain_order=True).to_frame(), on="rater", how="right", maintain_order="right")
-        .select(pl.DataFrame(columns).columns)
+    traits = pl.DataFrame([ids, *(known(frame[name]) for name in kept)])
+    best_first = traits.with_columns(order.alias("__order")).sort("__order", maintain_order=True).drop("__order")
+    merged = best_first.group_by("rater").agg(pl.all().drop_nulls().first())
+    return traits.select(pl.col("rater").unique(maintain_order=True)).join(
+        merged, on="rater", how="left", maintain_order="left"
     )
 
 

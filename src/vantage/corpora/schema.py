@@ -40,6 +40,9 @@ TABLES: Final = {"items": ITEMS, "raters": RATERS, "judgments": JUDGMENTS}
 KEY: Final = ("item", "question", "rater", "condition", "sample")
 """What a judgment is known by: no two rows may agree on all five."""
 
+CONVERSATION: Final = pl.List(pl.Struct({"speaker": pl.String, "text": pl.String}))
+"""The type of a column of items that holds turns."""
+
 Place = Callable[[str, int], dict[str, Any]]
 """Where row *i* (counted from 0) of a table came from, as keywords of `InputError`."""
 
@@ -121,10 +124,7 @@ def _identifier_faults(name: str, ids: pl.Series, place: Place, *, unique: bool)
     if not unique and ids.n_unique() < len(ids):
         index = (~ids.is_first_distinct()).arg_max() or 0
         yield _fault(
-            f"duplicate id {_quote(ids[index])}",
-            column=ids.name,
-            remedy="keep one row per id",
-            at=place(name, index),
+            f"duplicate id {_quote(ids[index])}", column=ids.name, remedy="keep one row per id", at=place(name, index)
         )
 
 
@@ -134,10 +134,7 @@ def _null_faults(name: str, rows: pl.LazyFrame, columns: Sequence[str], place: P
         if count := nulls[column][0]:
             index, _ = _where(rows, pl.col(column).is_null())
             yield _fault(
-                f"the cell is empty{_in_all(count)}",
-                column=column,
-                remedy="fill it in",
-                at=place(name, index),
+                f"the cell is empty{_in_all(count)}", column=column, remedy="fill it in", at=place(name, index)
             )
 
 

@@ -53,9 +53,7 @@ def write(folder: Path, prepare: Callable[[Path], None]) -> None:
         raise InputError("this is a file, not a folder", file=folder, remedy="choose another folder")
     if folder.is_dir() and not is_corpus(folder) and any(not e.name.startswith(".") for e in folder.iterdir()):
         raise InputError(
-            "the folder has other files and no corpus in it",
-            file=folder,
-            remedy="choose a new or empty folder",
+            "the folder has other files and no corpus in it", file=folder, remedy="choose a new or empty folder"
         )
     try:
         if folder.is_dir():

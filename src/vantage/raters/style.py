@@ -31,10 +31,9 @@ from vantage.errors import InputError, nearest
 
 Voice = Literal["", "persona", "selective-persona", "perspective", "history"]
 
-PARTS: Final = (
-    *("zero-shot", "few-shot", "reasoning", "two-step", "scoring", "sampling", "together", "json", "free", "coarse"),
-    *("persona", "selective-persona", "perspective", "history"),
-)
+FORMS: Final = ("few-shot", "reasoning", "two-step", "scoring", "sampling", "together", "json", "free", "coarse")
+VOICES: Final = ("persona", "selective-persona", "perspective", "history")
+PARTS: Final = ("zero-shot", *FORMS, *VOICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,7 @@ class Style:
             (self.two_step and self.together, "two-step asks one question at a time"),
             (self.shots < 0, "the number of examples cannot be negative"),
             (self.neighbours < 1, "a history needs at least one earlier judgment"),
-            (
-                self.voice == "perspective" and not self.trait,
-                "a perspective names its trait: perspective:TRAIT",
-            ),
+            (self.voice == "perspective" and not self.trait, "a perspective names its trait: perspective:TRAIT"),
         ):
             if wrong:
                 raise InputError(why, remedy="leave one of them out" if " both " in why or "scoring" in why else None)
@@ -114,19 +110,10 @@ class Style:
         perspective = f"perspective:{self.trait}" if self.trait else ""
         shown = f"history:{self.neighbours}" if voice == "history" else ""
         voiced = "+".join(filter(None, (perspective, shown))) or voice
-        parts = [
-            f"few-shot:{self.shots}" if self.shots else "",
-            "reasoning" if self.reasoning else "",
-            "two-step" if self.two_step else "",
-            "scoring" if self.scoring else "",
-            f"sampling:{self.sampling}" if self.sampling else "",
-            "together" if self.together else "",
-            "json" if self.json else "",
-            "free" if self.free else "",
-            "coarse" if self.coarse else "",
-            voiced,
-        ]
-        return "+".join(part for part in parts if part) or "zero-shot"
+        counted = {"few-shot": self.shots, "sampling": self.sampling}
+        flags = [part for part in FORMS if counted.get(part) or getattr(self, part.replace("-", "_"), False)]
+        parts = [f"{part}:{counted[part]}" if part in counted else part for part in flags]
+        return "+".join(filter(None, (*parts, voiced))) or "zero-shot"
 
 
 def _read_part(part: str, detail: str, style: Style) -> dict[str, Any]:
@@ -138,7 +125,7 @@ def _read_part(part: str, detail: str, style: Style) -> dict[str, Any]:
         return {"shots": _count(part, detail, 4)}
     if part == "sampling":
         return {"sampling": _count(part, detail, 20)}
-    if part in ("persona", "selective-persona", "perspective", "history"):
+    if part in VOICES:
         if style.voice and {style.voice, part} != {"perspective", "history"}:
             raise InputError(f"{style.voice} and {part} both say who speaks", remedy="leave one of them out")
         # A user who is told by a trait and shown by earlier answers speaks through these.

@@ -25,19 +25,12 @@ if TYPE_CHECKING:
     from vantage.runs.tally import RunTally as RunTally
 
 _HOMES = {
-    "JudgedPart": "vantage.runs.execution",
+    **dict.fromkeys(("JudgedPart", "Outcome", "judgments", "run"), "vantage.runs.execution"),
+    **dict.fromkeys(("PlanPart", "RunPlan"), "vantage.runs.plan"),
+    **dict.fromkeys(("RunEnded", "added", "judge", "rate"), "vantage.runs.rating"),
     "RunOptions": "vantage.runs.options",
-    "Outcome": "vantage.runs.execution",
-    "PlanPart": "vantage.runs.plan",
-    "RunPlan": "vantage.runs.plan",
-    "RunEnded": "vantage.runs.rating",
     "RunStore": "vantage.runs.store",
     "RunTally": "vantage.runs.tally",
-    "added": "vantage.runs.rating",
-    "judge": "vantage.runs.rating",
-    "judgments": "vantage.runs.execution",
-    "rate": "vantage.runs.rating",
-    "run": "vantage.runs.execution",
 }
 _RENAMED = {
     "Judged": "JudgedPart",

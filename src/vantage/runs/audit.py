@@ -1,14 +1,17 @@
 """Auditing the reading of replies: a person reads some of them blind, and the parser is compared with that.
 
 Replies are drawn by strata of model and rule, so that rare rules are seen too; each stratum counts by its share of all
-replies. The person sees the question and the reply, and neither what the parser made of it nor whose it is.
+replies. The person sees the question and the reply, and neither what the parser made of it nor whose it is. A reply
+that was read wrongly can be marked with what was meant, which never changes the corpus.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +28,9 @@ from vantage.scales import show_code
 
 NAME: Final = "audit.json"
 """The file of an audit in its corpus folder."""
+MARKS: Final = "marks.jsonl"
+"""The file of marks there."""
+FIXTURE: Final = ("question", "scale", "reply", "read", "meant")
 NONE: Final = "unparsed"
 """What a person says of a reply that has no usable answer."""
 
@@ -161,3 +167,62 @@ def _is_value(read: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One reply that was read wrongly."""
+
+    item: str
+    question: str
+    rater: str
+    condition: str
+    sample: int
+    reply: str
+    read: str
+    meant: str
+    at: float = field(default_factory=time.time)
+
+
+def add_mark(folder: Path, corpus: Corpus, mark: Mark) -> None:
+    """Appends a mark to the file in the corpus folder."""
+    known = dict(answers(corpus.question(mark.question)))
+    if mark.meant not in known:
+        raise InputError(f"'{mark.meant}' is no answer to '{mark.question}'", remedy=f"use one of {', '.join(known)}")
+    with (folder / MARKS).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(mark), ensure_ascii=False) + "\n")
+
+
+def marks(folder: Path) -> list[Mark]:
+    """The marks of a corpus folder; of a reply that was marked again, the last."""
+    place = folder / MARKS
+    if not place.is_file():
+        return []
+    latest: dict[tuple[str | int, ...], Mark] = {}
+    for number, line in enumerate(place.read_text("utf-8").splitlines(), 1):
+        try:
+            mark = Mark(**json.loads(line))
+        except (TypeError, ValueError):
+            raise InputError("this line is no mark", file=place, row=number, remedy="remove the line") from None
+        latest[mark.item, mark.question, mark.rater, mark.condition, mark.sample] = mark
+    return list(latest.values())
+
+
+def filled_in(cases: list[Case], folder: Path) -> list[Case]:
+    """The cases of an audit with what is already known of them from marks."""
+    known: dict[tuple[str, ...], str] = {
+        (mark.item, mark.question, mark.rater, mark.condition, str(mark.sample)): mark.meant for mark in marks(folder)
+    }
+    return [case if case.meant else replace(case, meant=known.get(case.key, "")) for case in cases]
+
+
+def write_fixture(folder: Path, corpus: Corpus, file: Path) -> int:
+    """Writes the marked replies as a table for tests of the parser; how many there are."""
+    known = marks(folder)
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        table = csv.writer(opened)
+        table.writerow(FIXTURE)
+        for mark in known:
+            scale = corpus.question(mark.question).scale.describe()
+            table.writerow([mark.question, scale, mark.reply, mark.read, mark.meant])
+    return len(known)

@@ -12,14 +12,11 @@ import secrets
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from filelock import FileLock, Timeout
 
-from vantage.runs.tables import placeholders
+from vantage.runs.tables import among
 from vantage.runs.writer import StoreWriter
-
-_ROUND: Final = 500
 
 
 class Claims:
@@ -50,39 +47,28 @@ class Claims:
         self.clear_dead()
         if self._writer is None:
             return False
-        owner = self.owner
-        return bool(
-            self._writer.do(
-                lambda connection: connection.execute(
-                    "SELECT COUNT(*) FROM claims WHERE owner != ?", (owner,)
-                ).fetchone()[0]
-            )
-        )
+        sql, owner = "SELECT 1 FROM claims WHERE owner != ?", (self.owner,)
+        return self._writer.do(lambda connection: connection.execute(sql, owner).fetchone()) is not None
 
     def release(self) -> None:
         """Gives up what this process had claimed."""
         if self._lock is None or self._writer is None:
             return
-        owner = self.owner
+        owner = (self.owner,)
         with contextlib.suppress(Exception):
             # A store that cannot be written any more keeps claims of a process that is gone, which do no harm.
-            self._writer.do(lambda connection: connection.execute("DELETE FROM claims WHERE owner = ?", (owner,)))
+            self._writer.do(lambda connection: connection.execute("DELETE FROM claims WHERE owner = ?", owner))
         self._lock.release()
-        self._file(owner).unlink(missing_ok=True)
+        self._file(self.owner).unlink(missing_ok=True)
         self._lock = None
 
     def _take(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]:
-        mine: set[bytes] = set()
-        for start in range(0, len(keys), _ROUND):
-            part = keys[start : start + _ROUND]
-            # A call that was answered between looking and claiming is not claimed; it will be found at the next look.
-            sql = f"SELECT key FROM calls WHERE key IN ({placeholders(part)})"  # noqa: S608
-            answered = {key for (key,) in connection.execute(sql, part)}
-            wanted = [(key, self.owner) for key in part if key not in answered]
-            connection.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?)", wanted)
-            sql = f"SELECT key FROM claims WHERE owner = ? AND key IN ({placeholders(part)})"  # noqa: S608
-            mine |= {key for (key,) in connection.execute(sql, [self.owner, *part])}
-        return mine
+        # A call that was answered between looking and claiming is not claimed; it will be found at the next look.
+        answered = {key for (key,) in among(connection.execute, "SELECT key FROM calls WHERE key IN ({})", keys)}
+        wanted = [(key, self.owner) for key in keys if key not in answered]
+        connection.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?)", wanted)
+        sql = "SELECT key FROM claims WHERE owner = ? AND key IN ({})"
+        return {key for (key,) in among(connection.execute, sql, keys, self.owner)}
 
     def _clear_dead(self, connection: sqlite3.Connection) -> None:
         for (owner,) in connection.execute("SELECT DISTINCT owner FROM claims").fetchall():

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from vantage.errors import InputError
-from vantage.runs.faults import store_error
 from vantage.runs.records import records
 from vantage.runs.store import RunStore
+from vantage.runs.tables import store_error
 
 _COLLECTED: Final = "SELECT id FROM batches WHERE state = 'collected'"
 

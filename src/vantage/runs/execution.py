@@ -18,14 +18,12 @@ from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.unopened import Unopened
 from vantage.raters.prices import Price
 from vantage.raters.scoring import with_distributions
-from vantage.runs.affordable import check_affordable
-from vantage.runs.budget import Budget
 from vantage.runs.engines import Engine, load_engine
-from vantage.runs.job import Job
-from vantage.runs.ledger import ledger, open_sitting
+from vantage.runs.forecast import check_affordable
+from vantage.runs.job import Budget, Job
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
-from vantage.runs.records import State, begin, end
+from vantage.runs.records import State, begin, end, ledger, open_sitting
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally, discounted, price_of
@@ -206,10 +204,8 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
     rows = with_distributions(table, questions, calibrate=rater.calibrates, least_mass=rater.least_mass)
     if not (rater.parts.scoring and rater.calibrates):
         # Rows of a conversation may stand beside others of it that are in the corpus already.
-        settled = part.corpus.judgments.filter(~pl.col("status").cast(pl.String).is_in(["failed", "unparsed"]))
-        if "presentation" not in settled.columns:
-            settled = settled.with_columns(pl.lit(None, dtype=pl.String).alias("presentation"))
-        same = [*KEY, "presentation"]
+        known = part.corpus.judgments.filter(~pl.col("status").cast(pl.String).is_in(["failed", "unparsed"]))
+        settled, same = _presented(known), [*KEY, "presentation"]
         rows = rows.join(settled.select(same), on=same, how="anti", nulls_equal=True, maintain_order="left")
     rows = rows.drop(name for name in ("thinking", "presentation") if rows[name].null_count() == len(rows))
     judged = JudgedPart(
@@ -241,10 +237,15 @@ def _asked_otherwise(before: pl.DataFrame, rows: pl.DataFrame) -> int:
     """How many judgments the rows replace that were asked in another presentation."""
     if "presentation" not in before.columns and "presentation" not in rows.columns:
         return 0
-    unknown = pl.lit(None, dtype=pl.String).alias("presentation")
-    old, new = (table if "presentation" in table.columns else table.with_columns(unknown) for table in (before, rows))
+    old, new = _presented(before), _presented(rows)
     both = old.select(*KEY, "presentation").join(new.select(*KEY, pl.col("presentation").alias("now")), on=list(KEY))
     return int(both.select(pl.col("presentation").ne_missing(pl.col("now")).sum()).item())
+
+
+def _presented(judgments: pl.DataFrame) -> pl.DataFrame:
+    """Judgments with a column for the presentation, which is null where nothing is said of it."""
+    unknown = pl.lit(None, dtype=pl.String).alias("presentation")
+    return judgments if "presentation" in judgments.columns else judgments.with_columns(unknown)
 
 
 def _told_of(rows: pl.DataFrame, rater: ChatRater, *, clarify: bool) -> list[str]:

@@ -16,7 +16,7 @@ import polars as pl
 from vantage.corpora.writers.cells import flat, safe
 from vantage.errors import InputError
 from vantage.runs.store import RunStore
-from vantage.runs.tables import FINISHES, placeholders, unpacked
+from vantage.runs.tables import FINISHES, among, unpacked
 
 PART: Final = 5000
 _ROLES: Final = {"s": "system", "u": "user", "a": "assistant"}
@@ -92,14 +92,9 @@ class _Texts:
         wanted = {row[4] for row in rows} | {int(word[1:]) for row in rows for word in row[5].split()}
         self._known = {id_: text for id_, text in self._known.items() if id_ in wanted}
         missing = [id_ for id_ in wanted if id_ not in self._known]
-        for start in range(0, len(missing), 500):
-            part = missing[start : start + 500]
-            sql = f"SELECT id, body FROM texts WHERE id IN ({placeholders(part)})"  # noqa: S608
-            self._known |= {id_: unpacked(body) for id_, body in self._store.select(sql, part)}
-        keys = [row[1] for row in rows]
-        self._details = {}
-        for start in range(0, len(keys), 500):
-            self._details |= self._store.details(keys[start : start + 500])
+        bodies = among(self._store.select, "SELECT id, body FROM texts WHERE id IN ({})", missing)
+        self._known |= {id_: unpacked(body) for id_, body in bodies}
+        self._details = self._store.details([row[1] for row in rows])
 
     def call(self, row: tuple[Any, ...]) -> dict[str, Any]:
         _, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds, *more = row

@@ -1,4 +1,4 @@
-"""What plans will take before anything is sent: calls, tokens, cost and time.
+"""What plans will take before anything is sent (calls, tokens, cost and time), and whether it fits `--max-cost`.
 
 The conversations of a plan are gone through turn by turn, as when they are held, with short replies that are only
 assumed; no model is loaded. Calls are told apart by their keys, so that what a run would ask once is counted once. A
@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Final
 
+from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.answers import choices
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask, Conversations, Step
-from vantage.raters.design import ANSWER_SD, EFFECT_SD
+from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
 from vantage.raters.prices import Price
 from vantage.runs.keys import Keys
@@ -71,22 +72,12 @@ class Estimate:
     def __add__(self, other: Estimate) -> Estimate:
         """Both, one after the other; of what differs nothing is said."""
 
-        def common(one: str, two: str) -> str:
-            return one if one == two else ""
-
-        def total(one: float | None, two: float | None) -> float | None:
+        def both(one: Any, two: Any) -> Any:
+            if isinstance(one, str):
+                return one if one == two else ""
             return None if one is None or two is None else one + two
 
-        return Estimate(
-            common(self.rater, other.rater),
-            common(self.model, other.model),
-            common(self.style, other.style),
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            total(self.cost, other.cost),
-            total(self.seconds, other.seconds),
-        )
+        return Estimate(*map(both, astuple(self), astuple(other)))
 
 
 class Forecast:
@@ -146,9 +137,9 @@ class Forecast:
         """What the numbers rest on, in sentences."""
         if not self._estimates:
             return []
-        times = {one.seconds is None for one in self.estimates}
+        untimed = any(one.seconds is None for one in self.estimates)
         timed = any(one.model.startswith("openai:") and one.seconds is not None for one in self.estimates)
-        return [*self.assumptions, TOKENS, *([TIMED] if timed else []), *([UNTIMED] if True in times else [])]
+        return [*self.assumptions, TOKENS, *([TIMED] if timed else []), *([UNTIMED] if untimed else [])]
 
     def _walk(self, part: PlanPart, mine: Estimate) -> None:
         """Goes through the conversations of a part and counts the calls that were not counted before."""
@@ -261,3 +252,44 @@ def _reply(ask: Ask, questions: Sequence[Question]) -> Completion:
         return Completion("10")
     known = choices(questions[0].scale)
     return Completion(known[0].word if known else "1")
+
+
+def check_affordable(plan: RunPlan, store: RunStore, options: RunOptions) -> None:
+    """Refuses a design that would cost more than the limit, and says what the limit pays for."""
+    designs = [part for part in plan.parts if part.rater.design and part.rater.design.factors]
+    if options.max_cost is None or not designs:
+        return
+    forecast = Forecast(options, store)
+    forecast.add(plan)
+    cost = forecast.total.cost
+    if cost is None or cost <= options.max_cost:
+        return
+    first = designs[0]
+    design, samples, items = first.rater.design, first.rater.samples, len(first.corpus.items)
+    assert design is not None  # noqa: S101 - chosen by it
+    raise InputError(
+        f"the design asks every item in {design.size} presentations and costs about {cost:.4g}, more than "
+        f"{options.max_cost:g} ({forecast.total.calls:,} calls)",
+        remedy=affordable(design, samples, items, options.max_cost / cost),
+    )
+
+
+def affordable(design: Design, samples: int, items: int, share: float) -> str:
+    """What a share of the cost of a design pays for: all items in a smaller design, or some items in this one.
+
+    >>> design = Design(tuple((name, ("a", "b")) for name in ("order", "labels", "format")), "full")
+    >>> affordable(design, 2, 30, 0.3)
+    'it pays for all items with --vary order,labels --samples 1 (4 presentations), or for 9 items (--limit 9)'
+    """
+    offers = []
+    for count in range(len(design.factors), 0, -1):
+        smaller = replace(design, factors=design.factors[:count])
+        fitting = [n for n in range(samples, 0, -1) if smaller.size * n <= share * design.size * samples]
+        if fitting:
+            names = ",".join(factor for factor, _ in smaller.factors)
+            offers.append(f"all items with --vary {names} --samples {fitting[0]} ({smaller.size} presentations)")
+            break
+    some = int(items * share)
+    if some:
+        offers.append(f"{some:,} items (--limit {some})")
+    return f"it pays for {', or for '.join(offers)}" if offers else "raise --max-cost, or vary fewer factors"

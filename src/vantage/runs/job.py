@@ -1,4 +1,7 @@
-"""One model's share of a run under way: what an engine tells when a request has ended, and what tells it to stop."""
+"""One model's share of a run under way: what an engine tells when a request has ended, and what tells it to stop.
+
+With `--max-cost`, nothing is sent that could take the run over its limit.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,85 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from vantage.errors import InputError
 from vantage.raters.models.base import Completion
-from vantage.runs.budget import Budget
-from vantage.runs.faults import StoreError
+from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.prices import Price
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
-from vantage.runs.tables import FinishedCall
-from vantage.runs.tally import RunTally
+from vantage.runs.tables import FinishedCall, StoreError
+from vantage.runs.tally import RunTally, cost_of
+
+_TURN: Final = 8
+"""Tokens that a chat template may put around a message."""
+
+
+class Budget:
+    """What was spent, and what the requests under way may still cost at most.
+
+    A request is allowed only while all that was spent, all that is under way and the request itself stay within
+    the limit, each request taken at its most expensive: a prompt of as many tokens as it may have and a reply of
+    as many as it is allowed.
+    """
+
+    def __init__(self, limit: float | None, price: Price | None, model: str, spent: float = 0.0) -> None:
+        if limit is not None and price is None:
+            raise InputError(
+                f"max-cost needs the price of '{model}'",
+                remedy=f"write a line '{model}: {{input: …, output: …}}' into a file and pass it with --prices",
+            )
+        self.limit, self.price, self.spent = limit, price, spent
+        self._reserved: dict[bytes, float] = {}
+        self._aside = 0.0
+        # Requests set out in one thread and are settled in another.
+        self._lock = threading.Lock()
+
+    def reserve(self, call: KeyedCall) -> bool:
+        """Whether the call may be sent; what it may cost is then put aside."""
+        if self.limit is None or self.price is None:
+            return True
+        request = call.ask.request
+        prompt = sum(estimate_tokens(message.content) + _TURN for message in request.messages)
+        most = cost_of(self.price, prompt, 1 if call.ask.options else request.sampling.max_tokens)
+        with self._lock:
+            if self.spent + self._aside + most > self.limit:
+                return False
+            self._reserved[call.key] = most
+            # Kept as a sum, since a batch holds tens of thousands of requests.
+            self._aside += most
+        return True
+
+    @property
+    def under_way(self) -> bool:
+        """Whether something is put aside for requests that have not ended."""
+        return bool(self._reserved)
+
+    def settle(self, call: KeyedCall, completion: Completion) -> None:
+        """Replaces what was put aside by what the call did cost."""
+        if self.price is None:
+            return
+        with self._lock:
+            self._aside -= self._reserved.pop(call.key, 0.0)
+            # Rounding errors do not outlive the requests.
+            self._aside = self._aside if self._reserved else 0.0
+            self.spent += cost_of(
+                self.price, completion.prompt_tokens, completion.completion_tokens, completion.cached_tokens
+            )
+
+    @property
+    def sentence(self) -> str:
+        """Why nothing more is sent."""
+        return f"The next request could take the cost over the limit of {self.limit:g}; {self.spent:.4g} is spent."
+
 
 UNSTORED: Final = 4000
 """Calls that may wait to be stored before nothing more is sent, so that a slow disk does not fill the memory."""
 
 
 class Job:
-    """What the requests to one model in one run share.
-
-    Args:
-        source: Where the requests come from.
-        store: Where calls are put.
-        run: The number of the run.
-        options: How it is carried out.
-        tally: Counts.
-        budget: What may be spent.
-    """
+    """What the requests to one model in one run share."""
 
     def __init__(
         self, source: CallSource, store: RunStore, run: int, options: RunOptions, tally: RunTally, budget: Budget

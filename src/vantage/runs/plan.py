@@ -17,7 +17,7 @@ from vantage.instruments import Instrument, Question
 from vantage.presentations import Presentation
 from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
-from vantage.runs.identity import described, identity
+from vantage.runs.keys import described, identity
 
 
 @dataclass(frozen=True)

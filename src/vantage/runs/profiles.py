@@ -10,7 +10,7 @@ from typing import Any
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import kind_of
 from vantage.raters.models.probe import ROOM, ModelProfile
-from vantage.runs.identity import identity
+from vantage.runs.keys import identity
 from vantage.runs.store import RunStore
 
 SAMPLES = 20
@@ -28,7 +28,7 @@ def kept(store: RunStore, rater: ChatRater) -> ModelProfile | None:
 def keep(store: RunStore, rater: ChatRater, profile: ModelProfile) -> None:
     """Adds a profile."""
     row = (_name(rater), time.time(), json.dumps(profile.as_dict()))
-    store.writer.do(lambda connection: connection.execute("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row))
+    store.change("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row)
 
 
 def profiles(store: RunStore) -> list[ModelProfile]:
@@ -46,10 +46,12 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
     """
     notes: list[str] = []
     changed: dict[str, Any] = {}
-    tells = profile.logprobs != 0 if profile is not None else _tells_probabilities(rater.model_name)
+    if profile is not None:
+        tells = profile.logprobs != 0
+    else:
+        tells = getattr(kind_of(rater.model_name), "tells_probabilities", True)
     if rater.parts.scoring and not tells:
-        style = rater.parts
-        changed["style"] = replace(style, scoring=False, sampling=SAMPLES)
+        changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
         notes.append(
             f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead."
         )
@@ -62,11 +64,6 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
         if profile.window is not None and "window" not in rater.settings:
             changed["settings"] = {**rater.settings, "window": profile.window}
     return (replace(rater, **changed) if changed else rater), notes
-
-
-def _tells_probabilities(model: str) -> bool:
-    kind = kind_of(model)
-    return getattr(kind, "tells_probabilities", True)
 
 
 def _name(rater: ChatRater) -> str:

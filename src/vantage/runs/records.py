@@ -1,18 +1,128 @@
-"""The record of runs: what was planned, when, how far it got, and what it took."""
+"""The record of runs: what was planned, when, how far it got, and what it took and cost.
+
+The ledger of costs is made from the calls that are stored, so that it is right after kills and repeats: a sitting is
+one start of a command, written down before the first request with the prices that were known then, and each call
+belongs to the sitting in which it was answered. Nothing is counted from memory.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from vantage.errors import InputError
-from vantage.runs.ledger import ledger, totals
+from vantage.raters.prices import Price
 from vantage.runs.plan import RunPlan
 from vantage.runs.store import RunStore
-from vantage.runs.tally import RunTally
+from vantage.runs.tables import unpacked
+from vantage.runs.tally import BATCH_SHARE, RunTally, cost_of, price_of
+
+
+@dataclass(slots=True)
+class LedgerEntry:
+    """What one model took in one sitting of a run."""
+
+    run: int
+    sitting: int
+    """Counted from 1 in each run; 0 for calls of a store that knew no sittings yet."""
+    started: float
+    model: str
+    calls: int = 0
+    failures: int = 0
+    """Requests that failed; what they cost, if anything, endpoints do not tell."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = 0.0
+    """Null when the price of the model is not known."""
+    prices_of: str = ""
+    """The date of the prices."""
+
+
+def open_sitting(store: RunStore, run: int, engine: str, prices: Mapping[str, Price]) -> None:
+    """Writes down that a run is being carried on now, at these prices."""
+    row = (run, time.time(), engine, json.dumps(dict(prices)))
+    store.change("INSERT INTO sittings VALUES (NULL, ?, ?, ?, ?)", row)
+
+
+def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] | None = None) -> list[LedgerEntry]:
+    """All entries, or those of one run; prices that are given now replace those of the time."""
+    sittings: dict[int, list[tuple[float, dict[str, Price]]]] = {}
+    if store.has("sittings"):
+        for number, started, prices_text in store.select("SELECT run, started, prices FROM sittings ORDER BY started"):
+            sittings.setdefault(number, []).append((started, json.loads(prices_text)))
+    runs = [run] if run is not None else [row[0] for row in store.select("SELECT id FROM runs ORDER BY id")]
+    entries: list[LedgerEntry] = []
+    for number in runs:
+        known = [(0.0, {}), *sittings.get(number, [])]
+        ends = [started for started, _ in known[1:]] + [float("inf")]
+        for sitting, ((started, then), end) in enumerate(zip(known, ends, strict=True)):
+            entries += _entries(store, number, sitting, started, end, then if prices is None else prices)
+    return entries
+
+
+def totals(entries: list[LedgerEntry]) -> dict[str, Any]:
+    """The sums over entries; a cost that is not known for one makes the sum unknown."""
+    costs = [entry.cost for entry in entries]
+    names = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+    sums: dict[str, Any] = {name: sum(getattr(entry, name) for entry in entries) for name in names}
+    return {**sums, "cost": None if None in costs else sum(cost for cost in costs if cost is not None)}
+
+
+def ledger_rows(entries: list[LedgerEntry], by: str) -> list[dict[str, Any]]:
+    """Entries summed over what is not asked for: by `run`, `model` or `sitting` (run, sitting and model)."""
+    if by == "sitting":
+        return [asdict(entry) for entry in entries]
+    groups: dict[Any, list[LedgerEntry]] = {}
+    for entry in entries:
+        groups.setdefault(getattr(entry, by), []).append(entry)
+    return [{by: key, **totals(group)} for key, group in groups.items()]
+
+
+def _entries(
+    store: RunStore, run: int, sitting: int, started: float, end: float, prices: Mapping[str, Price]
+) -> list[LedgerEntry]:
+    joined = store.has("details")
+    more = "SUM(COALESCE(cached_tokens, 0)), SUM(COALESCE(reasoning_tokens, 0))" if joined else "0, 0"
+    when = "WHERE run = ? AND at >= ? AND at < ? GROUP BY context"
+    calls = store.select(
+        "SELECT body, calls.key IN (SELECT key FROM batched) AS in_batch, COUNT(*), SUM(prompt_tokens), "  # noqa: S608
+        f"SUM(completion_tokens), {more} FROM calls JOIN texts ON texts.id = context "
+        f"{'LEFT JOIN details ON details.key = calls.key' if joined else ''} {when}, in_batch",
+        (run, started, end),
+    )
+    failures = store.select(
+        f"SELECT body, COUNT(*) FROM failures JOIN texts ON texts.id = context {when}",  # noqa: S608
+        (run, started, end),
+    )
+    entries: dict[str, LedgerEntry] = {}
+
+    def entry(context: str | bytes) -> LedgerEntry:
+        model = json.loads(unpacked(context))["model"]
+        date = str(prices[model].get("date", "")) if model in prices else ""
+        return entries.setdefault(model, LedgerEntry(run, sitting, started, model, prices_of=date))
+
+    for context, in_batch, count, prompt, reply, cached, thought in calls:
+        mine = entry(context)
+        mine.calls += count
+        mine.prompt_tokens += prompt
+        mine.completion_tokens += reply
+        mine.cached_tokens += cached
+        mine.reasoning_tokens += thought
+        price, share = price_of(mine.model, prices), BATCH_SHARE if in_batch else 1.0
+        if price is None or mine.cost is None:
+            mine.cost = None
+        else:
+            mine.cost += share * cost_of(price, prompt, reply, cached)
+    for context, count in failures:
+        entry(context).failures += count
+    return list(entries.values())
+
 
 State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]
 
@@ -49,11 +159,8 @@ def end(store: RunStore, run: int, state: State, tally: RunTally) -> None:
     """Writes down how a run ended: the counts of this sitting, and what the whole run has cost."""
     # In plain ASCII, since an error may quote half a character, which no database takes.
     summary = json.dumps({**tally.as_dict(), "whole_run": totals(ledger(store, run))})
-    store.writer.do(
-        lambda connection: connection.execute(
-            "UPDATE runs SET changed = ?, state = ?, summary = ? WHERE id = ?", (time.time(), state, summary, run)
-        )
-    )
+    row = (time.time(), state, summary, run)
+    store.change("UPDATE runs SET changed = ?, state = ?, summary = ? WHERE id = ?", row)
 
 
 def records(store: RunStore) -> list[RunRecord]:

@@ -9,8 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.runs.faults import store_error
-from vantage.runs.tables import APPLICATION, LATER, SCHEMA, VERSION, is_sound
+from vantage.runs.tables import APPLICATION, LATER, SCHEMA, VERSION, is_sound, store_error
 
 _MAGIC: Final = b"SQLite format 3\0"
 _STRETCH: Final = 256

@@ -6,24 +6,88 @@ many wait for it. When the reply is durable the conversations that waited for it
 
 from __future__ import annotations
 
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
+import polars as pl
+
+from vantage.corpora.schema import KEY
 from vantage.raters.chat import PlannedCall
-from vantage.raters.conversation import Ask, Conversation, Conversations
+from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations, Row
 from vantage.raters.models.base import ChatModel, Completion
 from vantage.raters.windows import fitted
 from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import KeyedCall, Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart
-from vantage.runs.recall import recall
-from vantage.runs.rows import JudgmentRows
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
+
+HELD: Final = 20_000
+"""Rows in memory before they are written away."""
+
+
+class JudgmentRows:
+    """Collects rows as conversations end, and gives them back in the order of the plan."""
+
+    def __init__(self) -> None:
+        self._schema: dict[str, Any] = {"__order": pl.Int64, "__key": pl.Binary, **ROWS}
+        self._held: list[tuple[Any, ...]] = []
+        self._whole: list[pl.DataFrame] = []
+        self._files: list[Path] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def add(self, order: int, key: bytes, rows: Sequence[Row]) -> None:
+        """Takes the rows of a conversation, which has its place in the plan and ended with a call of this key."""
+        self._held.extend([(order, key, *row) for row in rows])
+        if len(self._held) >= HELD:
+            self._write()
+
+    def put(self, tables: Sequence[pl.DataFrame]) -> None:
+        """Takes all rows at once, each judgment once and in the order of the plan."""
+        self._whole = list(tables)
+
+    def table(self) -> pl.DataFrame:
+        """All rows, each judgment once."""
+        if self._whole:
+            return pl.concat(self._whole)
+        frames = [pl.read_parquet(file, columns=["__order", *ROWS]) for file in self._files]
+        frames = [frame.with_columns(pl.col("status").cast(ROWS["status"])) for frame in frames]
+        whole = pl.concat([*frames, self._frame().drop("__key")]).sort("__order", maintain_order=True).drop("__order")
+        # The relevance of an item is told by every conversation about it.
+        return whole.unique(KEY, keep="first", maintain_order=True)
+
+    def keys(self) -> pl.Series:
+        """The keys of the calls that conversations ended with, in the order of the plan."""
+        columns = ["__order", "__key"]
+        frames = [pl.read_parquet(file, columns=columns) for file in self._files]
+        return pl.concat([*frames, self._frame().select(columns)]).unique("__order").sort("__order")["__key"]
+
+    def close(self) -> None:
+        """Removes what was written away."""
+        self._held.clear()
+        self._whole.clear()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+        self._files.clear()
+
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame(self._held, schema=self._schema, orient="row")
+
+    def _write(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="vantage-judgments-")
+        file = Path(self._folder.name) / f"{len(self._files)}.parquet"
+        self._frame().with_columns(pl.col("status").cast(pl.String)).write_parquet(file, compression="lz4")
+        self._files.append(file)
+        self._held.clear()
+
 
 BLOCK: Final = 256
 """Conversations that are opened and looked up together."""
@@ -49,10 +113,9 @@ class PartProgress:
         """Whether every planned request is gone through, and none is cut, clarified or read only."""
         return not (self.skipped or self.truncated or self.options.clarify)
 
-    def recall(self, finished: FinishedParts, store: RunStore, use: Callable[[Mapping[int, int]], None]) -> bool:
+    def recall(self, finished: FinishedParts, use: Callable[[Mapping[int, int]], None]) -> bool:
         """Takes all judgments of a part from the store, if an earlier run finished it."""
-        known = finished.find(self.part, self.keys, self.conversations) if self.plain else None
-        tables = None if known is None else recall(self.part, known, store, self.conversations, use)
+        tables = finished.recall(self.part, self.keys, self.conversations, use) if self.plain else None
         if tables is not None:
             self.rows.put(tables)
             self.recalled, self.ended = True, self.part.size
@@ -109,14 +172,8 @@ class _Turn:
 class CallSource:
     """The requests to one model. Used by one thread at a time, except for `tell`.
 
-    Args:
-        parts: What is asked of whom.
-        store: Where replies are looked up.
-        run: The number of the run, for the record of which stored replies it uses.
-        model: Opens the model, when it is first needed.
-        options: Whether failures are taken up again, and unreadable replies clarified.
-        tally: Counts.
-        sends: False for a source that is only read: what is missing is counted and not waited for.
+    `model` opens the model when it is first needed. Without `sends`, stored replies are only read: what is missing is
+    counted and not waited for.
     """
 
     def __init__(
@@ -214,7 +271,7 @@ class CallSource:
 
     def _all_planned(self) -> Iterator[tuple[PartProgress, int, PlannedCall, bool]]:
         for progress in self.parts:
-            if progress.recall(self.finished, self.store, self._use):
+            if progress.recall(self.finished, self._use):
                 self.tally.stored += progress.ended
                 self.tally.conversations += progress.ended
                 continue
@@ -293,6 +350,4 @@ class CallSource:
         """Notes that this run rests on replies that another one asked for; given is who sent which call."""
         ids = [(self.run, call) for call, run in senders.items() if run not in (0, self.run)] if self._sends else []
         if ids:
-            self.store.writer.do(
-                lambda connection: connection.executemany("INSERT OR IGNORE INTO uses VALUES (?, ?)", ids)
-            )
+            self.store.change("INSERT OR IGNORE INTO uses VALUES (?, ?)", *ids)

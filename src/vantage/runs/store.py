@@ -18,7 +18,6 @@ from vantage.errors import InputError
 from vantage.raters.models.base import Completion
 from vantage.runs import recovery
 from vantage.runs.claims import Claims
-from vantage.runs.faults import StoreError, store_error
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -26,10 +25,11 @@ from vantage.runs.tables import (
     VERSION,
     FinishedCall,
     Stored,
+    StoreError,
+    among,
     checksum,
     completion_of,
-    placeholders,
-    with_details,
+    store_error,
 )
 from vantage.runs.writer import Acknowledge, StoreWriter
 
@@ -51,23 +51,20 @@ class RunStore:
         read_only: Only looks; nothing is made or changed.
     """
 
-    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, *, read_only: bool = False, _temporary: tempfile.TemporaryDirectory[str] | None = None
+    ) -> None:
         self.path = place(path)
         self.read_only = read_only
         self.notes: list[str] = []
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._durable = True
+        self._temporary = _temporary
         self._open()
 
     @classmethod
     def temporary(cls) -> RunStore:
         """A store that is gone when it is closed, for results that are used at once."""
         folder = tempfile.TemporaryDirectory(prefix="vantage-run-")
-        store = cls.__new__(cls)
-        store.path, store.read_only, store.notes = Path(folder.name) / NAME, False, []
-        store._temporary, store._durable = folder, False
-        store._open()
-        return store
+        return cls(folder.name, _temporary=folder)
 
     def close(self) -> None:
         """Writes what is left and closes the file."""
@@ -109,28 +106,18 @@ class RunStore:
 
     def lookup(self, keys: Sequence[bytes], *, failures: bool = False) -> dict[bytes, Stored]:
         """The calls among these that are answered and, if asked for, those that last failed."""
+        columns = "key, id, run, checksum, finish, reply, scores, prompt_tokens, completion_tokens"
+        rows = among(self.select, f"SELECT {columns} FROM calls WHERE key IN ({{}})", keys)  # noqa: S608
+        details = self.details([row[0] for row in rows])
         replies: dict[bytes, Stored] = {}
-        for start in range(0, len(keys), 500):
-            part = keys[start : start + 500]
-            rows = self.select(
-                "SELECT key, id, run, checksum, finish, reply, scores, prompt_tokens, completion_tokens FROM calls "  # noqa: S608
-                f"WHERE key IN ({placeholders(part)})",
-                part,
-            )
-            details = self.details([row[0] for row in rows])
-            for key, id_, run, check, *cells in rows:
-                if checksum(key, *cells[:3]) != check:
-                    raise store_error(sqlite3.DatabaseError("a reply is malformed"), self.path)
-                completion = completion_of(*cells)
-                replies[key] = Stored(
-                    with_details(completion, *details[key]) if key in details else completion, id_, run
-                )
-            if failures and (open_ := [key for key in part if key not in replies]):
-                rows = self.select(
-                    f"SELECT key, error FROM failures WHERE key IN ({placeholders(open_)}) ORDER BY id",  # noqa: S608
-                    open_,
-                )
-                replies |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
+        for key, id_, run, check, finish, reply, scores, *tokens in rows:
+            if checksum(key, finish, reply, scores) != check:
+                raise store_error(sqlite3.DatabaseError("a reply is malformed"), self.path)
+            replies[key] = Stored(completion_of(finish, reply, scores, tokens, details.get(key)), id_, run)
+        if failures:
+            open_ = [key for key in keys if key not in replies]
+            rows = among(self.select, "SELECT key, error FROM failures WHERE key IN ({}) ORDER BY id", open_)
+            replies |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
         return replies
 
     def details(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
@@ -138,8 +125,8 @@ class RunStore:
         if not keys or not self.has("details"):
             return {}
         columns = "key, thinking, category, cached_tokens, reasoning_tokens"
-        sql = f"SELECT {columns} FROM details WHERE key IN ({placeholders(keys)})"  # noqa: S608
-        return {key: tuple(more) for key, *more in self.select(sql, keys)}
+        rows = among(self.select, f"SELECT {columns} FROM details WHERE key IN ({{}})", keys)  # noqa: S608
+        return {key: tuple(more) for key, *more in rows}
 
     def has(self, table: str) -> bool:
         """Whether the file has a table with rows; one that an older Vantage made and that is only read may not."""
@@ -156,6 +143,10 @@ class RunStore:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise store_error(error, self.path) from None
+
+    def change(self, sql: str, *rows: Sequence[Any]) -> None:
+        """Executes a statement with each of the rows, in a transaction of its own."""
+        self.writer.do(lambda connection: connection.executemany(sql, rows))
 
     def _open(self) -> None:
         if self.read_only:
@@ -194,7 +185,7 @@ class RunStore:
             connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL syncs each transaction: with many calls in each, that costs little and survives a power cut.
-            connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'OFF'}")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._temporary is None else 'OFF'}")
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
             connection.execute("PRAGMA cache_size = -16000")
             connection.execute("BEGIN IMMEDIATE")
@@ -239,7 +230,5 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise InputError("this is an SQLite file, but not a run store", file=path, remedy="name another --store")
     if version > VERSION:
         raise InputError(
-            f"the store has version {version}, this Vantage reads version {VERSION}",
-            file=path,
-            remedy="update Vantage",
+            f"the store has version {version}, this Vantage reads version {VERSION}", file=path, remedy="update Vantage"
         )

@@ -9,14 +9,50 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from vantage.errors import InputError
 from vantage.raters.models.base import Completion, Finish
 from vantage.runs.keys import SIZE, KeyedCall, text_key
+
+
+class StoreError(InputError):
+    """A run store that cannot be read or written; what was acknowledged before is still in it."""
+
+
+_FAULTS: Final = (
+    (
+        ("full", "disk i/o", "no space", "too large"),
+        "the store cannot grow ({error})",
+        "free some space and run the same command again; every reply acknowledged so far is kept",
+    ),
+    (
+        ("readonly", "read-only", "unable to open", "permission"),
+        "the store cannot be written ({error})",
+        "name a place that can be written with --store",
+    ),
+    (("locked", "busy"), "another process holds the store", "wait for it, or end it, and run again"),
+    (
+        ("malformed", "not a database", "corrupt"),
+        "the store is damaged ({error})",
+        "save what can be read with: vantage runs recover {path}",
+    ),
+)
+"""Words in what SQLite or the system reports, the problem that they tell of, and its remedy."""
+
+
+def store_error(error: Exception, path: Path) -> StoreError:
+    """The sentence for what SQLite or the system reports."""
+    for words, problem, remedy in _FAULTS:
+        if any(word in str(error).lower() for word in words):
+            return StoreError(problem.format(error=error), file=path, remedy=remedy.format(path=path))
+    return StoreError(f"the store cannot be used ({error})", file=path)
+
 
 VERSION: Final = 1
 """The version of the tables, in the file's `user_version`."""
@@ -78,6 +114,8 @@ _PLAIN: Final = 60
 _SMALL: Final = 1024
 """Bytes up to which a text fits into the smallest window."""
 _REMEMBERED: Final = 20_000
+_MANY: Final = 500
+"""Keys that are looked up in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +258,19 @@ def is_sound(table: str, row: Sequence[Any]) -> bool:
 
 
 def completion_of(
-    finish: str, reply: str | bytes, scores: bytes | None, prompt_tokens: int, completion_tokens: int
+    finish: str,
+    reply: str | bytes,
+    scores: bytes | None,
+    tokens: tuple[int, int] = (0, 0),
+    details: Sequence[Any] | None = None,
 ) -> Completion:
-    """A reply as it came."""
+    """A reply as it came; only some have details: thinking, a filter's category, cached and reasoning tokens."""
     logprobs = None if scores is None else tuple(np.frombuffer(scores, dtype="<f8").tolist())
-    return Completion(unpacked(reply), FINISHES[finish], prompt_tokens, completion_tokens, scores=logprobs)
+    thinking, *more = details or ("", "", 0, 0)
+    return Completion(unpacked(reply), FINISHES[finish], *tokens, "", logprobs, unpacked(thinking), *more)
 
 
-def with_details(completion: Completion, thinking: str | bytes, category: str, cached: int, thought: int) -> Completion:
-    """A reply with what only some have: thinking, a filter's category, tokens from a cache or for thinking."""
-    return replace(
-        completion, thinking=unpacked(thinking), category=category, cached_tokens=cached, reasoning_tokens=thought
-    )
-
-
-def placeholders(values: Iterable[Any]) -> str:
-    """`?, ?, ?`: one for each value."""
-    return ", ".join("?" for _ in values)
+def among(select: Callable[[str, list[Any]], Iterable[Any]], sql: str, keys: Sequence[Any], *values: Any) -> list[Any]:
+    """The rows whose key is among these, for which `{}` stands in the statement, looked up some hundred at a time."""
+    parts = [keys[start : start + _MANY] for start in range(0, len(keys), _MANY)]
+    return [row for part in parts for row in select(sql.format(", ".join("?" * len(part))), [*values, *part])]

@@ -11,8 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from vantage.runs.faults import StoreError, store_error
-from vantage.runs.tables import FinishedCall, Inserts
+from vantage.runs.tables import FinishedCall, Inserts, StoreError, store_error
 
 T = TypeVar("T")
 Acknowledge: TypeAlias = Callable[[Sequence[FinishedCall], StoreError | None], None]

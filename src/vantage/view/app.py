@@ -157,17 +157,17 @@ class Server:
         return {**shown, "stored_rule": row.get("rule"), "answers": list(answers(question))}
 
     def _marked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from vantage.runs.marks import Mark, add
+        from vantage.runs.audit import Mark, add_mark
 
         row = self._row(given)
         read = show_code(row["value"]) if row["value"] is not None else str(row["status"])
         keys = {name: row[name] for name in ("item", "question", "rater", "condition", "sample")}
         mark = Mark(**keys, reply=row.get("reply") or "", read=read, meant=str(given["meant"]))
-        add(self._folder(), self.explorer.corpus, mark)
+        add_mark(self._folder(), self.explorer.corpus, mark)
         return {"marks": self._marks()}
 
     def _marks(self) -> int:
-        from vantage.runs.marks import marks
+        from vantage.runs.audit import marks
 
         return len(marks(self._folder()))
 

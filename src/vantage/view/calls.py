@@ -13,8 +13,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.runs.export import calls as exported
-from vantage.runs.ledger import ledger, totals
-from vantage.runs.records import RunRecord, records
+from vantage.runs.records import RunRecord, ledger, records, totals
 from vantage.runs.store import RunStore
 
 PAGE: Final = 25

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
+from vantage.corpora.readers.release import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 

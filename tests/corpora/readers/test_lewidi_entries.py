@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from vantage.corpora.readers.lewidi_entries import LewidiEntry, raters_of
+from vantage.corpora.readers.lewidi import LewidiEntry, raters_of
 from vantage.errors import InputError
 from vantage.scales import Scale
 

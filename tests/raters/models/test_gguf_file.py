@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from vantage.raters.models import ModelError
-from vantage.raters.models.gguf_file import ModelFile, read
-from vantage.raters.models.llama_net import LlamaNet
+from vantage.raters.models.llama_net import LlamaNet, ModelFile, read_gguf
 from vantage.raters.models.options import OptionTree
 from vantage.raters.models.prefix_scorer import PrefixScorer, ScoringBudget
 
@@ -33,26 +32,26 @@ def write(file: Path, kind: int, raw: bytes, shape: tuple[int, ...]) -> Path:
 
 def test_settings_and_plain_weights_are_read(tmp_path: Path) -> None:
     weights = np.arange(64, dtype=np.float16).reshape(2, 32)
-    found = read(write(tmp_path / "a.gguf", 1, weights.tobytes(), (2, 32)))
+    found = read_gguf(write(tmp_path / "a.gguf", 1, weights.tobytes(), (2, 32)))
     assert found.settings == {"general.name": "tiny", "some.rate": 0.5, "some.list": [-1, 7]}
     assert (found.weights["w"] == weights).all()
 
 
 def test_packed_weights_are_unpacked(tmp_path: Path) -> None:
     eight = struct.pack("<e", 0.5) + struct.pack("<32b", *range(-16, 16))
-    found = read(write(tmp_path / "b.gguf", 8, eight, (1, 32))).weights["w"]
+    found = read_gguf(write(tmp_path / "b.gguf", 8, eight, (1, 32))).weights["w"]
     assert found[0].tolist() == [i / 2 for i in range(-16, 16)]
     four = struct.pack("<ee", 0.25, -1.0) + bytes(i | (15 - i) << 4 for i in range(16))
-    found = read(write(tmp_path / "c.gguf", 3, four, (1, 32))).weights["w"]
+    found = read_gguf(write(tmp_path / "c.gguf", 3, four, (1, 32))).weights["w"]
     assert found[0].tolist() == [i / 4 - 1 for i in [*range(16), *range(15, -1, -1)]]
 
 
 def test_weights_of_another_kind_and_other_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="the weights 'w' are of kind 12"):
-        read(write(tmp_path / "d.gguf", 12, bytes(144), (1, 256)))
+        read_gguf(write(tmp_path / "d.gguf", 12, bytes(144), (1, 256)))
     (tmp_path / "e.gguf").write_bytes(b"GGUX" + bytes(60))
     with pytest.raises(ModelError, match="not a GGUF file"):
-        read(tmp_path / "e.gguf")
+        read_gguf(tmp_path / "e.gguf")
     with pytest.raises(ModelError, match="kind gemma cannot be run"):
         LlamaNet(ModelFile({"general.architecture": "gemma"}, {}))
 

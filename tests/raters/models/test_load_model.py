@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vantage.raters.models import ModelError, load_model
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import require
 from vantage.raters.models.settings import checked
 
 

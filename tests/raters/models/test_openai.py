@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
+from vantage.raters.models.chat_protocol import ResponsesProtocol
 from vantage.raters.models.openai import OpenAIModel
 
 from .endpoint import Answer, Endpoint, Reply, rejecting
@@ -408,3 +409,10 @@ def test_a_closed_model_says_so(make: Make) -> None:
     model.close()
     with pytest.raises(ModelError, match="was closed"):
         model.complete([Request(QUESTION)])
+
+
+def test_a_response_without_likely_tokens_is_no_score() -> None:
+    block = {"type": "output_text", "text": "A", "logprobs": [{"token": "A", "logprob": -0.1, "top_logprobs": []}]}
+    answer = {"output": [{"type": "message", "content": [block]}]}
+    with pytest.raises(ModelError, match="without log-probabilities"):
+        ResponsesProtocol().read(answer, ["A", "B"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage.raters.models.prefix_plan import Stem, batches, stems
+from vantage.raters.models.prefix_scorer import Stem, batches, stems
 
 PROMPTS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1, max_size=12)
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage.raters.models.options import OptionTree, Path
-from vantage.raters.models.prefix_plan import Tokens
-from vantage.raters.models.prefix_scorer import Pending, PrefixScorer, ScoringBudget
+from vantage.raters.models.options import OptionTree, TokenPath
+from vantage.raters.models.prefix_scorer import Pending, PrefixScorer, ScoringBudget, Tokens
 
 VOCABULARY = 6
 
@@ -37,7 +36,7 @@ class Hashing:
     def cut(self, past: Any, length: int) -> Any:
         return past[:length]
 
-    def following(self, past: Any, rests: Sequence[Tokens], nodes: Sequence[Path], tokens: Tokens) -> Pending:
+    def following(self, past: Any, rests: Sequence[Tokens], nodes: Sequence[TokenPath], tokens: Tokens) -> Pending:
         self.read += sum(map(len, rests))
         found = [[logprobs([*(past or ()), *rest, *node])[list(tokens)] for node in nodes] for rest in rests]
         return lambda: np.array(found)

@@ -9,7 +9,7 @@ from vantage import Scale
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, ItemTexts
 from vantage.raters.trained.examples import Labels
-from vantage.raters.trained.kernel import KernelRegression
+from vantage.raters.trained.probe import KernelRegression
 
 SCALE = Scale.points(0, 1)
 QUESTION = Question("q", "q", "q", SCALE)

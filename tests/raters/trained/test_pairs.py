@@ -18,8 +18,8 @@ from vantage import InputError
 from vantage.perspective import evaluate, split, stood_for
 from vantage.raters.trained import LinearSettings
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, PairSettings, fit_pairs, methods
-from vantage.raters.trained.pairs.offsets import fit_offsets, moved
+from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, PairSettings, fit_pairs
+from vantage.raters.trained.pairs.rater import fit_offsets, moved
 from vantage.raters.trained.people import People, profiles_of
 
 LIGHT = [name for name, method in PAIR_METHODS.items() if not method.torch]
@@ -265,7 +265,7 @@ def test_a_linear_rater_of_an_older_folder_is_read(tmp_path: Path) -> None:
 
 
 def test_without_torch_the_light_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(methods, "find_spec", lambda name: None)
+    monkeypatch.setattr("vantage.raters.trained.pairs.rater.find_spec", lambda name: None)
     with pytest.raises(
         InputError, match=r"needs the packages torch and transformers; pip install vantage\[local\]"
     ) as told:

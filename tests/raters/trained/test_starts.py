@@ -28,8 +28,8 @@ def saved(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def begun(tiny: str, *starts: str, **more: Any) -> list[dict[str, Any]]:
+    from vantage.raters.trained.encoder import beginnings
     from vantage.raters.trained.network import pretrained
-    from vantage.raters.trained.starts import beginnings
 
     settings = EncoderSettings(model=tiny, starts=starts, **more)
     return beginnings(settings, pretrained(settings)[1])

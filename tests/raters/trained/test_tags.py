@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.raters.trained.tags import Splitter
+from vantage.raters.trained.network import Splitter
 
 WORDS = ["the", "love", "it", "trump", "sucks", "men", "mental", "health", "a", "heal", "th"]
 SPLIT = Splitter({word: place for place, word in enumerate(WORDS)})

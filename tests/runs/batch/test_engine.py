@@ -18,7 +18,7 @@ from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.batch.openai import OpenAIBatches
-from vantage.runs.ledger import ledger, totals
+from vantage.runs.records import ledger, totals
 from vantage.runs.tally import RunTally
 
 ROOT = Path(__file__).resolve().parents[3]

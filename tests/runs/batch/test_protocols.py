@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from vantage import InputError
-from vantage.runs.batch import anthropic, openai
-from vantage.runs.batch.protocols import load_protocol
+from vantage.raters.models.openai import OpenAIModel
+from vantage.runs.batch.anthropic import AnthropicBatches
+from vantage.runs.batch.openai import OpenAIBatches
+from vantage.runs.batch.protocols import load_protocol, read_result
 
 
 @pytest.mark.parametrize(
@@ -36,9 +38,9 @@ def test_an_unknown_protocol_is_refused() -> None:
     "line", ["", "no JSON", "[]", "4", "{}", '{"custom_id": null}', '{"custom_id": "a", "result": 3}']
 )
 def test_a_line_that_cannot_be_read_is_about_no_request(line: str) -> None:
-    told = anthropic._result(line)
+    told = read_result(AnthropicBatches(), line)
     assert (told.name, told.body) == ("", None)
-    assert openai._result(line).body is None
+    assert read_result(OpenAIBatches(), line).body is None
 
 
 @pytest.mark.parametrize(
@@ -53,14 +55,26 @@ def test_a_line_that_cannot_be_read_is_about_no_request(line: str) -> None:
 def test_errors_at_anthropic_have_the_status_of_a_single_request(
     result: dict[str, Any], status: int, error: str
 ) -> None:
-    told = anthropic._result(json.dumps({"custom_id": "a", "result": result}))
+    told = AnthropicBatches().result({"custom_id": "a", "result": result})
     assert (told.name, told.status) == ("a", status)
     assert error in told.error
 
 
 def test_errors_at_openai_keep_their_status_and_words() -> None:
     refused = {"status_code": 400, "body": {"error": {"message": "Unsupported value", "param": "seed"}}}
-    told = openai._result(json.dumps({"custom_id": "a", "response": refused, "error": None}))
+    told = OpenAIBatches().result({"custom_id": "a", "response": refused, "error": None})
     assert (told.status, told.error) == (400, "seed Unsupported value")
     expired = {"code": "batch_expired", "message": "Too late."}
-    assert openai._result(json.dumps({"custom_id": "a", "response": None, "error": expired})).status == 0
+    assert OpenAIBatches().result({"custom_id": "a", "response": None, "error": expired}).status == 0
+
+
+def test_a_message_of_a_batch_is_read_like_one_that_was_asked_for_alone() -> None:
+    content = [{"type": "thinking", "thinking": "Warm?"}, {"type": "text", "text": "Rather 4, bec"}]
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}
+    body = {"content": content, "usage": usage, "stop_reason": "model_context_window_exceeded"}
+    model = cast(OpenAIModel, SimpleNamespace(scrubbed=str))
+    completion = AnthropicBatches().read(model, body, ())
+    assert (completion.text, completion.thinking, completion.finish) == ("Rather 4, bec", "Warm?", "length")
+    assert (completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens) == (100, 90, 7)
+    with pytest.raises(TypeError):
+        AnthropicBatches().read(model, {"content": None}, ())

@@ -26,10 +26,7 @@ def demo_corpus() -> Corpus:
 
     with resources.as_file(resources.files("vantage.corpora.bundled") / "demo.csv") as path:
         corpus = read(
-            path,
-            map={"text": "text", "target": "target"},
-            traits=["age", "gender"],
-            instrument="warmth-competence",
+            path, map={"text": "text", "target": "target"}, traits=["age", "gender"], instrument="warmth-competence"
         )
     corpus.about = About(
         name="demo",

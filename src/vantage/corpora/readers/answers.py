@@ -1,4 +1,4 @@
-"""Answers as annotation tools store them, turned into coded judgments.
+"""Answers as annotation tools store them, turned into coded judgments, and items out of the data that tools show.
 
 A tool stores a chosen label or a number. With an instrument, labels and numbers are looked up on its scales;
 a question that it does not have, or every question where no instrument was named, gets a bare scale: the
@@ -7,6 +7,7 @@ options in the order that the tool's own configuration gives, or else in alphabe
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import schema
+from vantage.corpora.prolific import snake_case
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.scales import NO_OPT_OUTS, OptOut, Scale, Status
@@ -111,11 +113,7 @@ def coded(
 ) -> tuple[pl.DataFrame, list[Instrument], list[str]]:
     """The judgments, the instruments that they belong to, and what has to be noted.
 
-    Args:
-        answers: What was found.
-        instrument: The instrument whose scales the answers are on.
-        name: What a bare instrument for further questions is called.
-        scales: Scales that the tool's own configuration gives.
+    `name` is what a bare instrument for further questions is called; `scales` are those of the tool's configuration.
     """
     questions = {question.id: question.scale for question in instrument.questions} if instrument else {}
     asked = list(dict.fromkeys(answer.question for answer in answers))
@@ -229,3 +227,59 @@ def _id(name: str) -> str:
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", " ", name).strip().casefold()
+
+
+SPEAKERS: Final = ("speaker", "author", "role", "name", "user")
+UTTERANCES: Final = ("text", "content", "utterance", "message")
+
+
+def items_of(tasks: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """The items table: one column per key, named in lower_snake_case.
+
+    Lists of turns become conversations, other nested data JSON text; a column that mixes kinds becomes text.
+
+    >>> items_of({"1": {"text": "Hi", "Turns": [{"author": "Ann", "text": "Hello"}]}}).to_dicts()
+    [{'item': '1', 'text': 'Hi', 'turns': [{'speaker': 'Ann', 'text': 'Hello'}]}]
+    """
+    names: dict[str, str] = {}
+    for data in tasks.values():
+        for key in data:
+            names.setdefault(key, _free(snake_case(key) or "column", {*names.values(), "item"}))
+    columns = [pl.Series("item", list(tasks), dtype=pl.String)]
+    columns += [_column(name, [data.get(key) for data in tasks.values()]) for key, name in names.items()]
+    return pl.DataFrame(columns)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it where it is taken."""
+    return next(n for n in (name, *(f"{name}_{i}" for i in range(2, len(taken) + 3))) if n not in taken)
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    known = [value for value in values if value is not None]
+    if known and all(_turns(value) is not None for value in known):
+        return pl.Series(name, [_turns(value) for value in values], dtype=schema.CONVERSATION)
+    kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in known}
+    if kinds == {bool} or (kinds == {float} and all(abs(v) < 2**53 for v in known)):
+        return pl.Series(name, values, strict=False)
+    return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
+
+
+def _turns(value: Any) -> list[dict[str, str]] | None:
+    """The turns of a conversation, or null for anything else."""
+    if not isinstance(value, list) or not value or not all(isinstance(turn, dict) for turn in value):
+        return None
+    turns = []
+    for turn in value:
+        speaker = next((key for key in SPEAKERS if key in turn), None)
+        said = next((key for key in UTTERANCES if key in turn), None)
+        if speaker is None or said is None:
+            return None
+        turns.append({"speaker": str(turn[speaker]), "text": str(turn[said])})
+    return turns
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

@@ -308,15 +308,9 @@ def inferred_scale(
     opt_outs: tuple[OptOut, ...],
     fail: Callable[[str, str], InputError],
 ) -> Scale:
-    """A bare scale for the different answers to a question.
+    """A bare scale for the different answers to a question, numbers or words; what was decided is noted.
 
-    Args:
-        cleaning: What the user has said; what was decided is noted in it.
-        question: Its id, for the notes.
-        values: The different answers, numbers or words.
-        labels: Words for codes, where the file has them.
-        opt_outs: Ways to decline.
-        fail: Makes the error for a value that cannot be used: the value and what is wrong with it.
+    `labels` are words for codes, where the file has them; `fail` makes the error for a value that cannot be used.
     """
     if values.dtype == pl.String and len(values):
         return _word_scale(cleaning, question, values.to_list(), opt_outs, fail)

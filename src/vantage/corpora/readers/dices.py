@@ -16,10 +16,10 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known
-from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.release import release
+from vantage.corpora.readers.release import codes, first_of_each, ids, notes_on, one_row_each, read_flat, release
 from vantage.corpora.readers.table_file import FileTable
+from vantage.corpora.schema import CONVERSATION
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 
@@ -69,11 +69,7 @@ def read(path: Path, *, part: str | None = None) -> Corpus:
     questions = [name for name in frame.columns if name.startswith("Q") and name != COMPREHENSION]
     reasons = [name for name in questions if name not in QUESTIONS]
     keys = pl.DataFrame(
-        {
-            "item": ids(table, "item_id", f"{part}-"),
-            "rater": ids(table, "rater_id", f"{part}-"),
-            **_extra(table),
-        }
+        {"item": ids(table, "item_id", f"{part}-"), "rater": ids(table, "rater_id", f"{part}-"), **_extra(table)}
     )
     answered = keys.with_columns(
         *(codes(table, name, ANSWERS).alias(QUESTIONS.get(name, name)) for name in questions),
@@ -84,8 +80,7 @@ def read(path: Path, *, part: str | None = None) -> Corpus:
     items, unlike_items = one_row_each(_items(table, keys["item"]), "item")
     traits = {trait: name for name, trait in TRAITS.items() if name in frame.columns}
     raters, unlike_raters = one_row_each(
-        pl.DataFrame([keys["rater"], *(known(frame[name]).alias(trait) for trait, name in traits.items())]),
-        "rater",
+        pl.DataFrame([keys["rater"], *(known(frame[name]).alias(trait) for trait, name in traits.items())]), "rater"
     )
     instruments = [Instrument.load("conversation-safety")]
     if reasons:
@@ -139,8 +134,7 @@ def _items(table: FileTable, item: pl.Series) -> pl.DataFrame:
 def _conversation(context: pl.Series) -> pl.Series:
     """The turns before the last response; a context without speakers is one turn of nobody in particular."""
     turns = [_turns(text or "") for text in context.to_list()]
-    dtype = pl.List(pl.Struct({"speaker": pl.String, "text": pl.String}))
-    return pl.Series("conversation", turns, dtype=dtype)
+    return pl.Series("conversation", turns, dtype=CONVERSATION)
 
 
 def _turns(text: str) -> list[dict[str, str]]:

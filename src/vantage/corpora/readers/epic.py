@@ -13,9 +13,8 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import SUBMISSION, known, snake_case
-from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.release import release
+from vantage.corpora.readers.release import codes, first_of_each, ids, notes_on, one_row_each, read_flat, release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import ITEMS, JUDGMENTS, RATERS
 from vantage.instruments import Instrument

@@ -202,9 +202,7 @@ def read_table(
             raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
         return FileTable(path, frame_of(path, rows))
     raise InputError(
-        f"files named '{suffix or path.name}' are not known",
-        file=path,
-        remedy=f"use one of {', '.join(SUFFIXES)}",
+        f"files named '{suffix or path.name}' are not known", file=path, remedy=f"use one of {', '.join(SUFFIXES)}"
     )
 
 
@@ -574,14 +572,7 @@ def frame_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         raise InputError("the rows cannot be read as one table", file=path, remedy="use CSV") from None
 
 
-_KINDS: Final = {
-    bool: "true or false",
-    int: "numbers",
-    float: "numbers",
-    str: "text",
-    list: "lists",
-    dict: "objects",
-}
+_KINDS: Final = {bool: "true or false", int: "numbers", float: "numbers", str: "text", list: "lists", dict: "objects"}
 
 
 def _head_of(path: Path) -> bytes:

@@ -104,10 +104,7 @@ def _categories(path: Path, tweets: pl.DataFrame) -> list[pl.Series]:
     table = read_csv(find(path, "test/task_B_En_test.csv"))
     table.require("text", *CATEGORIES)
     coded = pl.DataFrame(
-        [
-            _unix(table.frame["text"]),
-            *(_codes(table, name, 1).alias(f"category_{name}") for name in CATEGORIES),
-        ]
+        [_unix(table.frame["text"]), *(_codes(table, name, 1).alias(f"category_{name}") for name in CATEGORIES)]
     ).unique(maintain_order=True)
     joined = tweets.join(coded, on="text", how="left", maintain_order="left", nulls_equal=True)
     if len(joined) > len(tweets) or joined[f"category_{CATEGORIES[0]}"].null_count():

@@ -17,6 +17,7 @@ Annotators are known by their number; names and addresses are not read where the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,12 +34,12 @@ from vantage.corpora.readers.answers import (
     ask_option,
     ask_options,
     coded,
+    items_of,
     question_of,
     rationale_of,
     with_rationales,
 )
 from vantage.corpora.readers.files import find, read_json
-from vantage.corpora.readers.tasks import items_of
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -89,10 +90,7 @@ class _Project:
     items: dict[str, dict[str, Any]] = field(default_factory=dict)
     annotations: list[_Annotation] = field(default_factory=list)
     ratings: set[str] = field(default_factory=set)
-    left_out: dict[str, int] = field(default_factory=dict)
-
-    def leave_out(self, what: str) -> None:
-        self.left_out[what] = self.left_out.get(what, 0) + 1
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
@@ -121,10 +119,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
         _read_short(project, tasks, known)
     else:
         raise InputError(
-            "the tasks have no annotations",
-            file=file,
-            row=1,
-            remedy="export the project as JSON or as JSON-MIN",
+            "the tasks have no annotations", file=file, row=1, remedy="export the project as JSON or as JSON-MIN"
         )
     if not project.annotations:
         raise InputError("no task has been annotated", file=file, remedy="annotate some and export again")
@@ -192,13 +187,13 @@ def _enter_results(project: _Project, annotation: _Annotation, results: Any) -> 
         )
     for result in results or []:
         if not isinstance(result, dict) or not isinstance(result.get("value"), dict):
-            project.leave_out("results without a value")
+            project.left_out["results without a value"] += 1
             continue
         name, value = str(result.get("from_name") or result.get("type") or "answer"), result["value"]
         if REGION & set(value):
-            project.leave_out(f"regions marked with '{name}'")
+            project.left_out[f"regions marked with '{name}'"] += 1
         elif not annotation.enter(name, value):
-            project.leave_out(f"results of type '{result.get('type', 'unknown')}' in '{name}'")
+            project.left_out[f"results of type '{result.get('type', 'unknown')}' in '{name}'"] += 1
         elif "rating" in value:
             project.ratings.add(name)
     project.annotations.append(annotation)
@@ -229,7 +224,7 @@ def _read_short(project: _Project, records: Sequence[Mapping[str, Any]], instrum
             if isinstance(value, str):
                 value = {key: value}
             if value is not None and not (isinstance(value, dict) and annotation.enter(name, value)):
-                project.leave_out(f"entries of '{name}'")
+                project.left_out[f"entries of '{name}'"] += 1
             elif isinstance(value, dict) and "rating" in value:
                 project.ratings.add(name)
         project.annotations.append(annotation)
@@ -279,7 +274,7 @@ def _answers(project: _Project, known: Instrument | None) -> tuple[list[GivenAns
         for name, text in annotation.texts.items():
             question = rationale_of(name, asked)
             if question is None:
-                project.leave_out(f"texts entered in '{name}'")
+                project.left_out[f"texts entered in '{name}'"] += 1
             elif text.strip():
                 reasons[question] = text.strip()
         answers += with_rationales(given, reasons)

@@ -15,9 +15,8 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known, snake_case
-from vantage.corpora.readers.entities import first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.release import release
+from vantage.corpora.readers.release import first_of_each, ids, notes_on, one_row_each, read_flat, release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument

@@ -32,6 +32,7 @@ from vantage.corpora.readers.answers import (
     ask_option,
     ask_options,
     coded,
+    items_of,
     rationale_of,
     scale_of_labels,
     with_rationales,
@@ -47,7 +48,6 @@ from vantage.corpora.readers.potato_files import (
     read_source,
     sources,
 )
-from vantage.corpora.readers.tasks import items_of
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -126,7 +126,7 @@ def _answers(
             if (reason := _text(name, values, schemes)) is not None:
                 question = rationale_of(name, asked)
                 if question is None:
-                    output.leave_out(f"texts entered in '{name}'")
+                    output.left_out[f"texts entered in '{name}'"] += 1
                 else:
                     reasons[question] = reason
             elif values or name in options:

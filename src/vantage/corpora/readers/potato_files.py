@@ -7,6 +7,7 @@ Three forms of output are read: `USER/user_state.json` (Potato 2), `USER/annotat
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,11 +49,8 @@ class PotatoOutput:
 
     records: list[Annotation] = field(default_factory=list)
     traits: dict[str, dict[str, Any]] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
-
-    def leave_out(self, what: str) -> None:
-        """Counts something that is not read."""
-        self.left_out[what] = self.left_out.get(what, 0) + 1
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How much of what is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ def _read_state(output: PotatoOutput, file: Path) -> None:
         output.records.append(record)
     for spans in (state.get("instance_id_to_span_to_value") or {}).values():
         if spans:
-            output.leave_out("instances with spans")
+            output.left_out["instances with spans"] += 1
     pages = state.get("phase_to_page_to_label_to_value")
     for phase, answers in (pages if isinstance(pages, dict) else {}).items():
         if str(phase).lower().startswith(SURVEY) and isinstance(answers, dict):
@@ -117,15 +115,12 @@ def _read_lines(output: PotatoOutput, file: Path) -> None:
     for row, line in enumerate(read_jsonl(file), 1):
         if "id" not in line or not isinstance(line.get("label_annotations"), dict):
             raise InputError(
-                "there is no 'id' or no 'label_annotations'",
-                file=file,
-                row=row,
-                remedy="check that Potato wrote it",
+                "there is no 'id' or no 'label_annotations'", file=file, row=row, remedy="check that Potato wrote it"
             )
         labels = _labels(file, line["label_annotations"])
         item, rater = str(line["id"]), str(line.get("user") or file.parent.name)
         if line.get("span_annotations"):
-            output.leave_out("instances with spans")
+            output.left_out["instances with spans"] += 1
         how = line.get("behavioral_data")
         seconds = _seconds(how) if isinstance(how, dict) else None
         _keep(output, Annotation(item, rater, labels, file, row, line.get("displayed_text"), seconds))
@@ -143,12 +138,7 @@ def _read_columns(output: PotatoOutput, table: FileTable) -> None:
                 continue
             labels.setdefault(scheme, {})[label] = row[name]
         record = Annotation(
-            str(row["instance_id"]),
-            str(row["user"]),
-            labels,
-            table.path,
-            table.row(index),
-            row.get("displayed_text"),
+            str(row["instance_id"]), str(row["user"]), labels, table.path, table.row(index), row.get("displayed_text")
         )
         _keep(output, record)
 

@@ -15,9 +15,8 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.entities import codes, ids
 from vantage.corpora.readers.files import find, read_csv
-from vantage.corpora.readers.release import release
+from vantage.corpora.readers.release import codes, ids, release
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Option, Scale

@@ -11,6 +11,7 @@ rows. So a file that is larger than the memory is read like a small one, by quer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,7 +23,7 @@ from vantage.corpora.manifest import About
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of
-from vantage.corpora.readers.files import open_rows
+from vantage.corpora.readers.files import frame_table, open_rows
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
@@ -387,3 +388,39 @@ def _corpus(
     )
     corpus.scratch = scratch
     return corpus
+
+
+def corpus(
+    frame: object,
+    *,
+    item: str | None = None,
+    rater: str | None = None,
+    value: str | None = None,
+    text: str | None = None,
+    question: str | None = None,
+    traits: Sequence[str] = (),
+    instrument: str | Instrument | None = None,
+    name: str = "",
+    **options: Any,
+) -> Corpus:
+    """A corpus from a pandas, Polars or PyArrow frame, or anything with the Arrow interface, by column names.
+
+    `question` names the column that says which question a row answers or, where there is no such column, the question
+    itself. Columns with the name of their role (`item`, `rater`, `value` …) need not be named. Further options are
+    those of the reader `table`: `map` for further columns of the items, `missing`, `empty`, `duplicates`, `order` …
+
+    >>> import pandas as pd
+    >>> stars = pd.DataFrame({"id": [1, 1, 2, 2], "who": ["ann", "bob", "ann", "bob"], "stars": [4, 5, 2, 2]})
+    >>> made = corpus(stars, item="id", rater="who", value="stars", question="quality")
+    >>> made.judgments["value"].to_list(), made.questions[0].id
+    ([4.0, 5.0, 2.0, 2.0], 'quality')
+    """
+    columns = frame_table(frame).frame.columns
+    named = {"item": item, "rater": rater, "value": value, "text": text}
+    roles = {**options.pop("map", {}), **{role: column for role, column in named.items() if column is not None}}
+    if question is not None and question in columns and question not in roles.values():
+        roles["question"], question = question, None
+    made = read(frame, map=roles, question=question, traits=traits, instrument=instrument, **options)
+    if name:
+        made.about = replace(made.about, name=name, title=name)
+    return made

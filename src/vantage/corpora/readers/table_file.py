@@ -65,9 +65,7 @@ class FileTable:
         if missing := [name for name in names if name not in self.frame.columns]:
             what = "is no column" if len(missing) == 1 else "are no columns"
             raise InputError(
-                f"there {what} {_names(missing)}",
-                file=self.path,
-                remedy=f"it has {_names(self.frame.columns)}",
+                f"there {what} {_names(missing)}", file=self.path, remedy=f"it has {_names(self.frame.columns)}"
             )
 
     def refuse(

@@ -1,10 +1,12 @@
-"""TweetEval (Barbieri et al. 2020): one tweet per line, one label per line, and the names of the labels.
+"""Released labels alone: TweetEval (Barbieri et al. 2020) and GoEmotions (Demszky et al. 2020).
 
-Works for the folder of any of its tasks, such as `datasets/sentiment` or `datasets/stance/abortion`.
+TweetEval has one tweet per line, one label per line, and the names of the labels; `read` works for the folder of any
+of its tasks, such as `datasets/sentiment` or `datasets/stance/abortion`.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,7 @@ from vantage.scales import Scale
 
 SPLITS: Final = ("train", "val", "test")
 RATER: Final = "released-label"
+SENTIMENTS: Final = ("negative", "neutral", "positive")
 
 
 def read(path: Path) -> Corpus:
@@ -80,3 +83,49 @@ def _mapping(path: Path) -> dict[str, str]:
     if not rows or any(len(row) < 2 for row in rows):
         raise InputError("the file names no labels", file=path, remedy="a number, a tab and a name in each line")
     return {row[0].strip(): row[1].strip() for row in rows}
+
+
+def goemotions(path: Path) -> Corpus:
+    """Reads whichever splits of GoEmotions the folder has (Demszky et al. 2020), with the emotions raters agreed on.
+
+    `label` is the sentiment of the emotions, null where they differ in it.
+    """
+    if path.is_file():
+        raise InputError("this is a file", file=path, remedy="name the folder with emotions.txt")
+    names = find(path, "emotions.txt")
+    folder, emotions = names.parent, [line.strip() for line in text_of(names).split() if line.strip()]
+    try:
+        groups = json.loads(text_of(find(folder, "sentiment_mapping.json")))
+        sentiment = {str(emotion): str(kind) for kind, members in groups.items() for emotion in members}
+    except (ValueError, AttributeError, TypeError):
+        place = folder / "sentiment_mapping.json"
+        raise InputError("this is no mapping of emotions", file=place, remedy="download it again") from None
+    parts = [
+        _comments(folder / f"{split}.tsv", split, emotions, sentiment)
+        for split in ("train", "dev", "test")
+        if (folder / f"{split}.tsv").is_file()
+    ]
+    if not parts:
+        remedy = "name the folder with emotions.txt, dev.tsv and test.tsv"
+        raise InputError("the folder has no comments", file=folder, remedy=remedy)
+    return labelled("goemotions", pl.concat(parts), list(SENTIMENTS))
+
+
+def _comments(path: Path, split: str, emotions: list[str], sentiment: dict[str, str]) -> pl.DataFrame:
+    rows = []
+    for row, line in enumerate(_lines(path), 1):
+        cells = line.split("\t")
+        numbers = cells[1].split(",") if len(cells) == 3 else []
+        if not numbers or any(not number.isdecimal() or int(number) >= len(emotions) for number in numbers):
+            raise InputError(
+                "the line is not a text, numbers of emotions and an id",
+                file=path,
+                row=row,
+                remedy="download the file again",
+            )
+        named = [emotions[int(number)] for number in numbers]
+        kinds = {sentiment.get(name, "neutral") for name in named}
+        label = kinds.pop() if len(kinds) == 1 else None
+        rows.append((f"{split}-{cells[2]}", cells[0], split, ",".join(named), label if label in SENTIMENTS else None))
+    columns = dict.fromkeys(("item", "text", "split", "emotions", "label"), pl.String)
+    return pl.DataFrame(rows, schema=columns, orient="row")

@@ -59,11 +59,7 @@ def read(path: Path) -> Corpus:
 def _final_scores(folder: Path, key: pl.DataFrame) -> pl.DataFrame | None:
     """Released scores and the split, from whichever of the four files are there."""
     parts = []
-    for split, pattern in (
-        ("train", "*Train*.csv"),
-        ("validation", "*Validation*.csv"),
-        ("test", "*Test*.csv"),
-    ):
+    for split, pattern in (("train", "*Train*.csv"), ("validation", "*Validation*.csv"), ("test", "*Test*.csv")):
         parts += [
             _scores(read_csv(file)).with_columns(pl.lit(split).alias("split"))
             for file in sorted(folder.glob(pattern))[:1]

@@ -12,6 +12,7 @@ import warnings
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
 from vantage.corpora.writers.cells import csv_text
@@ -28,8 +29,8 @@ class Writer:
     """What is known of a writer before it is loaded."""
 
     name: str
-    module: str
-    """Its module here, or the full name of one elsewhere."""
+    function: str
+    """Its module here and function, or the full name of one elsewhere."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the writer and what they mean."""
     traits: bool = True
@@ -53,7 +54,7 @@ class Writer:
                 raise InputError(
                     f"writer '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
-        module = import_module(self.module if "." in self.module else f"vantage.corpora.writers.{self.module}")
+        write = resolve_name(self.function if "." in self.function else f"{__name__}.{self.function}")
         # A corpus folder keeps excluded raters, marked; every measure leaves them out.
         corpus = corpus if include_excluded or self.name == "folder" else corpus.included()
         if self.traits:
@@ -61,7 +62,7 @@ class Writer:
             corpus, risk = disclosure.guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
             if risk:
                 warnings.warn(risk, disclosure.DisclosureWarning, stacklevel=3)
-        written: Path = module.write(corpus, Path(path), overwrite=overwrite, **options)
+        written: Path = write(corpus, Path(path), overwrite=overwrite, **options)
         return written
 
 
@@ -78,14 +79,14 @@ WHOSE: Final = {"kinds": "whose annotations: people (default), kinds such as per
 WRITERS: dict[str, Writer] = {
     writer.name: writer
     for writer in (
-        Writer("folder", "folder"),
-        Writer("csv", "long_csv"),
-        Writer("lewidi", "lewidi", WHOSE, traits=False),
-        Writer("huggingface", "huggingface"),
-        Writer("card", "card"),
-        Writer("croissant", "croissant"),
-        Writer("inspect", "vantage.interop.inspect_task", ASKING, traits=False),
-        Writer("lm-eval", "vantage.interop.lm_eval", ASKING, traits=False),
+        Writer("folder", "own_formats:write_folder"),
+        Writer("csv", "own_formats:write_csv"),
+        Writer("lewidi", "lewidi:write", WHOSE, traits=False),
+        Writer("huggingface", "huggingface:write"),
+        Writer("card", "huggingface:write_card"),
+        Writer("croissant", "croissant:write"),
+        Writer("inspect", "vantage.interop.inspect_task:write", ASKING, traits=False),
+        Writer("lm-eval", "vantage.interop.lm_eval:write", ASKING, traits=False),
     )
 }
 

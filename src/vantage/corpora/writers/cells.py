@@ -54,8 +54,7 @@ def flat(table: pl.DataFrame) -> pl.DataFrame:
     """A table whose columns a CSV file can hold."""
     nested = [name for name, dtype in table.schema.items() if dtype.is_nested() or dtype == pl.Binary]
     return table.with_columns(
-        pl.col(pl.Enum, pl.Categorical).cast(pl.String),
-        *(_as_json(table[name]) for name in nested),
+        pl.col(pl.Enum, pl.Categorical).cast(pl.String), *(_as_json(table[name]) for name in nested)
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +17,7 @@ import polars as pl
 
 from vantage.corpora import schema, storage
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.writers.huggingface import licence
+from vantage.corpora.writers.huggingface import languages, licence
 from vantage.corpora.writers.place import put_folder
 
 OURS: Final = ("croissant.json", "data/*.parquet", "data/corpus.yaml", "data/.lock")
@@ -72,7 +71,6 @@ def write(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
 def description(corpus: Corpus, data: Path) -> dict[str, Any]:
     """The description of a corpus whose folder stands at `data`."""
     about = corpus.about
-    languages = [code for code in re.split(r"[,;\s]+", about.language) if code]
     fields: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -83,7 +81,7 @@ def description(corpus: Corpus, data: Path) -> dict[str, Any]:
         "url": about.source if about.source.startswith(("http://", "https://")) else "",
         "isBasedOn": "" if about.source.startswith(("http://", "https://")) else about.source,
         "citeAs": about.citation,
-        "inLanguage": languages,
+        "inLanguage": languages(about),
         "version": "1.0.0",
         "isLiveDataset": False,
         **_annotation(corpus),
@@ -146,7 +144,7 @@ def _table(corpus: Corpus, name: str) -> dict[str, Any]:
         "name": name,
         "description": TABLES[name],
         "key": [{"@id": f"{name}/{column}"} for column in KEYS[name]],
-        "field": list(_fields(name, {"items": corpus.items, "raters": corpus.raters}.get(name, corpus.judgments))),
+        "field": list(_fields(name, getattr(corpus, name))),
     }
 
 

@@ -14,8 +14,8 @@ import polars as pl
 import yaml
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.schema import TABLES
-from vantage.corpora.writers.place import put_folder
+from vantage.corpora.manifest import About
+from vantage.corpora.writers.place import put_file, put_folder
 
 OURS: Final = ("README.md", "data/*.parquet", "data/corpus.yaml", "data/.lock")
 LICENCES: Final = {
@@ -47,6 +47,12 @@ def write(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
     return put_folder(path, prepare, ours=OURS, overwrite=overwrite)
 
 
+def write_card(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
+    """Writes the card alone, for data that are published in another way than as a Hugging Face dataset."""
+    text = card(corpus)
+    return put_file(path, lambda file: file.write_text(text, encoding="utf-8"), overwrite=overwrite)
+
+
 def card(corpus: Corpus) -> str:
     """The dataset card: YAML for the hub, then what a reader has to know."""
     front = yaml.safe_dump(_metadata(corpus), sort_keys=False, allow_unicode=True, width=110)
@@ -55,10 +61,9 @@ def card(corpus: Corpus) -> str:
 
 def _metadata(corpus: Corpus) -> dict[str, object]:
     about = corpus.about
-    languages = [code for code in re.split(r"[,;\s]+", about.language) if code]
     return {
         **licence(about.licence),
-        **({"language": languages} if languages else {}),
+        **({"language": codes} if (codes := languages(about)) else {}),
         "pretty_name": about.title or about.name,
         "size_categories": [next((name for limit, name in SIZES if len(corpus.judgments) < limit), "n>1M")],
         "tags": ["human label variation", "individual annotations", "vantage"],
@@ -71,6 +76,11 @@ def _metadata(corpus: Corpus) -> dict[str, object]:
             for table in ("judgments", "items", "raters")
         ],
     }
+
+
+def languages(about: About) -> list[str]:
+    """The languages of a corpus, one by one."""
+    return [code for code in re.split(r"[,;\s]+", about.language) if code]
 
 
 def licence(text: str) -> dict[str, str]:
@@ -96,7 +106,7 @@ def _body(corpus: Corpus) -> Iterator[str]:
     )
     yield from _table(
         ("table", "rows", "columns"),
-        ((name, f"{len(_of(corpus, name)):,}", ", ".join(_of(corpus, name).columns)) for name in TABLES),
+        ((name, f"{size:,}", ", ".join(getattr(corpus, name).columns)) for name, size in corpus.sizes.items()),
     )
     yield from ("## Questions", "")
     yield from _table(("question", "asks", "scale", "answers", "without a value"), _questions(corpus))
@@ -105,11 +115,7 @@ def _body(corpus: Corpus) -> Iterator[str]:
     if about.notes:
         yield from ("## Notes", "", *(f"- {_cell(note)}" for note in about.notes), "")
     yield from ("## Source", "")
-    facts = (
-        ("Published at", about.source),
-        ("Licence", about.licence or "not stated"),
-        ("Citation", about.citation),
-    )
+    facts = (("Published at", about.source), ("Licence", about.licence or "not stated"), ("Citation", about.citation))
     yield from (f"- {name}: {_cell(value)}" for name, value in facts if value)
     yield from (
         "",
@@ -125,14 +131,9 @@ def _body(corpus: Corpus) -> Iterator[str]:
     )
 
 
-def _of(corpus: Corpus, table: str) -> pl.DataFrame:
-    return {"items": corpus.items, "raters": corpus.raters, "judgments": corpus.judgments}[table]
-
-
 def _questions(corpus: Corpus) -> Iterator[tuple[str, ...]]:
     counts = corpus.judgments.group_by("question").agg(
-        pl.col("value").is_not_null().sum().alias("answered"),
-        pl.col("value").is_null().sum().alias("declined"),
+        pl.col("value").is_not_null().sum().alias("answered"), pl.col("value").is_null().sum().alias("declined")
     )
     tallies = {row[0]: row[1:] for row in counts.iter_rows()}
     for question in corpus.questions:

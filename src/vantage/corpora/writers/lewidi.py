@@ -157,10 +157,7 @@ def _groups(of_annotators: list[str | None]) -> dict[str, str]:
     """The annotators' groups as HS-Brexit writes them: numbered, with their names beside."""
     names = list(dict.fromkeys(group or "unknown" for group in of_annotators))
     numbered = [f"group{names.index(group or 'unknown') + 1}" for group in of_annotators]
-    return {
-        "annotators group": ",".join(numbered),
-        **{f"group{n}": f"{name} group" for n, name in enumerate(names, 1)},
-    }
+    return {"annotators group": ",".join(numbered), **{f"group{n}": f"{name} group" for n, name in enumerate(names, 1)}}
 
 
 def _released(item: dict[str, Any], scale: Scale) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from vantage.errors import InputError
 
 
-def put_file(path: Path, prepare: Callable[[Path], None], *, overwrite: bool = False) -> Path:
+def put_file(path: Path, prepare: Callable[[Path], object], *, overwrite: bool = False) -> Path:
     """Writes a file with `prepare` under another name, then renames it."""
     path = path.absolute()
     if path.is_dir():
@@ -79,15 +79,11 @@ def _refuse(path: Path, ours: tuple[str, ...], *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise InputError(
-            "the folder has files in it",
-            file=path,
-            remedy="choose a new or empty folder, or pass --overwrite",
+            "the folder has files in it", file=path, remedy="choose a new or empty folder, or pass --overwrite"
         )
     if others := sorted(name for name in there if not any(fnmatch(name, pattern) for pattern in ours)):
         raise InputError(
-            f"the folder has other files in it, such as {others[0]}",
-            file=path,
-            remedy="choose a new or empty folder",
+            f"the folder has other files in it, such as {others[0]}", file=path, remedy="choose a new or empty folder"
         )
 
 

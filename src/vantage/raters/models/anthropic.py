@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Finish, Request, note_once
-from vantage.raters.models.content import parted
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import Completion, Request, note_once, require
+from vantage.raters.models.content import read_message
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 
 anthropic: Any = require("anthropic", "anthropic")
 
-_FINISHES: Final[dict[str, Finish]] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "filtered",
-}
 _UNSUPPORTED: Final = ("minimum", "maximum")
 """Keywords of JSON Schema that structured output does not take; the prompt says them in words."""
 
@@ -45,19 +39,14 @@ class AnthropicModel(RemoteModel):
         except RuntimeError:
             transport = None
         return anthropic.AsyncAnthropic(
-            api_key=self._key or "none",
-            base_url=self._url,
-            timeout=self._timeout,
-            max_retries=0,
-            http_client=transport,
+            api_key=self._key or "none", base_url=self._url, timeout=self._timeout, max_retries=0, http_client=transport
         )
 
     async def _answered(self, request: Request) -> Completion:
         note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
         return self.read(
             await self.sent(
-                lambda: self.body(request),
-                lambda body: self._client.post("/v1/messages", body=body, cast_to=object),
+                lambda: self.body(request), lambda body: self._client.post("/v1/messages", body=body, cast_to=object)
             )
         )
 
@@ -80,22 +69,8 @@ class AnthropicModel(RemoteModel):
 
     def read(self, answer: Any) -> Completion:
         """What a message says."""
-        text, thinking = parted({"content": answer["content"]})
-        finish = _FINISHES.get(str(answer.get("stop_reason")), "stop")
-        details = answer.get("stop_details") or {}
-        usage = answer.get("usage") or {}
-        cached = int(usage.get("cache_read_input_tokens") or 0)
-        inputs = sum(int(usage.get(n) or 0) for n in ("input_tokens", "cache_creation_input_tokens")) + cached
-        return Completion(
-            self.scrubbed(text or str(details.get("explanation") or "")),
-            finish,
-            prompt_tokens=inputs,
-            completion_tokens=int(usage.get("output_tokens") or 0),
-            thinking=self.scrubbed(thinking),
-            category=str(details.get("category") or "refusal") if finish == "filtered" else "",
-            cached_tokens=cached,
-            reasoning_tokens=int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0),
-        )
+        completion = read_message(answer)
+        return completion.with_text(self.scrubbed(completion.text), self.scrubbed(completion.thinking))
 
     def _fault(self, error: Any) -> Fault:
         return of_client(error)

@@ -1,9 +1,10 @@
-"""What a chat model is asked and what it returns, whatever runs it."""
+"""What a chat model is asked and what it returns, whatever runs it and whichever packages that needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
@@ -173,3 +174,24 @@ def note_once(notes: list[str], sentence: str) -> None:
 def too_long(tokens: int, window: int | None) -> str:
     """Says that a prompt does not fit a model's window."""
     return f"The prompt has {tokens} tokens and the model's window {window}; shorten it or set a larger window."
+
+
+def require(module: str, extra: str) -> Any:
+    """The module of an optional package; where it is missing, a sentence says how to install it.
+
+    >>> require("json", "embedded").dumps([1])
+    '[1]'
+    >>> require("nowhere", "local")
+    Traceback (most recent call last):
+        ...
+    vantage.raters.models.base.ModelError: The package 'nowhere' is not installed; pip install vantage[local].
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise ModelError(f"The package '{module}' needs '{error.name}'; pip install {error.name}.") from None
+        raise ModelError(f"The package '{module}' is not installed; pip install vantage[{extra}].") from None
+    except (ImportError, OSError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise ModelError(f"The package '{module}' cannot be loaded here ({reason}); install it again.") from None

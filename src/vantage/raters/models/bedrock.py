@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Finish, ModelError, Request
+from vantage.raters.models.base import Completion, Finish, ModelError, Request, require
 from vantage.raters.models.content import parted
-from vantage.raters.models.extras import require
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.remote import RemoteModel
 

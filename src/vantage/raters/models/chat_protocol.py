@@ -1,4 +1,4 @@
-"""Chat Completions: what is sent and what comes back, at OpenAI, vLLM, SGLang, llama.cpp, Ollama and LiteLLM."""
+"""OpenAI's protocols, what is sent and what comes back: Chat Completions, which most servers speak, and Responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from vantage.raters.models.base import Completion, Finish, ModelError, Passing, Request
 from vantage.raters.models.content import parted
 from vantage.raters.models.faults import Fault
-from vantage.raters.models.first_tokens import first_tokens
+from vantage.raters.models.options import first_tokens
 
 FINISHES: Final[dict[str, Finish]] = {
     "stop": "stop",
@@ -62,8 +62,8 @@ class ChatProtocol:
         choice = answer["choices"][0]
         raise_if_error(choice)
         if options:
-            top = self._top(choice)
-            return Completion(top[0][0], scores=tuple(first_tokens(top, options)), **usage(answer))
+            logprobs = choice.get("logprobs") or {}
+            return _scores((logprobs.get("content") or [None])[0], options, usage(answer))
         message = choice["message"]
         text, thinking = parted(message)
         reason = str(choice.get("finish_reason"))
@@ -75,14 +75,6 @@ class ChatProtocol:
         elif finish == "filtered":
             category = filter_category(choice) or "content filter"
         return Completion(text, finish, thinking=thinking, category=category, **usage(answer))
-
-    def _top(self, choice: Any) -> list[tuple[str, float]]:
-        logprobs = choice.get("logprobs") or {}
-        first = (logprobs.get("content") or [{}])[0]
-        top = [(str(t["token"]), float(t["logprob"])) for t in first.get("top_logprobs") or ()]
-        if not top:
-            raise ModelError("The endpoint answers without log-probabilities; use the style sampling or read replies.")
-        return sorted(top, key=lambda one: -one[1])
 
 
 def raise_if_error(answer: Any) -> None:
@@ -125,13 +117,76 @@ def apart(answer: Any) -> list[dict[str, Any]]:
     return [{**answer, "choices": [reply], "usage": one} for reply, one in zip(replies, usages, strict=True)]
 
 
-def usage(answer: Any) -> dict[str, Any]:
-    """The tokens that an answer took, as a completion keeps them."""
+def usage(answer: Any, prompt: str = "prompt", reply: str = "completion") -> dict[str, Any]:
+    """The tokens that an answer took, as a completion keeps them, by what a protocol calls prompt and reply."""
     counts = answer.get("usage") or {}
-    prompt, reply = counts.get("prompt_tokens_details") or {}, counts.get("completion_tokens_details") or {}
     return {
-        "prompt_tokens": int(counts.get("prompt_tokens") or 0),
-        "completion_tokens": int(counts.get("completion_tokens") or 0),
-        "cached_tokens": int(prompt.get("cached_tokens") or 0),
-        "reasoning_tokens": int(reply.get("reasoning_tokens") or 0),
+        "prompt_tokens": int(counts.get(f"{prompt}_tokens") or 0),
+        "completion_tokens": int(counts.get(f"{reply}_tokens") or 0),
+        "cached_tokens": int((counts.get(f"{prompt}_tokens_details") or {}).get("cached_tokens") or 0),
+        "reasoning_tokens": int((counts.get(f"{reply}_tokens_details") or {}).get("reasoning_tokens") or 0),
     }
+
+
+def _scores(first: Any, options: Sequence[str], used: dict[str, Any]) -> Completion:
+    """The scores of options, from what an answer says of the tokens with which a reply may begin."""
+    top = [(str(t["token"]), float(t["logprob"])) for t in (first or {}).get("top_logprobs") or ()]
+    if not top:
+        raise ModelError("The endpoint answers without log-probabilities; use the style sampling or read replies.")
+    top.sort(key=lambda one: -one[1])
+    return Completion(top[0][0], scores=tuple(first_tokens(top, options)), **used)
+
+
+_LEAST: Final = 16
+"""The smallest limit on a reply that the interface takes."""
+
+
+class ResponsesProtocol:
+    """`/responses`, OpenAI's newer interface, in which thinking models summarise their reasoning. It takes no seed."""
+
+    path = "/responses"
+    without: Mapping[str, str] = {
+        "text": WITHOUT["response_format"],
+        **{name: WITHOUT[name] for name in ("temperature", "top_p")},
+    }
+
+    def body(self, model: str, request: Request, left_out: frozenset[str], depth: int) -> dict[str, Any]:
+        """What is sent for a request or, with a depth, to learn the likeliest tokens with which a reply begins."""
+        sampling = request.sampling
+        system = [message.content for message in request.messages if message.role == "system"]
+        body: dict[str, Any] = {
+            "model": model,
+            "input": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"],
+            "temperature": 0.0 if depth else sampling.temperature,
+            "max_output_tokens": _LEAST if depth else max(sampling.max_tokens, _LEAST),
+            "store": False,
+        }
+        if system:
+            body["instructions"] = "\n\n".join(system)
+        if depth:
+            return {**body, "include": ["message.output_text.logprobs"], "top_logprobs": depth}
+        if sampling.top_p != 1.0:
+            body["top_p"] = sampling.top_p
+        if request.schema is not None:
+            body["text"] = {
+                "format": {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(request.schema)}
+            }
+        return body
+
+    def read(self, answer: Any, options: Sequence[str]) -> Completion:
+        """What a response says: a reply, or the scores of options."""
+        raise_if_error(answer)
+        output, used = answer["output"], usage(answer, "input", "output")
+        blocks = [b for one in output if one.get("type") == "message" for b in one.get("content") or ()]
+        if options:
+            first = next((b["logprobs"][0] for b in blocks if b.get("logprobs")), None)
+            return _scores(first, options, used)
+        text = "".join(str(b.get("text") or "") for b in blocks if b.get("type") == "output_text")
+        refusal = "".join(str(b.get("refusal") or "") for b in blocks if b.get("type") == "refusal")
+        _, thinking = parted({"content": [one for one in output if one.get("type") == "reasoning"]})
+        why = (answer.get("incomplete_details") or {}).get("reason")
+        finish: Finish = "length" if why == "max_output_tokens" else "filtered" if why == "content_filter" else "stop"
+        category = "content filter" if finish == "filtered" else ""
+        if refusal and not text:
+            text, finish, category = refusal, "filtered", "refusal"
+        return Completion(text, finish, thinking=thinking, category=category, **used)

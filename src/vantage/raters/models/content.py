@@ -6,10 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vantage.raters.models.base import Completion, Finish
+
 _BLOCK: Final = re.compile(r"<(think|thinking|reasoning)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _OPEN: Final = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _CLOSE: Final = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THINKING: Final = ("reasoning_content", "reasoning", "thinking")
+_FINISHES: Final[dict[str, Finish]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "filtered",
+}
+"""Why Anthropic's models stop, unless they have said all."""
 
 
 def parted(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -28,6 +36,30 @@ def parted(message: Mapping[str, Any]) -> tuple[str, str]:
             thought.append(message[key])
             break
     return "".join(said), "\n".join(thought)
+
+
+def read_message(answer: Mapping[str, Any]) -> Completion:
+    """What a message of Anthropic's says, whether it was asked for alone or in a batch.
+
+    >>> read_message({"content": [{"type": "text", "text": "4"}], "stop_reason": "max_tokens"}).finish
+    'length'
+    """
+    if not isinstance(answer["content"], list):
+        raise TypeError("this is no message")
+    text, thinking = parted({"content": answer["content"]})
+    finish = _FINISHES.get(str(answer.get("stop_reason")), "stop")
+    details, usage = answer.get("stop_details") or {}, answer.get("usage") or {}
+    cached = int(usage.get("cache_read_input_tokens") or 0)
+    return Completion(
+        text or str(details.get("explanation") or ""),
+        finish,
+        prompt_tokens=sum(int(usage.get(n) or 0) for n in ("input_tokens", "cache_creation_input_tokens")) + cached,
+        completion_tokens=int(usage.get("output_tokens") or 0),
+        thinking=thinking,
+        category=str(details.get("category") or "refusal") if finish == "filtered" else "",
+        cached_tokens=cached,
+        reasoning_tokens=int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0),
+    )
 
 
 def apart(text: str) -> tuple[str, str]:

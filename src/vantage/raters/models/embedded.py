@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from vantage.raters.models.base import LogProbs, ModelError
 from vantage.raters.models.gguf import GGUFModel
-from vantage.raters.models.gguf_file import read
-from vantage.raters.models.llama_net import LlamaNet
+from vantage.raters.models.llama_net import LlamaNet, read_gguf
 from vantage.raters.models.options import OptionTree
 from vantage.raters.models.prefix_scorer import PROCESSOR, PrefixScorer
 from vantage.raters.models.states import marked, states_of
@@ -70,7 +69,7 @@ class EmbeddedModel(GGUFModel):
     def _opened(self) -> LlamaNet:
         """Half a gigabyte and a second, spent by the first who asks for scores or states."""
         if self._net is None:
-            self._net = LlamaNet(read(weights()))
+            self._net = LlamaNet(read_gguf(weights()))
         return self._net
 
 

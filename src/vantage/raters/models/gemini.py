@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Finish, ModelError, Request
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import Completion, Finish, ModelError, Request, require
 from vantage.raters.models.faults import Fault
-from vantage.raters.models.first_tokens import first_tokens
+from vantage.raters.models.options import first_tokens
 from vantage.raters.models.remote import RemoteModel
 
 genai: Any = require("google.genai", "gemini")

@@ -28,17 +28,17 @@ from vantage.raters.models.base import (
     Request,
     never,
     note_once,
+    require,
     too_long,
 )
-from vantage.raters.models.extras import require
-from vantage.raters.models.options import OptionTree, option_tokens
-from vantage.raters.models.plain import LEAD, plain_prompt, turns
+from vantage.raters.models.options import LocalModel, OptionTree
+from vantage.raters.models.plain import plain_prompt, turns
 
 _HEADER: Final = 64 * 2**20
 _LIKELY: Final = 1000
 
 
-class GGUFModel:
+class GGUFModel(LocalModel):
     """`gguf:PATH`: any model file in GGUF format, with the chat template that it carries.
 
     llama.cpp opens a port on the loopback interface for as long as the model lives; a random key guards it.
@@ -91,26 +91,6 @@ class GGUFModel:
             return [self._complete(request) for request in requests]
         with ThreadPoolExecutor(self._parallel) as pool:
             return list(pool.map(self._complete, requests))
-
-    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """The log-probability that the reply begins with each option and with no longer one.
-
-        Each token is evaluated once for all options that share it, and prompts reuse what they have in
-        common. A row of a prompt that is too long is not a number, and a note says so.
-        """
-        table = np.full((len(requests), len(options)), np.nan)
-        if not requests:
-            return table
-        texts = [self._prompt(request.messages) for request in requests]
-        tree = OptionTree(self._option_tokens(texts[0], options))
-        prompts = [self._tokens(text, prompt=True) for text in texts]
-        room = (self.window or 0) - max(len(option) for option in tree.options)
-        fit = [row for row, prompt in enumerate(prompts) if len(prompt) <= room]
-        for row in set(range(len(prompts))) - set(fit):
-            note_once(self.notes, too_long(len(prompts[row]), self.window))
-        if fit:
-            table[fit] = self._scored([prompts[row] for row in fit], tree)
-        return table
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has, exactly, as part of a prompt."""
@@ -196,8 +176,7 @@ class GGUFModel:
             if schema is None:
                 return {"error": {"message": str(error)}}
             note_once(
-                self.notes,
-                "llama.cpp cannot hold replies to this JSON Schema; they are asked for in words only.",
+                self.notes, "llama.cpp cannot hold replies to this JSON Schema; they are asked for in words only."
             )
             return self._answer(body, request, None)
 
@@ -239,9 +218,6 @@ class GGUFModel:
         logprobs = answer["choices"][0]["logprobs"]
         entries = [logprobs["content"][0], *logprobs["content"][0]["top_logprobs"]] if logprobs else []
         return {entry["id"]: entry["logprob"] for entry in entries}
-
-    def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
-        return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)
 
     def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
         body = {"content": text, "add_special": prompt, "parse_special": prompt}

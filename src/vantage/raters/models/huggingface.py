@@ -16,20 +16,20 @@ from vantage.raters.models.base import (
     Message,
     ModelError,
     Request,
+    Sampling,
     never,
     note_once,
+    require,
     too_long,
 )
-from vantage.raters.models.extras import require
-from vantage.raters.models.options import OptionTree, option_tokens
-from vantage.raters.models.plain import LEAD, plain_prompt, turns
-from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer
-from vantage.raters.models.row_sampler import RowSampler
+from vantage.raters.models.options import LocalModel, OptionTree
+from vantage.raters.models.plain import plain_prompt, turns
+from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, side_by_side
 from vantage.raters.models.states import marked, states_of
 from vantage.raters.models.transformers_net import TransformersNet
 
 
-class HuggingFaceModel:
+class HuggingFaceModel(LocalModel):
     """`hf:NAME_OR_PATH`: a causal language model from a folder or from the hub.
 
     Code that comes with a model is never run.
@@ -103,10 +103,7 @@ class HuggingFaceModel:
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests in batches, in their order."""
         if any(request.schema is not None for request in requests):
-            note_once(
-                self.notes,
-                "Transformers models are not held to a JSON Schema; it is asked for in words only.",
-            )
+            note_once(self.notes, "Transformers models are not held to a JSON Schema; it is asked for in words only.")
         prompts = self._all_tokens([self._prompt(request.messages) for request in requests])
         done: dict[int, Completion] = {}
         for row, prompt in enumerate(prompts):
@@ -121,27 +118,6 @@ class HuggingFaceModel:
             replies = self._generate([prompts[row] for row in rows], chosen, [budgets[row] for row in rows])
             done.update(zip(rows, replies, strict=True))
         return [done.get(row, GIVEN_UP) for row in range(len(requests))]
-
-    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """The log-probability that the reply begins with each option and with no longer one.
-
-        What prompts have in common (guidelines, examples) is computed once, and all options are computed in one
-        pass with the rest of their prompt (see `prefix_scorer`). A row of a prompt that is too long is not a number,
-        and a note says so.
-        """
-        table = np.full((len(requests), len(options)), np.nan)
-        if not requests:
-            return table
-        texts = [self._prompt(request.messages) for request in requests]
-        tree = OptionTree(self._option_tokens(texts[0], options))
-        prompts = self._all_tokens(texts)
-        longest = max(len(option) for option in tree.options)
-        fit = [row for row, prompt in enumerate(prompts) if self.window is None or len(prompt) + longest <= self.window]
-        for row in set(range(len(prompts))) - set(fit):
-            note_once(self.notes, too_long(len(prompts[row]), self.window))
-        if fit:
-            table[fit] = self._scored([prompts[row] for row in fit], tree)
-        return table
 
     def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[NDArray[np.float64], int]:
         """The states behind every piece of a row but its first, and how many first pieces had to be cut."""
@@ -197,21 +173,20 @@ class HuggingFaceModel:
     def _generate(
         self, prompts: Sequence[Sequence[int]], requests: Sequence[Request], budgets: Sequence[int]
     ) -> list[Completion]:
-        width = max(len(prompt) for prompt in prompts)
-        ids, mask = self._padded(prompts, width)
+        tokens, columns = side_by_side(prompts, self._pad)
+        inputs = {"input_ids": tokens, "attention_mask": (columns >= 0).astype(np.int64)}
         sampler = RowSampler(self._torch, self._live.device, [request.sampling for request in requests])
         with self._torch.inference_mode():
             written = self._live.generate(
-                input_ids=ids,
-                attention_mask=mask,
+                **{name: self._torch.tensor(part, device=self._live.device) for name, part in inputs.items()},
                 max_new_tokens=max(budgets),
                 do_sample=False,
                 logits_processor=self._transformers.LogitsProcessorList([sampler]),
                 stopping_criteria=self._transformers.StoppingCriteriaList([self._looks]),
             )
         replies = [
-            self._reply(tokens[width:].tolist()[:budget], len(prompt))
-            for tokens, prompt, budget in zip(written, prompts, budgets, strict=True)
+            self._reply(row[columns.shape[1] :].tolist()[:budget], len(prompt))
+            for row, prompt, budget in zip(written, prompts, budgets, strict=True)
         ]
         # A reply that was stopped in the middle is none.
         return [
@@ -222,15 +197,6 @@ class HuggingFaceModel:
     def _looks(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         """Whether the rows of a batch are done because the model was stopped; asked after every token."""
         return self._torch.full((len(input_ids),), self.stopped(), dtype=self._torch.bool, device=input_ids.device)
-
-    def _padded(self, rows: Sequence[Sequence[int]], width: int) -> tuple[Any, Any]:
-        """Prompts of unequal length as one tensor that ends where they end, and which of its cells are real."""
-        ids = np.full((len(rows), width), self._pad, dtype=np.int64)
-        mask = np.zeros((len(rows), width), dtype=np.int64)
-        for row, tokens in enumerate(rows):
-            ids[row, width - len(tokens) :], mask[row, width - len(tokens) :] = tokens, 1
-        device = self._live.device
-        return self._torch.tensor(ids, device=device), self._torch.tensor(mask, device=device)
 
     def _reply(self, tokens: list[int], prompt_tokens: int) -> Completion:
         end = next((i for i, token in enumerate(tokens) if token in self._ends), None)
@@ -255,20 +221,16 @@ class HuggingFaceModel:
             return str(self._tokenizer.apply_chat_template(chat, **how))
         except refused:
             note_once(
-                self.notes,
-                f"The template of {self.name} has no system message; it opens the first question instead.",
+                self.notes, f"The template of {self.name} has no system message; it opens the first question instead."
             )
             return str(self._tokenizer.apply_chat_template(_without_system(chat), **how))
-
-    def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
-        return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)
 
     def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
         special = prompt and not self._has_template
         return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
 
     def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
-        """The tokens of whole prompts; fast tokenizers read many side by side."""
+        # Fast tokenizers read many side by side.
         if not prompts:
             return []
         return list(self._tokenizer(list(prompts), add_special_tokens=not self._has_template)["input_ids"])
@@ -304,3 +266,49 @@ def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     if rest:
         rest[0]["content"] = f"{system}\n\n{rest[0]['content']}"
     return rest or [{"role": "user", "content": system}]
+
+
+class RowSampler:
+    """A logits processor after which the most probable token of a row is a draw from its distribution.
+
+    Adding Gumbel noise to log-probabilities and taking the greatest is drawing from the distribution (Gumbel
+    1954). As each row has its own generator, a reply depends on its own seed and not on its neighbours in the
+    batch, which one generator for the whole batch could not give.
+    """
+
+    def __init__(self, torch: Any, device: Any, rows: Sequence[Sampling]) -> None:
+        self._torch = torch
+        self._drawn = [row for row, sampling in enumerate(rows) if sampling.temperature > 0]
+        asked = [rows[row] for row in self._drawn]
+        self._temperatures = torch.tensor([[s.temperature] for s in asked], device=device)
+        # The likeliest token always stays.
+        self._nuclei = torch.tensor([[max(s.top_p, 1e-9)] for s in asked], device=device)
+        self._cuts = any(s.top_p < 1 for s in asked)
+        self._generators = [torch.Generator(device=device) for _ in asked]
+        for generator, sampling in zip(self._generators, asked, strict=True):
+            if sampling.seed is None:
+                generator.seed()
+            else:
+                generator.manual_seed(sampling.seed)
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """The scores of the next token, with noise where the row is to be drawn."""
+        scores = scores.float()
+        if not self._drawn:
+            return scores
+        logits = scores[self._drawn] / self._temperatures
+        if self._cuts:
+            logits = self._nucleus(logits)
+        noise = self._torch.empty_like(logits)
+        for row, generator in enumerate(self._generators):
+            noise[row].exponential_(generator=generator)
+        scores[self._drawn] = logits - noise.log()
+        return scores
+
+    def _nucleus(self, logits: Any) -> Any:
+        """Only the likeliest tokens that together have the probability `top_p` (Holtzman et al. 2020)."""
+        ordered, index = logits.sort(dim=-1, descending=True)
+        probabilities = ordered.softmax(dim=-1)
+        before = probabilities.cumsum(dim=-1) - probabilities
+        ordered = ordered.masked_fill(before >= self._nuclei, float("-inf"))
+        return self._torch.empty_like(logits).scatter(-1, index, ordered)

@@ -6,18 +6,103 @@ built for any processor and can neither share a prompt's beginning between rows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vantage.raters.models.base import ModelError
-from vantage.raters.models.gguf_file import ModelFile, Weights
-from vantage.raters.models.options import Path
-from vantage.raters.models.prefix_plan import Tokens
-from vantage.raters.models.prefix_scorer import Pending, sees
+from vantage.raters.models.options import TokenPath
+from vantage.raters.models.prefix_scorer import Pending, Tokens, laid_out, sees, side_by_side
+
+_NUMBERS: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+"""Kinds of values of a setting; 8 is text and 9 a list."""
+_BLOCK: Final = 32
+_KINDS: Final = {0: ("float32", 4 * _BLOCK), 1: ("float16", 2 * _BLOCK), 3: ("Q4_1", 20), 8: ("Q8_0", 34)}
+"""Kinds of weights: their name, and how many bytes 32 of them take."""
+
+Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """Settings by name, and weights by name as matrices of a row per output."""
+
+    settings: dict[str, Any]
+    weights: dict[str, Weights]
+
+
+def read_gguf(file: Path) -> ModelFile:
+    """Settings and weights of a GGUF file, for models small enough to be held in full precision."""
+    data = np.memmap(file, dtype=np.uint8, mode="r")
+    cursor = _Cursor(data)
+    if cursor.bytes(4) != b"GGUF" or cursor.number("I") < 2:
+        raise ModelError(
+            f"{file}: this is not a GGUF file of version 2 or 3; convert the model with llama.cpp's tools."
+        )
+    tensors, count = cursor.number("Q"), cursor.number("Q")
+    settings = {cursor.text(): cursor.value(cursor.number("I")) for _ in range(count)}
+    places = {}
+    for _ in range(tensors):
+        name = cursor.text()
+        shape = [cursor.number("Q") for _ in range(cursor.number("I"))]
+        places[name] = (shape[::-1], cursor.number("I"), cursor.number("Q"))
+    alignment = settings.get("general.alignment", 32)
+    base = -(-cursor.place // alignment) * alignment
+    weights = {}
+    for name, (shape, kind, start) in places.items():
+        if kind not in _KINDS:
+            raise ModelError(f"{file}: the weights '{name}' are of kind {kind}, which cannot be unpacked here.")
+        size = math.prod(shape) // _BLOCK * _KINDS[kind][1]
+        weights[name] = _unpacked(data[base + start : base + start + size], _KINDS[kind][0]).reshape(shape)
+    return ModelFile(settings, weights)
+
+
+def _unpacked(raw: NDArray[np.uint8], kind: str) -> Weights:
+    """Weights in full precision; 32 of them share a scale and, in Q4_1, a least value."""
+    if kind in ("float32", "float16"):
+        return raw.view(kind).astype(np.float32)
+    if kind == "Q8_0":
+        blocks = raw.reshape(-1, 34)
+        scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        return scale * blocks[:, 2:].copy().view(np.int8).astype(np.float32)
+    blocks = raw.reshape(-1, 20)
+    scale, least = np.split(blocks[:, :4].copy().view(np.float16).astype(np.float32), 2, axis=1)
+    # The low halves of the bytes are the first sixteen weights, the high halves the others.
+    halves = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)
+    return scale * halves.astype(np.float32) + least
+
+
+class _Cursor:
+    """A place in a file that moves on with what is read."""
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        self.data, self.place = data, 0
+
+    def bytes(self, size: int) -> bytes:
+        self.place += size
+        return self.data[self.place - size : self.place].tobytes()
+
+    def number(self, kind: str) -> Any:
+        return struct.unpack(f"<{kind}", self.bytes(struct.calcsize(kind)))[0]
+
+    def text(self) -> str:
+        return self.bytes(self.number("Q")).decode("utf-8", "replace")
+
+    def value(self, kind: int) -> Any:
+        if kind == 8:
+            return self.text()
+        if kind == 9:
+            inner, length = self.number("I"), self.number("Q")
+            values: Iterable[Any] = (self.value(inner) for _ in range(length))
+            return list(values)
+        return self.number(_NUMBERS[kind])
+
 
 Past: TypeAlias = list[tuple[Weights, Weights]]
 """Per layer the keys and values of the tokens that were read: head × token × dimension."""
@@ -37,11 +122,7 @@ class _Layer:
 
 
 class LlamaNet:
-    """Reads with the weights of one file (Llama: Touvron et al. 2023).
-
-    Args:
-        file: What `gguf_file.read` gave.
-    """
+    """Reads with the weights of one GGUF file (Llama: Touvron et al. 2023)."""
 
     def __init__(self, file: ModelFile) -> None:
         settings, weights = file.settings, file.weights
@@ -75,22 +156,19 @@ class LlamaNet:
         """The past of the first tokens only; the one that was given stays as it is."""
         return [(keys[:, :length], values[:, :length]) for keys, values in past]
 
-    def following(self, past: Past | None, rests: Sequence[Tokens], nodes: Sequence[Path], tokens: Tokens) -> Pending:
+    def following(
+        self, past: Past | None, rests: Sequence[Tokens], nodes: Sequence[TokenPath], tokens: Tokens
+    ) -> Pending:
         """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
         written = [node for node in nodes if node]
         start = 0 if past is None else past[0][0].shape[1]
-        read, columns = _side_by_side(rests)
-        width, more, lengths = read.shape[1], len(written), np.array([len(rest) for rest in rests])
-        last = np.array([node[-1] for node in written], dtype=np.int64)
-        ids = np.concatenate([read, np.broadcast_to(last, (len(rests), more))], axis=1)
-        behind = lengths[:, None] + np.array([len(node) - 1 for node in written], dtype=np.int64)[None]
-        places = start + np.concatenate([columns.clip(min=0), behind], axis=1)
-        own = np.tril(np.ones((width + more, width + more), dtype=bool))
+        ids, places, real = laid_out(rests, written, start)
+        size, width = ids.shape[1], ids.shape[1] - len(written)
+        own = np.tril(np.ones((size, size), dtype=bool))
         own[width:, width:] = sees(written)
-        real = np.concatenate([columns >= 0, np.ones((len(rests), more), dtype=bool)], axis=1)
         # What fills up a row sees itself, so that its own scores are numbers.
-        seen = (own[None] & real[:, None]) | np.eye(width + more, dtype=bool)
-        hidden, _ = self._read(past, ids, places, seen, more + 1)
+        seen = (own[None] & real[:, None]) | np.eye(size, dtype=bool)
+        hidden, _ = self._read(past, ids, places, seen, len(written) + 1)
         logits = hidden @ self._out.T
         most = logits.max(axis=-1, keepdims=True)
         total = most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True, dtype=np.float64))
@@ -99,7 +177,7 @@ class LlamaNet:
 
     def states(self, rows: Sequence[Tokens], last: int) -> Weights:
         """What is known behind each of the last tokens of each row: row × token × dimension."""
-        ids, columns = _side_by_side(rows)
+        ids, columns = side_by_side(rows)
         own = np.tril(np.ones((ids.shape[1], ids.shape[1]), dtype=bool))
         # What fills up a row sees itself, so that its own scores are numbers.
         seen = (own[None] & (columns >= 0)[:, None]) | np.eye(ids.shape[1], dtype=bool)
@@ -169,15 +247,6 @@ class LlamaNet:
     def _layer(weights: dict[str, Weights], prefix: str) -> _Layer:
         names = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "attn_norm", "ffn_norm")
         return _Layer(*(weights[f"{prefix}{name}.weight"] for name in names))
-
-
-def _side_by_side(rows: Sequence[Tokens]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of unequal length that end together, and the place of each token in its row; below 0 where it fills up."""
-    width = max(len(row) for row in rows)
-    ids = np.zeros((len(rows), width), dtype=np.int64)
-    for n, row in enumerate(rows):
-        ids[n, width - len(row) :] = row
-    return ids, np.arange(width)[None] - np.array([width - len(row) for row in rows])[:, None]
 
 
 def _turned(split: Weights, turn: NDArray[Any]) -> Weights:

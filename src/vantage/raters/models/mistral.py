@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, ModelError, Request
+from vantage.raters.models.base import Completion, ModelError, Request, require
 from vantage.raters.models.chat_protocol import WITHOUT, ChatProtocol, ToldError
-from vantage.raters.models.extras import require
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.remote import RemoteModel
 

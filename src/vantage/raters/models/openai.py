@@ -10,10 +10,9 @@ from typing import Any, Final
 import openai
 
 from vantage.raters.models.base import Completion, ModelError, Request, note_once
-from vantage.raters.models.chat_protocol import ChatProtocol, ToldError, apart
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, ToldError, apart
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
-from vantage.raters.models.responses_protocol import ResponsesProtocol
 
 _DEPTH: Final = 20
 """The most of the likeliest first tokens that the protocol tells; some endpoints tell fewer."""

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Final
 
 import numpy as np
 
-from vantage.raters.models.base import LogProbs, ModelError
+from vantage.raters.models.base import LogProbs, Message, ModelError, Request, note_once, too_long
+from vantage.raters.models.plain import LEAD
 
-Path = tuple[int, ...]
-
-
-class Tokenise(Protocol):
-    """A model's tokenizer; `prompt` says that the text is a whole prompt, template marks included."""
-
-    def __call__(self, text: str, *, prompt: bool = False) -> list[int]:
-        """The tokens of a text."""
-        ...
-
-
-def option_tokens(tokenise: Tokenise, prompt: str, options: Sequence[str], lead: str) -> list[list[int]]:
-    """The tokens of each option as they are written behind a prompt, whose end all requests share."""
-    before = tokenise(prompt, prompt=True)
-    tokens = []
-    for option in options:
-        both = tokenise(prompt + lead + option, prompt=True)
-        joined = both[: len(before)] == before
-        tokens.append(both[len(before) :] if joined else tokenise(lead + option))
-    return tokens
+TokenPath = tuple[int, ...]
 
 
 class OptionTree:
@@ -48,16 +31,16 @@ class OptionTree:
     """
 
     def __init__(self, options: Sequence[Sequence[int]]) -> None:
-        self.options: tuple[Path, ...] = tuple(tuple(option) for option in options)
+        self.options: tuple[TokenPath, ...] = tuple(tuple(option) for option in options)
         if not self.options or not all(self.options):
             raise ModelError("Options to be scored must not be empty; give each at least one character.")
         if len(set(self.options)) < len(self.options):
             raise ModelError("Two options are written in the same way; name them differently.")
-        children: dict[Path, dict[int, None]] = {}
+        children: dict[TokenPath, dict[int, None]] = {}
         for option in self.options:
             for depth, token in enumerate(option):
                 children.setdefault(option[:depth], {})[token] = None
-        self.nodes: dict[Path, Path] = {node: tuple(children[node]) for node in sorted(children)}
+        self.nodes: dict[TokenPath, TokenPath] = {node: tuple(children[node]) for node in sorted(children)}
         """What has been written so far and the tokens that may come next, branch by branch."""
         self._longer = [
             [j for j, other in enumerate(self.options) if _next_longer(option, other, self.options)]
@@ -65,14 +48,14 @@ class OptionTree:
         ]
 
     @property
-    def heads(self) -> tuple[Path, ...]:
+    def heads(self) -> tuple[TokenPath, ...]:
         """The fewest paths whose prefixes are all the nodes behind the first token."""
         inner = [node for node in self.nodes if node]
         return tuple(
             node for node in inner if not any(len(other) > len(node) and other[: len(node)] == node for other in inner)
         )
 
-    def logprobs(self, following: Mapping[Path, Mapping[int, float]]) -> LogProbs:
+    def logprobs(self, following: Mapping[TokenPath, Mapping[int, float]]) -> LogProbs:
         """The log-probability of each option, from those of the tokens that follow each node."""
         begun = [sum(following[option[:depth]][token] for depth, token in enumerate(option)) for option in self.options]
         whole = np.array(begun, dtype=np.float64)
@@ -83,8 +66,100 @@ class OptionTree:
         return whole
 
 
-def _next_longer(option: Path, other: Path, options: Sequence[Path]) -> bool:
+class LocalModel(ABC):
+    """A model in this process, which scores whole options; each kind says how it reads and computes."""
+
+    window: int | None
+    notes: list[str]
+    _has_template: bool
+
+    @abstractmethod
+    def _prompt(self, messages: Sequence[Message]) -> str:
+        """A chat as the model reads it."""
+
+    @abstractmethod
+    def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
+        """The tokens of a text; `prompt` says that it is a whole prompt, template marks included."""
+
+    @abstractmethod
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
+        """One row per prompt, one column per option; not a number where the model was stopped before."""
+
+    def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
+        """The tokens of whole prompts."""
+        return [self._tokens(prompt, prompt=True) for prompt in prompts]
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """The log-probability that the reply begins with each option and with no longer one.
+
+        What prompts and options have in common is computed once. A row of a prompt that is too long is not a number,
+        and a note says so.
+        """
+        table = np.full((len(requests), len(options)), np.nan)
+        if not requests:
+            return table
+        texts = [self._prompt(request.messages) for request in requests]
+        tree = OptionTree(self._option_tokens(texts[0], options))
+        prompts = self._all_tokens(texts)
+        longest = max(len(option) for option in tree.options)
+        fit = [row for row, prompt in enumerate(prompts) if self.window is None or len(prompt) + longest <= self.window]
+        for row in set(range(len(prompts))) - set(fit):
+            note_once(self.notes, too_long(len(prompts[row]), self.window))
+        if fit:
+            table[fit] = self._scored([prompts[row] for row in fit], tree)
+        return table
+
+    def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
+        """The tokens of each option as they are written behind a prompt, whose end all requests share."""
+        lead, before = "" if self._has_template else LEAD, self._tokens(prompt, prompt=True)
+        tokens = []
+        for option in options:
+            both = self._tokens(prompt + lead + option, prompt=True)
+            joined = both[: len(before)] == before
+            tokens.append(both[len(before) :] if joined else self._tokens(lead + option))
+        return tokens
+
+
+def _next_longer(option: TokenPath, other: TokenPath, options: Sequence[TokenPath]) -> bool:
     """Whether `other` continues `option` with no third option between them."""
     if len(other) <= len(option) or other[: len(option)] != option:
         return False
     return not any(len(option) < len(third) < len(other) and other[: len(third)] == third for third in options)
+
+
+_DOUBT: Final = 0.01
+"""The share of the options' probability that may lie on tokens with which several of them begin."""
+_AROUND: Final = " \t\n\u2581\u0120\"'`*_([{.,:;)]}"
+"""What may stand around an option in its token: white space, quotes, brackets, the end of a sentence."""
+
+
+def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str]) -> list[float]:
+    """The log-probabilities of options, from those of the likeliest tokens with which a reply begins.
+
+    An option that none of the tokens begins has probability 0 here: nothing is known of it but that it is less
+    likely than all of them. A token with which several options begin cannot tell them apart and is an error,
+    unless it is negligible.
+
+    >>> first_tokens([("4", -0.5), (" 4", -3.0), ("2", -2.0), ("The", -4.0)], ["2", "4", "5"])
+    [-2.0, -0.4211..., -inf]
+    """
+    tokens = [(bare.casefold(), logprob) for token, logprob in top if (bare := token.strip(_AROUND))]
+    chances: dict[str, float] = {}
+    doubtful: list[tuple[str, float, list[str]]] = []
+    for token, logprob in tokens:
+        begun = [option for option in options if option.casefold().startswith(token)]
+        if len(begun) > 1 and token in [option.casefold() for option in begun]:
+            # "1" beside "10" is no doubt where the endpoint writes "10" as a token of its own.
+            apart = [o for o in begun if any(len(t) > len(token) and o.casefold().startswith(t) for t, _ in tokens)]
+            begun = [option for option in begun if option not in apart]
+        if len(begun) == 1:
+            chances[begun[0]] = float(np.logaddexp(chances.get(begun[0], -math.inf), logprob))
+        elif begun:
+            doubtful.append((token, logprob, begun))
+    for token, logprob, begun in doubtful:
+        if math.exp(logprob) > _DOUBT * sum(map(math.exp, chances.values())):
+            raise ModelError(
+                f"'{begun[0]}' and '{begun[1]}' begin with the same token '{token}', so the first token cannot tell "
+                "them apart; give the options letters, or use hf: or gguf:, which compare whole options."
+            )
+    return [chances.get(option, -math.inf) for option in options]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vantage.raters.models.prefix_plan import Tokens
+from vantage.raters.models.prefix_scorer import Tokens, batches
 
 
 @runtime_checkable
@@ -55,19 +55,14 @@ def marked(
 
 
 def states_of(
-    rows: Sequence[Marked],
-    read: Callable[[Sequence[Tokens], int], NDArray[Any]],
-    most: int,
+    rows: Sequence[Marked], read: Callable[[Sequence[Tokens], int], NDArray[Any]], most: int
 ) -> NDArray[np.float64]:
-    """The wanted states of all rows, read in batches of rows of similar length.
+    """The wanted states of all rows, read in batches of rows of similar length with at most so many tokens.
 
-    Args:
-        rows: What is read.
-        read: From rows of tokens to the states behind the last so many of each.
-        most: How many tokens a batch may have.
+    `read` gives the states behind the last so many of each of some rows of tokens.
     """
     hidden: NDArray[np.float64] | None = None
-    for chosen in _batches([len(row.tokens) for row in rows], most):
+    for chosen in batches(range(len(rows)), [len(row.tokens) for row in rows], most, len(rows)):
         last = max(len(rows[n].tokens) - rows[n].places[0] for n in chosen)
         states = read([rows[n].tokens for n in chosen], last)
         for n, mine in zip(chosen, states, strict=True):
@@ -76,14 +71,3 @@ def states_of(
                 hidden = np.zeros((len(rows), len(places), mine.shape[-1]))
             hidden[n] = mine[places]
     return np.zeros((0, 0, 0)) if hidden is None else hidden
-
-
-def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    batch: list[int] = []
-    for n in np.argsort(lengths, kind="stable").tolist():
-        if batch and (len(batch) + 1) * lengths[n] > most:
-            yield batch
-            batch = []
-        batch.append(n)
-    if batch:
-        yield batch

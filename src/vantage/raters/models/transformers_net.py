@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from vantage.raters.models.options import OptionTree, Path
-from vantage.raters.models.prefix_plan import Tokens
-from vantage.raters.models.prefix_scorer import Pending, sees
+from vantage.raters.models.options import OptionTree, TokenPath
+from vantage.raters.models.prefix_scorer import Pending, Tokens, laid_out, sees
 
 _ATTENTION: Final = ("DynamicLayer", "DynamicSlidingWindowLayer")
 """The layers of a cache whose past can be shared by many continuations."""
@@ -23,14 +22,7 @@ _PROBE: Final = 64
 
 
 class TransformersNet:
-    """Reads with one model.
-
-    Args:
-        torch: The module.
-        transformers: The module.
-        net: The language model.
-        pad: The token that fills up short rows.
-    """
+    """Reads with one model; `pad` is the token that fills up short rows."""
 
     def __init__(self, torch: Any, transformers: Any, net: Any, pad: int) -> None:
         self._torch, self._net, self._pad = torch, net, pad
@@ -83,20 +75,12 @@ class TransformersNet:
             layer.keys, layer.values = layer.keys[:, :, :length], layer.values[:, :, :length]
         return branch
 
-    def following(self, past: Any, rests: Sequence[Tokens], nodes: Sequence[Path], tokens: Tokens) -> Pending:
+    def following(self, past: Any, rests: Sequence[Tokens], nodes: Sequence[TokenPath], tokens: Tokens) -> Pending:
         """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
         torch, written = self._torch, [node for node in nodes if node]
         start = 0 if past is None else past.get_seq_length()
-        width, more = max(len(rest) for rest in rests), len(written)
-        lengths = np.array([len(rest) for rest in rests])
-        ids = np.full((len(rests), width + more), self._pad, dtype=np.int64)
-        for row, rest in enumerate(rests):
-            ids[row, width - len(rest) : width] = rest
-        ids[:, width:] = [node[-1] for node in written]
-        columns = np.arange(width)[None] - (width - lengths)[:, None]
-        behind = lengths[:, None] + np.array([len(node) - 1 for node in written], dtype=np.int64)[None]
-        places = start + np.concatenate([columns.clip(min=0), behind], axis=1)
-        real = np.concatenate([columns >= 0, np.ones((len(rests), more), dtype=bool)], axis=1)
+        ids, places, real = laid_out(rests, written, start, self._pad)
+        width, more = ids.shape[1] - len(written), len(written)
         with torch.inference_mode():
             given: dict[str, Any] = {"use_cache": False}
             if past is not None:
@@ -126,9 +110,9 @@ class TransformersNet:
             states[n, last - len(mine) :] = mine
         return states
 
-    def in_full(self, prompt: Tokens, tree: OptionTree) -> dict[Path, dict[int, float]]:
+    def in_full(self, prompt: Tokens, tree: OptionTree) -> dict[TokenPath, dict[int, float]]:
         """The same for one prompt without keeping anything, for models whose past cannot be shared."""
-        chances: dict[Path, dict[int, float]] = {}
+        chances: dict[TokenPath, dict[int, float]] = {}
         for head in tree.heads or ((),):
             with self._torch.inference_mode():
                 answer = self._forward(self._tensor([[*prompt, *head]]), len(head) + 1, use_cache=False)
@@ -138,7 +122,7 @@ class TransformersNet:
                 chances[head[:depth]] = dict(zip(behind, logprobs[depth, list(behind)].tolist(), strict=True))
         return chances
 
-    def _mask(self, start: int, width: int, written: Sequence[Path], real: Any, places: Any) -> Any:
+    def _mask(self, start: int, width: int, written: Sequence[TokenPath], real: Any, places: Any) -> Any:
         """Which token sees which, as what is added to the attention's scores."""
         torch, device = self._torch, self._net.device
         size = width + len(written)

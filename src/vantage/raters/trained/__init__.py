@@ -2,10 +2,9 @@
 
 One stack serves raters of texts (`fit`, `TrainedRater`) and raters of ⟨text, user⟩ pairs (`fit_pairs`, `PairRater`, in
 `pairs`): a rater of texts is a rater of pairs without users. `examples` turns a corpus into texts and labels,
-`instances` are the texts or pairs that a model reads, `people` says what is known of users, and `folds` splits texts so
-that none is on both sides. The ways to learn are `baselines`, `linear`, `encoder` (with the modules that read tags,
-start, train and store networks) and `probe` (with its `kernel`); the next one is a class with the methods of
-`saved.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
+`instances` are the texts or pairs that a model reads, and `people` says what is known of users. The ways to learn are
+`baselines`, `linear`, `encoder` (with the modules that train and store networks) and `probe`; the next one is a class
+with the methods of `saved.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.raters.trained.encoder_settings import EncoderSettings as EncoderSettings
     from vantage.raters.trained.fitting import fit as fit
-    from vantage.raters.trained.folds import shared_texts as shared_texts
+    from vantage.raters.trained.instances import shared_texts as shared_texts
     from vantage.raters.trained.linear import LinearSettings as LinearSettings
     from vantage.raters.trained.pairs import PairRater as PairRater
     from vantage.raters.trained.pairs import fit_pairs as fit_pairs
@@ -30,7 +29,7 @@ _HOMES = {
     "TrainedRater": "vantage.raters.trained.rater",
     "fit": "vantage.raters.trained.fitting",
     "fit_pairs": "vantage.raters.trained.pairs",
-    "shared_texts": "vantage.raters.trained.folds",
+    "shared_texts": "vantage.raters.trained.instances",
 }
 
 if not TYPE_CHECKING:

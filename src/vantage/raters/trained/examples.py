@@ -14,8 +14,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, ItemTexts, nearest_option
-from vantage.raters.trained.folds import Rows, grouped_folds
-from vantage.raters.trained.instances import Instances, fields_of, reading
+from vantage.raters.trained.instances import Instances, Rows, fields_of, grouped_folds, reading
 from vantage.raters.trained.people import People
 
 Target = Literal["individual", "mean", "median", "majority"]

@@ -16,7 +16,7 @@ from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Labels, Target, examples
-from vantage.raters.trained.folds import refuse_shared
+from vantage.raters.trained.instances import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
 from vantage.raters.trained.saved import Predictor

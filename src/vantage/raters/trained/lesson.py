@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import require
 from vantage.raters.trained.base import Floats
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
 from vantage.raters.trained.examples import Labels
-from vantage.raters.trained.folds import Rows
-from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.instances import Instances, Rows
 from vantage.raters.trained.losses import Goal, OutputHead, goodness, predicted
 from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, half_precision, shuffled
 from vantage.raters.trained.people import Ids, People

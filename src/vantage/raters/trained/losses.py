@@ -11,7 +11,7 @@ from scipy.special import softmax
 from scipy.stats import rankdata
 
 from vantage.errors import InputError
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import require
 from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Labels

@@ -89,15 +89,7 @@ def save_rater(
 
 
 def described(folder: Path, name: str, what: str, keys: Sequence[str], remedy: str) -> Mapping[str, Any]:
-    """The description of a saved rater, which must have all of `keys`.
-
-    Args:
-        folder: Where the rater was saved.
-        name: The file that describes it.
-        what: What is looked for, in words: `trained rater`.
-        keys: What a description must have.
-        remedy: How such a rater is made.
-    """
+    """The description of a saved rater in a file, which must have all of `keys`; `remedy` says how to make one."""
     file = folder / name
     if not file.exists():
         raise InputError(f"there is no {what} here", file=folder, remedy=remedy)

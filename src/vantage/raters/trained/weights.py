@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vantage.errors import InputError
-from vantage.raters.models.extras import require
+from vantage.raters.models.base import require
 
 
 def put(network: Any, member: Mapping[str, Any]) -> None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 import openai
 
-from vantage.raters.models.base import Completion, Finish, ModelError, note_once
+from vantage.raters.models.base import Completion, ModelError, note_once
+from vantage.raters.models.content import read_message
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.openai import SKEW
-from vantage.runs.batch.protocols import BatchResult, Standing
-from vantage.runs.batch.wire import Wire
+from vantage.runs.batch.protocols import BatchResult, Standing, Wire
 from vantage.runs.keys import KeyedCall
 
 _PATH: Final = "/messages/batches"
-_FINISHES: Final[dict[str, Finish]] = {"max_tokens": "length", "refusal": "filtered"}
 _STATUSES: Final = {
     "rate_limit_error": 429,
     "api_error": 500,
@@ -93,30 +92,9 @@ class AnthropicBatches:
         # Not the address that the answer names: a key is only sent to where it was meant to go.
         return Standing("ended", "The batch has ended without a result for this request.", (f"{path}/results",))
 
-    def results(self, wire: Wire, standing: Standing) -> Iterator[BatchResult]:
-        """The lines of results."""
-        for path in standing.results:
-            for line in wire.lines(path):
-                yield _result(line)
-
-    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
-        """What a message says."""
-        text = "".join(str(block["text"]) for block in body["content"] if block.get("type") == "text")
-        usage = body.get("usage") or {}
-        inputs = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        return Completion(
-            model.scrubbed(text),
-            _FINISHES.get(str(body.get("stop_reason")), "stop"),
-            sum(int(usage.get(name) or 0) for name in inputs),
-            int(usage.get("output_tokens") or 0),
-        )
-
-
-def _result(line: str) -> BatchResult:
-    """One line of results; one that cannot be read names no request, which is then asked again."""
-    try:
-        result_line = json.loads(line)
-        name, result = str(result_line["custom_id"]), result_line["result"]
+    def result(self, line: Any) -> BatchResult:
+        """A line of results."""
+        name, result = str(line["custom_id"]), line["result"]
         kind = str(result["type"])
         if kind == "succeeded":
             return BatchResult(name, result["message"], status=200)
@@ -124,9 +102,12 @@ def _result(line: str) -> BatchResult:
         error = error.get("error") or error
         kind = str(error.get("type") or kind)
         said = f"{kind}: {error.get('message') or 'no reason is given'}"
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return BatchResult("", error="The line cannot be read.")
-    return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
+        return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
+
+    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
+        """What a message says."""
+        completion = read_message(body)
+        return completion.with_text(model.scrubbed(completion.text), model.scrubbed(completion.thinking))
 
 
 def _seconds(time: Any) -> float:

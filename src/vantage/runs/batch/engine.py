@@ -15,8 +15,15 @@ from vantage.raters.models.base import ChatModel, Completion, ModelError, Passin
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.ledger import Batch, Ledger
-from vantage.runs.batch.protocols import BatchResult, Standing, load_protocol
-from vantage.runs.batch.wire import BatchStopped, Uncertain, Wire
+from vantage.runs.batch.protocols import (
+    BatchResult,
+    BatchStopped,
+    Standing,
+    Uncertain,
+    Wire,
+    load_protocol,
+    read_result,
+)
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
@@ -180,7 +187,6 @@ class _Batches:
         for _ in range(self.job.options.tries):
             batch = self.ledger.intend({one.call.key: one.tries + 1 for one in pending})
             batch.calls = {one.call.key: one.call for one in pending}
-            batch.tries = {one.call.key: one.tries + 1 for one in pending}
             batch.without = self.model.left_out
             try:
                 self.ledger.opened(
@@ -219,7 +225,8 @@ class _Batches:
         """Ends the requests of a batch with their results; those without one go again, as far as tries are left."""
         waiting, failed = dict(batch.calls), []
         if standing.state == "ended":
-            for result in self.protocol.results(self.wire, standing):
+            for line in (line for path in standing.results for line in self.wire.lines(path)):
+                result = read_result(self.protocol, line)
                 call = waiting.pop(_key(result.name), None)
                 if call is not None and not self._ended(batch, call, result):
                     failed.append(call.key)

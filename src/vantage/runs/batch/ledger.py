@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 
 from vantage.runs.keys import KeyedCall
 from vantage.runs.store import RunStore
-from vantage.runs.tables import placeholders
+from vantage.runs.tables import among
 
-_ROUND = 500
 _UNANSWERED = "key NOT IN (SELECT key FROM calls)"
 
 
@@ -37,13 +36,7 @@ class Batch:
 
 
 class Ledger:
-    """The batches at one provider.
-
-    Args:
-        store: The run store.
-        protocol: How the provider speaks of batches.
-        host: Where it is.
-    """
+    """The batches at one provider, told by its protocol and its host."""
 
     def __init__(self, store: RunStore, protocol: str, host: str) -> None:
         self._store, self._where = store, (protocol, host)
@@ -59,43 +52,37 @@ class Ledger:
             connection.executemany("INSERT OR REPLACE INTO batched VALUES (NULL, ?, ?, ?)", rows)
             return inserted
 
-        return Batch(self._store.writer.do(write), token, "", at, len(tries))
+        return Batch(self._store.writer.do(write), token, "", at, len(tries), tries=dict(tries))
 
     def opened(self, batch: Batch, name: str) -> None:
         """The provider has taken the batch."""
         batch.name = name
-        row = (name, batch.id)
-        self._do("UPDATE batches SET name = ?, state = 'open' WHERE id = ?", [row])
+        self._store.change("UPDATE batches SET name = ?, state = 'open' WHERE id = ?", (name, batch.id))
 
     def dropped(self, batch: Batch) -> None:
         """The batch never arrived: its requests are free again."""
-        self._do("DELETE FROM batched WHERE batch = ?", [(batch.id,)])
-        self._do("DELETE FROM batches WHERE id = ?", [(batch.id,)])
+        self._store.change("DELETE FROM batched WHERE batch = ?", (batch.id,))
+        self._store.change("DELETE FROM batches WHERE id = ?", (batch.id,))
 
     def freed(self, keys: Iterable[bytes]) -> None:
         """Requests that have failed: if they are asked again, it is anew."""
-        self._do("DELETE FROM batched WHERE key = ?", [(key,) for key in keys])
+        self._store.change("DELETE FROM batched WHERE key = ?", *((key,) for key in keys))
 
     def collected(self, batch: Batch) -> None:
         """Closes a batch, unless it holds replies that no run has asked for yet."""
-        self._do(
+        self._store.change(
             "UPDATE batches SET state = 'collected' WHERE id = ? AND NOT EXISTS "  # noqa: S608
             f"(SELECT 1 FROM batched WHERE batch = batches.id AND {_UNANSWERED})",
-            [(batch.id,)],
+            (batch.id,),
         )
 
     def held(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
         """Those of the requests that are in an open batch: its number, and how often they were tried."""
-        batches: dict[bytes, tuple[int, int]] = {}
-        for start in range(0, len(keys), _ROUND):
-            part = keys[start : start + _ROUND]
-            rows = self._store.select(
-                "SELECT key, batch, tries FROM batched JOIN batches ON batches.id = batch "  # noqa: S608
-                f"WHERE state = 'open' AND protocol = ? AND host = ? AND key IN ({placeholders(part)})",
-                [*self._where, *part],
-            )
-            batches |= {key: (batch, tries) for key, batch, tries in rows}
-        return batches
+        sql = (
+            "SELECT key, batch, tries FROM batched JOIN batches ON batches.id = batch "
+            "WHERE state = 'open' AND protocol = ? AND host = ? AND key IN ({})"
+        )
+        return {key: (batch, tries) for key, batch, tries in among(self._store.select, sql, keys, *self._where)}
 
     def batches(self, state: str) -> list[Batch]:
         """The batches in a state, the oldest first."""
@@ -116,6 +103,3 @@ class Ledger:
         rows = self._store.select(owned, (self._store.claims.owner,))
         busy = {batch for (batch,) in rows}
         return [batch for batch in self.batches("submitting") if batch.id not in busy]
-
-    def _do(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
-        self._store.writer.do(lambda connection: connection.executemany(sql, rows))

@@ -21,10 +21,8 @@ from vantage._version import __version__
 from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import is_remote
-from vantage.raters.models.base import ChatModel, ModelError, note_once
-from vantage.raters.models.extras import require
-from vantage.raters.models.hub_tokens import HubTokens
-from vantage.raters.models.unopened import Unopened
+from vantage.raters.models.base import ChatModel, ModelError, note_once, require
+from vantage.raters.models.unopened import HubTokens, Unopened
 from vantage.runs.engines.local import GRACE
 from vantage.runs.engines.ray_worker import Worker, WorkerReport
 from vantage.runs.job import Job

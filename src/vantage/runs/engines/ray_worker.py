@@ -17,9 +17,8 @@ from vantage.errors import VantageError
 from vantage.raters.conversation import Ask
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel, Completion
-from vantage.runs.budget import Budget
 from vantage.runs.engines.local import CONCURRENCY, LocalEngine
-from vantage.runs.job import UNSTORED, Job
+from vantage.runs.job import UNSTORED, Budget, Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
 from vantage.runs.source import CallSource
@@ -104,13 +103,9 @@ class Share(Job):
 
 
 class Worker:
-    """What runs on the cluster.
+    """What runs on the cluster: a model by its name and settings, and its share of a run.
 
-    Args:
-        spec: The model, such as `hf:PATH` or `openai:NAME`.
-        settings: Its settings.
-        options: How the worker's share of the run is carried out.
-        version: The version of Vantage that started the run.
+    `version` is that of the Vantage that started the run.
     """
 
     def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:

@@ -20,9 +20,7 @@ from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.fitting import instrument_of, refuse_constant
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
-from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
-from vantage.raters.trained.pairs.offsets import fit_offsets
-from vantage.raters.trained.pairs.rater import PairRater, shares_of
+from vantage.raters.trained.pairs.rater import PAIR_METHODS, PairRater, fit_offsets, pair_method, shares_of
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import Predictor
 

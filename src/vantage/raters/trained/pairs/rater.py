@@ -1,26 +1,94 @@
-"""The pair rater: judges ⟨text, user⟩ pairs, has a row in the raters table, is saved to a folder and loaded from it."""
+"""The ways to learn about ⟨text, user⟩ pairs, and the pair rater, which judges them, is saved and is loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.perspective import Split
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
-from vantage.raters.trained.pairs.offsets import moved
 from vantage.raters.trained.people import People
 from vantage.raters.trained.rater import SCHEMA, judgments
 from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
+
+
+class PairMethod(NamedTuple):
+    """One way to learn."""
+
+    description: str
+    """What it does, in one sentence."""
+    users: bool
+    """Whether it tells users apart; a blind one gives a text the same label whoever judges it."""
+    kind: str
+    """What learns: one of `saved.KINDS`."""
+
+    @property
+    def torch(self) -> bool:
+        """Whether it needs the extra `local`."""
+        return self.kind == "encoder"
+
+
+PAIR_METHODS: Final[dict[str, PairMethod]] = {
+    "majority": PairMethod("The most frequent label in training, for every pair.", False, "counts"),
+    "text-majority": PairMethod(
+        "The label most people of the training part gave the text; the majority of all where nobody judged it.",
+        False,
+        "counts",
+    ),
+    "user-majority": PairMethod(
+        "The user's own most frequent label; else that of the people most alike in traits; else that of all.",
+        True,
+        "counts",
+    ),
+    "tfidf": PairMethod("Logistic regression on the words of the text, blind to users.", False, "linear"),
+    "tfidf-users": PairMethod(
+        "Logistic regression on words, on words once more for each trait value, and on who the user is.", True, "linear"
+    ),
+    "baseline": PairMethod("A fine-tuned encoder of the text alone.", False, "encoder"),
+    "tokens": PairMethod(
+        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
+    ),
+    "embeddings": PairMethod(
+        "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
+        True,
+        "encoder",
+    ),
+    "heads": PairMethod(
+        "A fine-tuned encoder with an output layer for each user of the training part (multi-task learning).",
+        True,
+        "encoder",
+    ),
+}
+LIGHT: Final = tuple(name for name, method in PAIR_METHODS.items() if not method.torch)
+"""The methods that need no torch."""
+
+
+def pair_method(name: str, file: Path | None = None) -> PairMethod:
+    """The method of a name; one that does not exist or whose packages are missing is refused."""
+    if name not in PAIR_METHODS:
+        raise InputError(f"there is no method '{name}'", file=file, remedy=nearest(name, list(PAIR_METHODS)))
+    method = PAIR_METHODS[name]
+    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+    if method.torch and missing:
+        raise InputError(
+            f"the method '{name}' needs the package{'s' if missing[1:] else ''} {' and '.join(missing)}",
+            remedy=f"pip install vantage[local], or use one of {', '.join(LIGHT)}",
+        )
+    return method
+
 
 FILE: Final = "pair-rater.json"
 KEYS: Final = ("instrument", "question", "people", "method", "learned", "notes", "rater", "offsets", "about", "told")
@@ -92,10 +160,8 @@ class PairRater:
         instances = Instances.of_pairs(asked, corpus, self.question.id, self.people.traits)
         self._note_strangers(instances)
         shares = moved(shares_of(self.predictor, instances, self.question), instances.users, self.offsets)
-        items, predicted = (
-            [instances.items[row] for row in instances.text],
-            PredictedAnswers.of_shares(shares, self.question.scale),
-        )
+        items = [instances.items[row] for row in instances.text]
+        predicted = PredictedAnswers.of_shares(shares, self.question.scale)
         return judgments(items, instances.users, self.question, predicted, by_mean=False)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -127,17 +193,9 @@ class PairRater:
         kind = pair_method(stored["method"], folder).kind
         predictor = SavedPredictor(folder, PART, stored["learned"], (question,), people).load(kind)
         predictor.notes = list(stored["notes"])
-        same = {key: stored[key] for key in ("method", "offsets", "about")}
-        return cls(
-            stored["rater"],
-            instrument=instrument,
-            question=question,
-            people=people,
-            predictor=predictor,
-            split=split,
-            warnings=stored["told"],
-            **same,
-        )
+        id_, method, offsets, about = (stored[key] for key in ("rater", "method", "offsets", "about"))
+        warnings = stored["told"]
+        return cls(id_, method, instrument, question, people, predictor, offsets, about, split, warnings)
 
     def _note_strangers(self, instances: Instances) -> None:
         if not PAIR_METHODS[self.method].users or self.method == "user-majority":
@@ -161,3 +219,53 @@ def shares_of(predictor: Predictor, instances: Instances, question: Question) ->
     shares = predictor.predict(instances)[question.id].shares
     assert shares is not None  # noqa: S101 - labels have shares
     return shares
+
+
+SPREAD: Final = 1.0
+"""Standard deviation of the normal prior of an offset, in logits: few labels move a user little."""
+
+
+def fit_offsets(
+    shares: Floats, labels: NDArray[np.intp], users: Sequence[str], weights: Sequence[float]
+) -> dict[str, list[float]]:
+    """Per user an offset of each option's logit, most probable given the user's labels and a normal prior.
+
+    `weights` are those of the options in training, so that a model that was kept from overlooking rare labels is not
+    turned back by its users.
+
+    >>> even = np.full((4, 2), 0.5)
+    >>> result = fit_offsets(even, np.array([1, 1, 1, 1]), ["ann"] * 4, [1.0, 1.0])["ann"]
+    >>> round(result[1], 2), round(sum(result), 2)
+    (0.74, 0.0)
+    """
+    logs, weight = np.log(np.maximum(shares, 1e-9)), np.asarray(weights)
+    names = np.asarray(users)
+    offsets = {}
+    for user in dict.fromkeys(users):
+        mine = names == user
+        offsets[user] = _offset(logs[mine], labels[mine], weight[labels[mine]])
+    return offsets
+
+
+def moved(shares: Floats, users: Sequence[str], offsets: dict[str, list[float]]) -> Floats:
+    """Shares after the offsets of their users."""
+    if not offsets:
+        return shares
+    none = [0.0] * shares.shape[1]
+    odds = shares * np.exp(np.array([offsets.get(user, none) for user in users]))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _offset(logs: Floats, labels: NDArray[np.intp], weight: Floats) -> list[float]:
+    chosen = np.eye(logs.shape[1])[labels]
+
+    def cost(offset: Floats) -> tuple[float, Floats]:
+        out = logs + offset
+        out = out - out.max(axis=1, keepdims=True)
+        norm = np.log(np.exp(out).sum(axis=1, keepdims=True))
+        loss = -(weight * ((out - norm) * chosen).sum(axis=1)).sum() + (offset**2).sum() / (2 * SPREAD**2)
+        slope = (weight[:, None] * (np.exp(out - norm) - chosen)).sum(axis=0) + offset / SPREAD**2
+        return float(loss), slope
+
+    best = minimize(cost, np.zeros(logs.shape[1]), jac=True, method="L-BFGS-B").x
+    return [float(value) for value in best]
