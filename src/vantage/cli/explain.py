@@ -11,6 +11,7 @@ from vantage.cli.corpora import Where, filtered
 from vantage.cli.options import Output, names, pairs, with_output
 from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
+from vantage.report.cells import minus
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -154,7 +155,7 @@ def dif(
     for row in tested(corpus, show="invariance", **options, **_asked(question)).drop_nulls("p").iter_rows(named=True):
         about = f" ({row['question']})" if "question" in row else ""
         claim = "do not read all items alike" if row["p"] < FOUND else "may read all items alike"
-        typer.echo(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}.")
+        typer.echo(minus(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}."))
 
 
 def _read(folder: Path) -> Corpus:

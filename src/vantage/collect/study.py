@@ -131,8 +131,9 @@ class AnnotationStudy:
     @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
+        own = next((phase.consent.text for phase in self.plan.flow if phase.consent), "")
         added = [language(self.language).say(evidence.CONSENT)] if self.plan.evidence else []
-        return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
+        return "\n\n".join(part for part in [own or self.plan.consent or self.instrument.consent, *added] if part)
 
     @property
     def warning(self) -> str:

@@ -335,9 +335,8 @@ def _stated(study: AnnotationStudy, name: str) -> float | None:
                 passes.append(chance)
     if not parts:
         return None
-    part = parts[0]
     seen = sum(one.per_batch for one in parts) * study.plan.batch.per_participant
-    most = int(part.threshold * seen + 1e-9)
+    most = int(min(part.threshold for part in parts) * seen + 1e-9)
     return float(1 - bdtr(most, seen, 1 - float(np.mean(passes)))) if seen else None
 
 
