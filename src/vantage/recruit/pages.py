@@ -12,9 +12,9 @@ from vantage.collect.web.researcher_pages import logged_in
 from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import InputError, VantageError
 from vantage.recruit.base import Recruiter
-from vantage.recruit.hooks import HOOKS as HOOKS  # noqa: PLC0414
 from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
+from vantage.recruit.webhooks import HOOKS as HOOKS  # noqa: PLC0414
 
 ACTIONS: Final[Mapping[str, tuple[str, Callable[[Recruiter], object]]]] = {
     "create": ("Create the draft", lambda one: one.create()),
