@@ -25,7 +25,6 @@ from vantage.errors import InputError
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
-from vantage.report.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +39,19 @@ _PERCENT: Final = {True: 1, False: None}
 """Digits of a column that does not say how many."""
 HIDDEN: Final = ("measure", "options")
 """Columns that make a row recomputable: kept in the files, left out for people."""
+
+
+class Shown:
+    """Something that a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        # How parts look is imported when the first one is shown, since it needs the parts themselves.
+        from vantage.report.notebook import shown
+
+        # Plain text: marimo takes nothing else.
+        return str(shown(self))
 
 
 def cell_text(how: Column, value: Any) -> str:
