@@ -8,7 +8,6 @@ from math import ceil
 from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import ScreeningRulePart, TraitPart, WhenPart
-from vantage.collect.selection import block_rows
 from vantage.collect.study_checks import TAKEN, StudyChecks, placed_blocks
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
@@ -204,7 +203,7 @@ class FlowChecks(StudyChecks):
                     self.note((*at, "distance"), problem)
             else:
                 try:
-                    sizes[block.id] = len(block_rows(block, self.corpus, apart))
+                    sizes[block.id] = len(block.rows(self.corpus, apart))
                 except InputError as error:
                     self.note(at, str(error).rstrip("."))
                     sizes[block.id] = 0

@@ -15,7 +15,6 @@ from sqlalchemy.exc import DBAPIError
 from vantage.collect import migrations
 from vantage.collect.allocation import ArmAllocation
 from vantage.collect.events import record, store_wording
-from vantage.collect.selection import block_rows
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, items, participants, settings
@@ -84,7 +83,7 @@ def stored_study(address: str, folder: Path) -> AnnotationStudy:
 def rows_of(study: AnnotationStudy) -> dict[str, Sequence[int]]:
     """The rows of the items of every block that has its own."""
     own = [block for block in study.blocks if block.repeats is None]
-    return {block.id: block_rows(block, study.corpus, study.kept_apart) for block in own}
+    return {block.id: block.rows(study.corpus, study.kept_apart) for block in own}
 
 
 def allocations(study: AnnotationStudy, rows: Mapping[str, Sequence[int]]) -> list[ArmAllocation]:
@@ -180,8 +179,8 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
     changed = [key for key in FIXED if _fixed(known.get(key) or None) != _fixed(plan.get(key) or None)]
     others = json.loads(read_setting(connection, "instruments") or "{}")
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
-    stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
-    before, after = json.loads(stored), json.loads(given)
+    shown = (_shown(one) if study.plan.presentation is None else one for one in documents)
+    before, after = (json.loads(json.dumps(one)) for one in shown)
     if others != json.loads(json.dumps(_others(study))):
         changed.append("instrument")
     elif before != after:

@@ -138,8 +138,8 @@ class LinkRecruiter:
         self.ledger.note(act, act, "done", study=self.service.study.id, amount=amount)
 
     def _pay(self, act: Act, key: str, rater: str, amount: int) -> bool:
-        to = {"study": self.service.study.id, "submission": rater, "currency": self.offer.currency}
-        return self.ledger.note(act, key, "done", amount=amount, **to)
+        study, currency = self.service.study.id, self.offer.currency
+        return self.ledger.note(act, key, "done", study=study, submission=rater, amount=amount, currency=currency)
 
     def _known(self, ids: Sequence[str]) -> Sequence[str]:
         known = {person.rater for person in people(self.service, self.source)}
