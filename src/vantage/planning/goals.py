@@ -96,7 +96,7 @@ def goal_of(
 ) -> PlanGoal:
     """The goal of this name on a pilot, or on a model that was typed in."""
     pilot = source if isinstance(source, Pilot) else None
-    told = advance or (lambda _: None)
+    progress = advance or (lambda _: None)
     if name not in TARGETS:
         raise InputError(f"goal '{name}' is not known", remedy=f"use one of {', '.join(TARGETS)}")
     aim = TARGETS[name] if target is None else target
@@ -113,10 +113,10 @@ def goal_of(
         )
     model, components = (source.model, source.components) if isinstance(source, Pilot) else source
     if name == "alpha":
-        return _alpha(aim, settings, pilot, model, told)
+        return _alpha(aim, settings, pilot, model, progress)
     if name == "alt-test":
         alt_test = AltTestPower.simulated(
-            model, settings.most, settings.epsilon, settings.simulations, settings.seed, told
+            model, settings.most, settings.epsilon, settings.simulations, settings.seed, progress
         )
         simulated = (
             f"a model that answers like one more person, ε = {settings.epsilon:g}",

@@ -332,7 +332,7 @@ class FakeProlific:
         return JSONResponse({**bonus, "total_amount": total + fees + bonus["vat"]}, 201)
 
     def _pay(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        for submission, amount in _found(self.payments, id_).items():  # every call pays again, as documented
+        for submission, amount in _entry(self.payments, id_).items():  # every call pays again, as documented
             self.paid.append((submission, amount))
             self._late.append((submission, amount))
         if not self.pays_late:
@@ -353,10 +353,10 @@ class FakeProlific:
         return JSONResponse({name: value for name, value in one.items() if name != "secret"})
 
     def _study(self, id_: str) -> dict[str, Any]:
-        return _found(self.studies, id_)
+        return _entry(self.studies, id_)
 
     def _submission(self, id_: str) -> dict[str, Any]:
-        return _found(self.submissions, id_)
+        return _entry(self.submissions, id_)
 
     def _become(self, submission: str, status: str) -> None:
         with self._lock:
@@ -378,7 +378,7 @@ class FakeProlific:
         return datetime.fromtimestamp(self._now(), UTC).isoformat()
 
 
-def _found(table: Mapping[str, dict[str, Any]], id_: str) -> dict[str, Any]:
+def _entry(table: Mapping[str, dict[str, Any]], id_: str) -> dict[str, Any]:
     if id_ not in table:
         raise Refusal(404, "Not found.")
     return table[id_]

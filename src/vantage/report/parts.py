@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import polars as pl
@@ -48,10 +49,8 @@ class Shown:
 
     def _repr_html_(self) -> str:
         # How parts look is imported when the first one is shown, since it needs the parts themselves.
-        from vantage.report.notebook import shown
-
         # Plain text: marimo takes nothing else.
-        return str(shown(self))
+        return str(import_module("vantage.report.notebook").shown(self))
 
 
 def cell_text(how: Column, value: Any) -> str:
