@@ -245,10 +245,7 @@ class FlowChecks(StudyChecks):
 
 
 def people_needed(
-    plan: StudyDocument,
-    blocks: Sequence[Block],
-    sizes: Mapping[str, int],
-    ratings: Mapping[str, int] | None = None,
+    plan: StudyDocument, blocks: Sequence[Block], sizes: Mapping[str, int], ratings: Mapping[str, int] | None = None
 ) -> int:
     """How many batches of participants the wanted ratings take, or so many `ratings` of each block."""
     wanted = {block.id: _ratings(block, sizes[block.id]) for block in blocks} if ratings is None else ratings

@@ -12,14 +12,7 @@ from vantage.errors import InputError
 from vantage.measures.ratings import Floats
 from vantage.planning.model import Components, RatingModel
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import (
-    StudyLayout,
-    difference_power,
-    mean_variance,
-    mean_width,
-    power,
-    reliability,
-)
+from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
 from vantage.planning.simulated import Advance, AlphaVariance, AltTestPower
 
 GoalName: TypeAlias = Literal["alpha", "mean", "groups", "items", "models", "alt-test", "reliability"]

@@ -135,10 +135,7 @@ def token(visit: Visit) -> dict[str, Any]:
     if error := password_error(visit, body.password):
         raise error
     session = visit.site.private.start_session(SESSION)
-    return {
-        "token": f"{session}.{visit.site.signer.sign_form(session, TOKEN_PAGE)}",
-        "seconds": SESSION,
-    }
+    return {"token": f"{session}.{visit.site.signer.sign_form(session, TOKEN_PAGE)}", "seconds": SESSION}
 
 
 def log_out(visit: Visit) -> dict[str, bool]:
