@@ -187,13 +187,19 @@ def test_a_retest_is_a_second_sample_and_measures_use_it(open_service: OpenServi
 
 
 def test_the_consent_of_a_flow_is_shown_and_agreed_to(open_service: OpenService, tmp_path: Path) -> None:
-    flow = [{"consent": {"text": "Only of this flow."}}, {"block": {"id": "one"}}]
+    flow: list[Any] = [{"consent": {"text": "Only of this flow."}}, {"block": {"id": "one"}}]
     service = open_service(study(tmp_path, 4, consent="Of the study.", flow=flow))
     assert service.study.consent == "Only of this flow."
     person = entered(service)
     (wording,) = service.database.read(lambda c: c.execute(select(wordings.c.text)).scalars().all())
     assert wording == "Only of this flow."
     assert service.participants.step(person).kind == "item"
+    service.close()
+    flow[0] = {"consent": {"text": "Corrected."}}
+    service = open_service(study(tmp_path, 4, consent="Of the study.", flow=flow))
+    (revised,) = service.researchers.log().filter(event="revised").to_dicts()
+    assert '"text": "consent"' in revised["detail"]
+    assert service.study.consent == "Corrected."
 
 
 def test_who_leaves_between_two_blocks_comes_back_to_the_second(open_service: OpenService, tmp_path: Path) -> None:

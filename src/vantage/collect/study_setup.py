@@ -208,7 +208,8 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
     if _file_digest(study.folder) != read_setting(connection, "items_file"):
         _compare_items(connection, study, name)
     texts = {key: (known.get(key) or "", plan[key]) for key in TEXTS}
-    _record_revisions(connection, {**texts, "instrument": (before["guidelines"], after["guidelines"])}, revision or "")
+    texts |= {"consent": (_consent(known), _consent(plan)), "instrument": (before["guidelines"], after["guidelines"])}
+    _record_revisions(connection, texts, revision or "")
     if before != after:
         write_setting(connection, "instrument", json.dumps(documents[1]))
     if plan != known:
@@ -221,6 +222,12 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
             raise InputError(problem, file=name, remedy="change it back")
         values = {"seats": wanted, **({} if study.block_of_arm(arm.arm).repeats is None else {"next_seat": wanted})}
         connection.execute(arms.update().where(arms.c.arm == arm.arm).values(values))
+
+
+def _consent(plan: Mapping[str, Any]) -> str:
+    """What the study file itself asks participants to agree to: its flow or, where that says nothing, its own text."""
+    own = (phase["consent"]["text"] for phase in plan.get("flow") or () if phase.get("consent"))
+    return str(next(own, "") or plan.get("consent") or "")
 
 
 def _others(study: AnnotationStudy) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any, Final
 
@@ -201,10 +202,6 @@ class _Space:
             return StudyLayout(items, per_item, per_item)
         return StudyLayout(items, per_item, self.raters or max(per_item, 2, ceil(items * per_item / self.batch)))
 
-    def made(self, per_item: int) -> Callable[[int], StudyLayout]:
-        """The layout of any number of items with so many answers each."""
-        return lambda items: self.layout(items, per_item)
-
     @property
     def each(self) -> range:
         """The numbers of answers per item that are looked at."""
@@ -218,7 +215,7 @@ class _Space:
     def planned(self, read: Pilot | None, model_items: int, confidence: float) -> Plan:
         """The frontier, the choice, and what follows from it."""
         goal = self.goal
-        enough = [fewest_items(goal.reached, self.made(k), goal.most_items) for k in self.each]
+        enough = [fewest_items(goal.reached, partial(self.layout, per_item=k), goal.most_items) for k in self.each]
         frontier = [layout for layout in enough if layout is not None]
         bought = [] if self.budget is None else [self.layout(*one) for one in self._affordable(self.budget)]
         cheapest = min(frontier, key=lambda layout: (layout.answers, layout.per_item), default=None)
