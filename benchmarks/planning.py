@@ -19,9 +19,8 @@ import vantage
 from benchmarks.calibration import DATA, dices
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.planning.goals import GoalSettings, PlanGoal
+from vantage.planning.goals import GoalSettings, PlanGoal, goal_of
 from vantage.planning.pilot import Pilot
-from vantage.planning.plan import aimed
 from vantage.planning.precision import StudyLayout
 
 RESAMPLES = 200
@@ -85,8 +84,8 @@ def goals(pilot: pl.DataFrame) -> dict[str, PlanGoal]:
     read = Pilot.of(pilot.with_columns(question=pl.lit("")), None, "ordinal")
     settings = GoalSettings(None, None, 0.1, 15, 0.95, 25, 0)
     return {
-        "alpha": aimed(read, None, "alpha", 0.2, settings, None),
-        "mean": aimed(read, None, "mean", 0.2, settings, None),
+        "alpha": goal_of("alpha", 0.2, settings, read, None),
+        "mean": goal_of("mean", 0.2, settings, read, None),
     }
 
 

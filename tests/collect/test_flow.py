@@ -20,7 +20,7 @@ from vantage.collect.blocks import spaced
 from vantage.collect.flow import williams
 from vantage.collect.phases import TaskPhase
 from vantage.collect.service import StudyService
-from vantage.collect.tables import pages, participants, quota_places
+from vantage.collect.tables import pages, participants, quota_places, wordings
 from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Refused, Step
 
 ENGLISH = {"id": "english", "ask": "English?", "options": ["yes", "no"], "required": True}
@@ -182,6 +182,24 @@ def test_a_retest_is_a_second_sample_and_measures_use_it(open_service: OpenServi
     twice = judgments.filter(question="warm").group_by("rater", "item").agg(pl.col("value").n_unique(), pl.len())
     assert set(twice["value"]) == {1}
     assert [(arm.wanted, arm.answered) for arm in service.researchers.overview().arms] == [(12, 12), (6, 6)]
+    # What somebody says twice of an item is no agreement of two people.
+    assert {(row["items"], row["ratings"], row["planned"]) for row in service.researchers.sequential()} == {(6, 12, 6)}
+
+
+def test_the_consent_of_a_flow_is_shown_and_agreed_to(open_service: OpenService, tmp_path: Path) -> None:
+    flow: list[Any] = [{"consent": {"text": "Only of this flow."}}, {"block": {"id": "one"}}]
+    service = open_service(study(tmp_path, 4, consent="Of the study.", flow=flow))
+    assert service.study.consent == "Only of this flow."
+    person = entered(service)
+    (wording,) = service.database.read(lambda c: c.execute(select(wordings.c.text)).scalars().all())
+    assert wording == "Only of this flow."
+    assert service.participants.step(person).kind == "item"
+    service.close()
+    flow[0] = {"consent": {"text": "Corrected."}}
+    service = open_service(study(tmp_path, 4, consent="Of the study.", flow=flow))
+    (revised,) = service.researchers.log().filter(event="revised").to_dicts()
+    assert '"text": "consent"' in revised["detail"]
+    assert service.study.consent == "Corrected."
 
 
 def test_who_leaves_between_two_blocks_comes_back_to_the_second(open_service: OpenService, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,6 +170,20 @@ def test_places_are_topped_up_from_open_seats(here: World) -> None:
     assert here.recruiter.top_up() == 0
     here.arrive("e")
     assert here.recruiter.top_up() == 0
+
+
+@pytest.mark.parametrize(
+    ("plan", "places"),
+    [
+        ({"batch": {"size": 50}}, 2),  # of twelve items nobody judges fifty
+        ({"flow": ["consent", {"block": {"id": "a", "batch": 3}}]}, 8),
+        ({"flow": ["consent", {"block": {"id": "a"}}, {"block": {"id": "b", "condition": "plain"}}]}, 4),
+        ({"flow": ["consent", {"blocks": {"people": "between", "of": [{"id": "a"}, {"id": "b"}]}}]}, 8),
+    ],
+)
+def test_there_is_a_place_for_everybody_who_is_needed(tmp_path: Path, plan: dict[str, Any], places: int) -> None:
+    with world(tmp_path, **plan) as here:
+        assert here.recruiter.create().places == places
 
 
 def test_edits_on_the_website_are_shown_and_not_overwritten(here: World) -> None:

@@ -11,7 +11,7 @@ from matplotlib import font_manager
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Figure
 from vantage.report.charts import palette
-from vantage.report.style import FAINT, PALETTE, PEOPLE, assigned, colours, drawn, label, markers
+from vantage.report.style import FAINT, PALETTE, PEOPLE, assigned, colours, drawn, markers, short
 
 
 def contrast(first: str, second: str) -> float:
@@ -52,9 +52,9 @@ def test_a_missing_font_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, ca
 
 
 def test_labels_are_short_and_on_one_line() -> None:
-    assert label("a\nb\x00" + "x" * 100) == "a b�" + "x" * 35 + "…"
-    assert label(3.0) == "3"
-    assert label(None) == "–"
+    assert short("a\nb\x00" + "x" * 100) == "a b�" + "x" * 35 + "…"
+    assert short(3.0) == "3"
+    assert short(None) == "–"
 
 
 def test_colours_and_markers_go_together() -> None:

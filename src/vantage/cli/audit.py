@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vantage.cli.corpora import Where, filtered
+from vantage.cli.corpora import with_corpus
 from vantage.cli.options import TO, Output, with_output
 from vantage.cli.output import print_frame, print_json
 
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
+
 HIDDEN = (
-    "measure",
-    "options",
-    "left_out",
-    "above",
-    "below",
-    "within",
-    "relative",
-    "relative_low",
-    "relative_high",
+    *("measure", "options", "left_out", "above", "below", "within"),
+    *("relative", "relative_low", "relative_high"),
 )
 SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted")
 
 
 @with_output
+@with_corpus
 def audit(
-    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    corpus: Corpus,
     output: Output,
     rater: Annotated[
         list[str] | None, typer.Option(help="A rater, or people; may be repeated. Every model and people without it.")
     ] = None,
     out: Annotated[Path | None, typer.Option(*TO, help="Where to write the page: a folder.")] = None,
-    where: Where = None,
 ) -> None:
     """Does a rater answer the question, or the way in which it is put?
 
@@ -45,12 +41,11 @@ def audit(
     """
     import polars as pl
 
-    from vantage.corpora import Corpus
     from vantage.measures.audit.effects import audit as measured
     from vantage.measures.audit.g_study import g_study
     from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
 
-    corpus, chosen = filtered(Corpus.read(folder), where), rater or []
+    chosen = rater or []
     if out is not None:
         from vantage.cli.study import finished
 

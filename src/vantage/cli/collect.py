@@ -202,10 +202,7 @@ def export(
 
 @app.command()
 @_with_study
-def status(
-    chosen: ChosenStudy,
-    as_json: Json = False,
-) -> None:
+def status(chosen: ChosenStudy, as_json: Json = False) -> None:
     """Show the study's progress and how well raters agree. Nothing is changed."""
     from dataclasses import asdict
 
@@ -253,9 +250,7 @@ def invite(
 
 @app.command()
 @_with_study
-def password(
-    chosen: ChosenStudy,
-) -> None:
+def password(chosen: ChosenStudy) -> None:
     """Set the dashboard's password.
 
     It is typed at a prompt or read from standard input.
@@ -270,10 +265,7 @@ def password(
 
 @app.command()
 @_with_study
-def log(
-    chosen: ChosenStudy,
-    as_json: Json = False,
-) -> None:
+def log(chosen: ChosenStudy, as_json: Json = False) -> None:
     """Show what happened and when (UTC), from consent to export, under pseudonyms."""
     with chosen.running(read_only=True) as service:
         rows = service.researchers.log()

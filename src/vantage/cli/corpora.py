@@ -363,6 +363,18 @@ def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
     return part
 
 
+def _chosen_corpus(
+    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")], where: Where = None
+) -> Corpus:
+    from vantage.corpora import Corpus
+
+    return filtered(Corpus.read(folder), where)
+
+
+with_corpus = shared("corpus", _chosen_corpus)
+"""A verb about one corpus, or the part of it that fits `--where`, which it receives as `corpus`."""
+
+
 @contextmanager
 def warnings_shown() -> Iterator[None]:
     """Warnings of the library as lines for people, on standard error."""

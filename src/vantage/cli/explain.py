@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import Where, filtered
+from vantage.cli.corpora import with_corpus
 from vantage.cli.options import Output, names, pairs, with_output
 from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
+from vantage.report.cells import minus
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
 
-Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
 Question = Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")]
 Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose judgments: people by default.")]
 HIDDEN = ("measure", "options", "left_out", "items")
 
 
 @with_output
+@with_corpus
 def explain(
-    folder: Folder,
+    corpus: Corpus,
     output: Output,
     question: Question = None,
     traits: Annotated[str, typer.Option(metavar="TRAIT,…", help="Traits of raters.")] = "",
@@ -36,7 +37,6 @@ def explain(
     kinds: Kinds = None,
     permutations: Annotated[int, typer.Option(min=0, help="How often traits are permuted over raters.")] = 999,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    where: Where = None,
 ) -> None:
     """Which traits of raters explain the answers, given who judged what: a mixed model with crossed items and raters.
 
@@ -47,7 +47,6 @@ def explain(
     from vantage.measures.models.explain import VIEW
     from vantage.measures.models.explain import explain as fitted
 
-    corpus = filtered(_read(folder), where)
     options: dict[str, Any] = {"traits": names(traits), "family": family, "interactions": names(interactions)}
     options |= {
         "base": pairs(base or [], "--base", comma=False, form="TRAIT=LEVEL"),
@@ -78,8 +77,9 @@ def explain(
 
 
 @with_output
+@with_corpus
 def facets(
-    folder: Folder,
+    corpus: Corpus,
     output: Output,
     question: Question = None,
     together: Annotated[bool, typer.Option("--together", help="Put all questions on one scale.")] = False,
@@ -94,7 +94,6 @@ def facets(
     figure: Annotated[
         Path | None, typer.Option(help="Where to write the Wright map of one question: .svg, .pdf or .png.")
     ] = None,
-    where: Where = None,
 ) -> None:
     """Items, people and models on one scale: severity, consistency, and fair averages.
 
@@ -102,10 +101,10 @@ def facets(
 
     vantage facets FOLDER --question trust --figure map.svg
     """
+    from vantage.measures.models.facets import Show
     from vantage.measures.models.facets import facets as fitted
     from vantage.measures.option_text import convert
 
-    corpus = filtered(_read(folder), where)
     options: dict[str, Any] = {"thresholds": thresholds, "unconnected": unconnected, "kinds": kinds}
     if figure is not None:
         asked = [one.id for one in corpus.questions]
@@ -114,19 +113,19 @@ def facets(
             raise InputError("a Wright map is of one question", remedy=remedy)
         write_figure("wright", fitted(corpus, question=question, show="ruler", **options), {}, figure)
     apart: dict[str, Any] = {} if together else _asked(question)
-    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **apart)
+    frame = fitted(corpus, show=convert(show, Show, "--show"), **options, **apart)
     output.print(frame, HIDDEN)
 
 
 @with_output
+@with_corpus
 def dif(
-    folder: Folder,
+    corpus: Corpus,
     output: Output,
     between: Annotated[str, typer.Option(help="A trait, kind or rater.")],
     values: Annotated[str, typer.Option(metavar="FIRST,SECOND", help="Two of its values, where it has more.")] = "",
     question: Question = None,
     correction: Annotated[str, typer.Option(help="bh, by, holm, bonferroni or none.")] = "bh",
-    where: Where = None,
 ) -> None:
     """Which items two groups read differently, given how severe they are in general.
 
@@ -139,7 +138,6 @@ def dif(
     from vantage.measures.models.dif import FOUND
     from vantage.measures.models.dif import dif as tested
 
-    corpus = filtered(_read(folder), where)
     options: dict[str, Any] = {"between": between, "values": names(values) or None, "correction": correction}
     rows = tested(corpus, **options, **_asked(question))
     if output.data:
@@ -154,20 +152,8 @@ def dif(
     for row in tested(corpus, show="invariance", **options, **_asked(question)).drop_nulls("p").iter_rows(named=True):
         about = f" ({row['question']})" if "question" in row else ""
         claim = "do not read all items alike" if row["p"] < FOUND else "may read all items alike"
-        typer.echo(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}.")
-
-
-def _read(folder: Path) -> Corpus:
-    from vantage.corpora import Corpus
-
-    return Corpus.read(folder)
+        typer.echo(minus(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}."))
 
 
 def _asked(question: str | None) -> dict[str, Any]:
     return {"question": question, "by": [] if question else ["question"]}
-
-
-def _shows() -> Any:
-    from vantage.measures.models.facets import Show
-
-    return Show

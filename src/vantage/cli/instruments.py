@@ -24,18 +24,17 @@ def list_instruments(context: typer.Context, as_json: Json = False) -> None:
         return
     from vantage.instruments import PLUGINS, Instrument, bundled
 
-    rows = []
-    for name, instrument in [*((name, Instrument.load(name)) for name in bundled()), *PLUGINS.working().items()]:
-        rows.append(
-            {
-                "instrument": name,
-                "version": instrument.version,
-                "title": instrument.title,
-                "questions": len(instrument.questions),
-                "forms": list(instrument.forms),
-                "conditions": list(instrument.conditions),
-            }
-        )
+    rows = [
+        {
+            "instrument": name,
+            "version": instrument.version,
+            "title": instrument.title,
+            "questions": len(instrument.questions),
+            "forms": list(instrument.forms),
+            "conditions": list(instrument.conditions),
+        }
+        for name, instrument in {**{name: Instrument.load(name) for name in bundled()}, **PLUGINS.working()}.items()
+    ]
     print_rows(rows, as_json=as_json)
     if not as_json:
         typer.echo("\nRead one with: vantage instruments show NAME")
@@ -111,11 +110,7 @@ def _question_row(question: Question) -> dict[str, Any]:
 
 
 def _lines(instrument: Instrument) -> list[str]:
-    lines = [
-        f"{instrument.title}  ({instrument.id}, version {instrument.version})",
-        "",
-        instrument.description,
-    ]
+    lines = [f"{instrument.title}  ({instrument.id}, version {instrument.version})", "", instrument.description]
     if instrument.warning:
         lines += ["", f"Warning: {instrument.warning}"]
     lines += ["", "Shows: " + ", ".join(f"{field.title} ({field.name})" for field in instrument.fields)]

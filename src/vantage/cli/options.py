@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
@@ -29,9 +30,9 @@ def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Comman
 
     def decorate(command: Command) -> Command:
         further, own = inspect.signature(options).parameters, inspect.signature(command).parameters
-        hints = get_type_hints(options, include_extras=True)
+        hints = _hints(options)
         if not hasattr(command, "__signature__"):
-            hints |= get_type_hints(command, include_extras=True)
+            hints |= _hints(command, name)
 
         @wraps(command)
         def run(**given: Any) -> None:
@@ -46,6 +47,12 @@ def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Comman
         return run
 
     return decorate
+
+
+def _hints(function: Callable[..., Any], received: str = "") -> dict[str, Any]:
+    """The types of a function's options; what a verb receives may have one that only a type checker imports."""
+    named = {name: kind for name, kind in function.__annotations__.items() if name not in ("return", received)}
+    return get_type_hints(SimpleNamespace(__annotations__=named), function.__globals__, include_extras=True)
 
 
 @dataclass(frozen=True, slots=True)

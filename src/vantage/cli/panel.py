@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import Where, filtered
+from vantage.cli.corpora import with_corpus
 from vantage.cli.options import TO, Output, names, numbers, with_output
 from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
 
 HIDDEN = ("measure", "options", "left_out", "raters", "judgments", "all_cost")
 CHARTS: dict[str, dict[str, Any]] = {
@@ -27,8 +30,9 @@ CHARTS: dict[str, dict[str, Any]] = {
 
 
 @with_output
+@with_corpus
 def panel(
-    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    corpus: Corpus,
     output: Output,
     question: Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")] = None,
     raters: Annotated[str, typer.Option(metavar="RATER,…", help="The members; all models without it.")] = "",
@@ -44,7 +48,6 @@ def panel(
     out: Annotated[Path | None, typer.Option(*TO, help="Where to write the corpus with the panel as a rater.")] = None,
     figure: Annotated[Path | None, typer.Option(help="A figure of --show matrix or votes: .svg, .pdf or .png.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    where: Where = None,
 ) -> None:
     """How many independent votes models are worth, measured from the distribution of people's answers.
 
@@ -52,11 +55,9 @@ def panel(
 
     vantage panel FOLDER --question trust --show matrix --figure matrix.svg
     """
-    from vantage.corpora import Corpus
     from vantage.measures.panels.panel import PREFERENCE, VIEW
     from vantage.measures.panels.panel import panel as measured
 
-    corpus = filtered(Corpus.read(folder), where)
     if question is not None:
         corpus.question(question)
         corpus = corpus.filter(question=question)
@@ -98,7 +99,7 @@ def panel(
         typer.echo(line)
 
 
-def _add(corpus: Any, summary: Any, name: str, answer: str, out: Path | None) -> None:
+def _add(corpus: Corpus, summary: Any, name: str, answer: str, out: Path | None) -> None:
     from typing import get_args
 
     from vantage.measures.panels.rater import Answer, with_panel

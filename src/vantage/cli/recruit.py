@@ -45,9 +45,7 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Publish the draft, after a confirmation."""
-    with _recruiter(study, database) as one:
-        if accept_edits:
-            _prolific(one).accept_edits()
+    with _recruiter(study, database, accept_edits=accept_edits) as one:
         state = one.state()
         if not state.study:
             raise InputError("There is no draft yet", remedy="create it first")
@@ -68,9 +66,7 @@ def status(study: StudyFile, database: Database = None, as_json: Json = False) -
 @app.command("top-up")
 def top_up(study: StudyFile, yes: Yes = False, accept_edits: AcceptEdits = False, database: Database = None) -> None:
     """Offer as many more places as open seats need."""
-    with _recruiter(study, database) as one:
-        if accept_edits:
-            _prolific(one).accept_edits()
+    with _recruiter(study, database, accept_edits=accept_edits) as one:
         _confirm("Offer more places where seats are open? Each place costs a reward.", yes)
         typer.echo(f"{one.top_up()} places added")
 
@@ -161,12 +157,14 @@ def subscribe(
 
 
 @contextmanager
-def _recruiter(file: Path, database: str | None) -> Iterator[Recruiter]:
+def _recruiter(file: Path, database: str | None, *, accept_edits: bool = False) -> Iterator[Recruiter]:
     from vantage.collect.service import StudyService
     from vantage.collect.study import AnnotationStudy
     from vantage.recruit.opened import recruiter
 
     with closing(StudyService(AnnotationStudy.load(file), database)) as service, closing(recruiter(service)) as one:
+        if accept_edits:
+            _prolific(one).accept_edits()
         yield one
 
 

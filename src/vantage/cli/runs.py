@@ -98,7 +98,8 @@ def cost(
     if not entries:
         typer.echo("There are no calls in this store.")
         return
-    print_rows([{**_dated(row), "cost": "not known" if row["cost"] is None else row["cost"]} for row in entries])
+    dated = [{**row, **({"started": _when(row["started"])} if "started" in row else {})} for row in entries]
+    print_rows([{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated])
     if any(row["cost"] is None for row in entries):
         typer.echo(f"\n{PRICES}")
 
@@ -139,10 +140,9 @@ def gc(
     from vantage.errors import InputError
     from vantage.runs.cleaning import clean
     from vantage.runs.records import records
-    from vantage.runs.store import RunStore, place
+    from vantage.runs.store import RunStore
 
-    if not place(store).is_file():
-        raise InputError("there is no run store here", file=place(store), remedy="name the file")
+    _existing(store)
     dropped = names(drop)
     if wrong := [word for word in dropped if not word.isdecimal()]:
         raise InputError(f"'{wrong[0]}' is not the number of a run", remedy="see: vantage runs list")
@@ -247,41 +247,40 @@ def recover(store: Where) -> None:
 
     It is written into a new store; the damaged file is kept.
     """
-    from vantage.errors import InputError
     from vantage.runs.recovery import recover as saved
+
+    typer.echo(saved(_existing(store)))
+
+
+def _existing(store: Path) -> Path:
+    from vantage.errors import InputError
     from vantage.runs.store import place
 
     if not place(store).is_file():
         raise InputError("there is no run store here", file=place(store), remedy="name the file")
-    typer.echo(saved(place(store)))
+    return place(store)
 
 
-def _dated(row: dict[str, Any]) -> dict[str, Any]:
+def _when(seconds: float) -> str:
     from datetime import datetime
 
-    if "started" not in row:
-        return row
-    started = datetime.fromtimestamp(row["started"]).astimezone().isoformat(sep=" ", timespec="seconds")
-    return {**row, "started": started if row["started"] else ""}
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds") if seconds else ""
 
 
 def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
-    from datetime import datetime
-
     from vantage.runs.records import ledger, totals
 
     # From the stored calls, since a run that was killed has written no summary.
     spent = totals(ledger(store, record.id))
-    parts, summary = record.plan["parts"], record.summary
-    counts = {key: summary.get(key, 0) for key in ("sent", "stored", "failed", "missing")}
+    parts = record.plan["parts"]
     return {
         "run": record.id,
-        "changed": datetime.fromtimestamp(record.changed).astimezone().isoformat(sep=" ", timespec="seconds"),
+        "changed": _when(record.changed),
         "state": record.state,
         "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
-        **counts,
+        **{name: record.summary.get(name, 0) for name in ("sent", "stored", "failed", "missing")},
         **{name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost")},
     }
 

@@ -268,9 +268,7 @@ def _tell(rater: TrainedRater, added: int, save: Path | None, to: Path, *, as_js
     row: dict[str, Any] = {
         "rater": rater.id,
         "learned": about.get("style", ""),
-        "items": about.get("items"),
-        "raters": about.get("raters"),
-        "judgments": about.get("judgments"),
+        **{name: about.get(name) for name in ("items", "raters", "judgments")},
         "added": added,
     }
     if as_json:

@@ -15,8 +15,7 @@ from sqlalchemy import Connection, and_, bindparam, func, select, update
 from sqlalchemy.engine import Row
 
 from vantage.collect.allocation import ArmAllocation
-from vantage.collect.quotas import give_back
-from vantage.collect.tables import arms, pages, participants, returned
+from vantage.collect.tables import arms, pages, participants, quota_places, returned
 
 SWEEP: Final = 50
 """Expired reservations handled at a time."""
@@ -89,21 +88,9 @@ def reserve(
             reserved += _take(connection, allocations[number], state[number], taken | avoid, count)
             taken.update(one.row for one in reserved)
         state = lock_arms(connection)
-        wanted = {number: count - sum(one.arm == number for one in reserved) for number, count in wanted.items()}
-        return reserved + _reserve(connection, allocations, state, taken, wanted)
-    return _reserve(connection, allocations, state, taken, wanted)
-
-
-def _reserve(
-    connection: Connection,
-    allocations: Sequence[ArmAllocation],
-    state: Mapping[int, Mapping[str, Any]],
-    taken: set[int],
-    wanted: Mapping[int, int],
-) -> list[Reserved]:
-    reserved: list[Reserved] = []
     for number, count in wanted.items():
-        reserved += _take(connection, allocations[number], state[number], taken, count)
+        missing = count - sum(one.arm == number for one in reserved)
+        reserved += _take(connection, allocations[number], state[number], taken, missing)
     for number in wanted:
         if (missing := sum(wanted.values()) - len(reserved)) > 0:
             arm = lock_arms(connection)[number]
@@ -231,8 +218,35 @@ def sweep(connection: Connection, now: float) -> int:
         for number in late:
             release(connection, number, ["open"], becomes="lapsed")
         connection.execute(update(participants).where(participants.c.number.in_(late)).values(lease=None))
-        give_back(connection, late)
+        free_quotas(connection, late)
         swept += len(late)
+
+
+def take_quotas(
+    connection: Connection, quotas: Mapping[str, Mapping[str, int]], participant: int, traits: Mapping[str, Any]
+) -> bool:
+    """Gives a participant a place in every quota that concerns them; false where one is full.
+
+    The arms are locked first, as for every assignment, so that no quota is exceeded.
+    """
+    lock_arms(connection)
+    own = select(quota_places.c.trait).where(quota_places.c.participant == participant)
+    held = set(connection.execute(own).scalars())
+    for trait, limits in quotas.items():
+        value = traits.get(trait)
+        if trait in held or not isinstance(value, str) or value not in limits:
+            continue
+        taken = select(func.count()).where(quota_places.c.trait == trait, quota_places.c.value == value)
+        if connection.execute(taken).scalar_one() >= limits[value]:
+            free_quotas(connection, [participant])
+            return False
+        connection.execute(quota_places.insert(), {"participant": participant, "trait": trait, "value": value})
+    return True
+
+
+def free_quotas(connection: Connection, people: Sequence[int]) -> None:
+    """Frees the places in quotas of participants who left."""
+    connection.execute(quota_places.delete().where(quota_places.c.participant.in_(people)))
 
 
 def work_left(connection: Connection, now: float) -> bool:

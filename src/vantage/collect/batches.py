@@ -45,7 +45,7 @@ class Batches:
             arm = assignment.choose_arm(state, chosen, rng) if block.repeats is None else block.arms_of(chosen)[0]
         if block.repeats is None:
             wanted = self._wanted(block, chosen, arm, rng)
-            rows = [_page(one) for one in self._reserve(connection, state, person, wanted)]
+            rows = [_seated(one) for one in self._reserve(connection, state, person, wanted)]
             if block.fixed:
                 rows.sort(key=lambda row: row["row"])
             else:
@@ -110,8 +110,8 @@ class Batches:
             order = [row for row in order if row in kept]
         seen = select(pages.c.row, func.max(pages.c.occasion)).where(pages.c.participant == number)
         last = {one[0]: one[1] for one in connection.execute(seen.group_by(pages.c.row))}
-        pages_again = [_page(None, "item", row, block.condition(arm)) for row in order]
-        return [page | {"arm": arm, "occasion": last[page["row"]] + 1} for page in pages_again]
+        condition = block.condition(arm)
+        return [_page("item", row, condition, arm=arm, occasion=last[row] + 1) for row in order]
 
     def renew(self, connection: Connection, person: Row[Any], now: float) -> None:
         """Reserves work again after a reservation expired: the same items where nobody else has them.
@@ -192,7 +192,7 @@ class Batches:
         if reserved:
             common = {"participant": person.number, "batch": person.batch, "state": "open", "revision": 0}
             common["question_set"] = person.question_set
-            rows = [_page(one) | common | {"position": last + n} for n, one in enumerate(reserved, 1)]
+            rows = [_seated(one) | common | {"position": last + n} for n, one in enumerate(reserved, 1)]
             connection.execute(pages.insert(), rows)
 
     def drop(self, connection: Connection, page: Row[Any]) -> None:
@@ -222,8 +222,7 @@ class Batches:
         new = [part for part in known if self.apart[part.item] not in met]
         chosen = rng.sample(new, min(block.gold_plan.per_batch, len(new)))
         return [
-            _page(None, "gold", self.apart[part.item], part.condition or rng.choice(conditions), part.item)
-            for part in chosen
+            _page("gold", self.apart[part.item], part.condition or rng.choice(conditions), part.item) for part in chosen
         ]
 
     def _checks(
@@ -235,9 +234,7 @@ class Batches:
             return []
         rng.shuffle(known)
         chosen = [known[i % len(known)] for i in range(plan.per_batch)]
-        return [
-            _page(None, "attention", self._borrowed(block, met, rng), rng.choice(conditions), id_) for id_ in chosen
-        ]
+        return [_page("attention", self._borrowed(block, met, rng), rng.choice(conditions), id_) for id_ in chosen]
 
     def _borrowed(self, block: Block, met: set[int], rng: Random) -> int | None:
         """An item to show with an attention check that the participant does not judge.
@@ -255,21 +252,10 @@ class Batches:
         return None
 
 
-def _page(
-    reserved: assignment.Reserved | None,
-    kind: str = "item",
-    row: int | None = None,
-    condition: str = "",
-    check: str = "",
-) -> dict[str, Any]:
-    if reserved is not None:
-        row, condition = reserved.row, reserved.condition
-    return {
-        "kind": kind,
-        "row": row,
-        "condition": condition,
-        "check": check,
-        "arm": reserved.arm if reserved else None,
-        "seat": reserved.seat if reserved else None,
-        "occasion": 0,
-    }
+def _page(kind: str, row: int | None, condition: str, check: str = "", **of_item: int) -> dict[str, Any]:
+    own = {"kind": kind, "row": row, "condition": condition, "check": check}
+    return {**own, "arm": None, "seat": None, "occasion": 0, **of_item}
+
+
+def _seated(one: assignment.Reserved) -> dict[str, Any]:
+    return _page("item", one.row, one.condition, arm=one.arm, seat=one.seat)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
+
+import polars as pl
 
 from vantage.collect.block_document import (
     AttentionCheckPart,
@@ -18,7 +20,9 @@ from vantage.collect.block_document import (
 )
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import BlockPart, PhasePart, SelectionPart
-from vantage.collect.presenting import Shown, assigned, shown
+from vantage.collect.presenting import assigned
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
 from vantage.instruments import Check, Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
@@ -114,14 +118,19 @@ class Block:
         """The gold items by their id."""
         return {part.item: part for part in self.gold_plan.items} if self.gold_plan else {}
 
+    def rows(self, corpus: Corpus, apart: Collection[str]) -> Sequence[int]:
+        """The rows of the block's items, ascending: all but those kept apart, or what its selection leaves."""
+        rows, sample = selected(self.selection, corpus, apart), self.selection.sample
+        if sample is None:
+            return rows
+        if sample > len(rows):
+            raise InputError(f"{sample} items are asked for, but there are {len(rows)}", remedy="ask for fewer")
+        return sorted(Random(f"{self.seed}:{self.id}:sample").sample(rows, sample))  # noqa: S311 - not secrecy
+
     def presented(self, participant: int) -> Presentation:
         """How a participant is shown what is the same on all pages; plainly where every page differs."""
         part = self.presentation
         return PLAIN if part is None or part.drawn == "page" else assigned(part, self.seed, participant)
-
-    def shown(self, question_set: int, participant: int, page: int) -> Shown:
-        """A question set as a participant sees it on a page."""
-        return shown(self.presentation, self.seed, self.groups[question_set - self.first_set], participant, page)
 
 
 def blocks_of(plan: StudyDocument, instruments: Mapping[str, Instrument]) -> tuple[Block, ...]:
@@ -196,6 +205,31 @@ def question_sets(asked: Questions, instrument: Instrument) -> tuple[tuple[str, 
     for question in instrument.questions:
         parts.setdefault(question.whole.id if question.whole else question.id, []).append(question.id)
     return tuple(tuple(id_ for name in group for id_ in parts.get(name, [name])) for group in asked)
+
+
+def selected(selection: SelectionPart, corpus: Corpus, apart: Collection[str]) -> Sequence[int]:
+    """The rows that a selection leaves before anything is drawn from them."""
+    items = corpus.scan("items")
+    columns = items.collect_schema()
+    table = items.select("item", *(name for name in selection.where if name in columns and name != "item")).collect()
+    if not (selection.where or selection.ids or apart):
+        return range(len(table))
+    kept = ~pl.col("item").is_in(list(apart))
+    for name, wanted in selection.where.items():
+        if name not in columns:
+            raise InputError(f"the items have no column '{name}'", remedy=nearest(name, columns.names()))
+        values = wanted if isinstance(wanted, list) else [wanted]
+        if columns[name].is_numeric():
+            numbers = [float(value) for value in values if not isinstance(value, str)]
+            kept &= pl.col(name).cast(pl.Float64).is_in(numbers)
+        else:
+            kept &= pl.col(name).cast(pl.String).is_in([str(value) for value in values])
+    if selection.ids:
+        unknown = [item for item in selection.ids if item not in set(table["item"])]
+        if unknown:
+            raise InputError(f"the corpus has no item '{unknown[0]}'", remedy="check 'ids'")
+        kept &= pl.col("item").is_in(list(selection.ids))
+    return table.with_row_index("row").filter(kept)["row"].to_list()
 
 
 def _check(part: str | AttentionCheckPart, known: Mapping[str, Check]) -> Check | None:

@@ -85,17 +85,9 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
         select(
-            pages.c.participant,
-            pages.c.kind,
-            pages.c.check,
-            pages.c.condition,
-            pages.c.position,
-            pages.c.question_set,
+            *(pages.c[name] for name in ("participant", "kind", "check", "condition", "position", "question_set")),
             items.c.item,
-            submissions.c.answers,
-            submissions.c.seconds,
-            submissions.c.at,
-            submissions.c.revision,
+            *(submissions.c[name] for name in ("answers", "seconds", "at", "revision")),
             (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
+from typing import Final, Literal
 
 from vantage.collect.blocks import Block, instrument_key, phases_of
 from vantage.collect.document import StudyDocument
@@ -22,6 +22,15 @@ from vantage.collect.phases import (
     TrainingPhase,
 )
 from vantage.instruments import Instrument
+
+PLAIN: Final[Mapping[str, Callable[..., Phase]]] = {
+    "consent": Consent,
+    "screener": Screener,
+    "questionnaire": Questionnaire,
+    "quiz": Quiz,
+    "debriefing": Debriefing,
+}
+"""The phases that need nothing but their part of the file."""
 
 
 @dataclass(frozen=True)
@@ -103,24 +112,15 @@ def flow_of(plan: StudyDocument, blocks: tuple[Block, ...], instruments: Mapping
         return (*before, add(TaskPhase, by_id[part.id]))
 
     for phase in phases_of(plan):
-        if phase.consent:
-            layout.append(add(Consent, phase.consent))
-        elif phase.screener:
-            layout.append(add(Screener, phase.screener))
-        elif phase.questionnaire:
-            layout.append(add(Questionnaire, phase.questionnaire))
-        elif phase.guidelines:
+        if phase.guidelines:
             layout += guidelines(phase.guidelines.instrument, phase.guidelines)
-        elif phase.quiz:
-            layout.append(add(Quiz, phase.quiz))
         elif phase.block:
             layout += branch(phase.block)
         elif phase.blocks:
-            group = phase.blocks
-            of = tuple(branch(part) for part in group.of)
-            layout.append(Branches(group.order, group.people == "between", of))
-        elif phase.debriefing:
-            layout.append(add(Debriefing, phase.debriefing))
+            of = tuple(branch(part) for part in phase.blocks.of)
+            layout.append(Branches(phase.blocks.order, phase.blocks.people == "between", of))
+        else:
+            layout.append(add(PLAIN[phase.kind], getattr(phase, phase.kind)))
     return Flow(tuple(phases), tuple(layout))
 
 

@@ -8,7 +8,6 @@ from math import ceil
 from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import ScreeningRulePart, TraitPart, WhenPart
-from vantage.collect.selection import block_rows
 from vantage.collect.study_checks import TAKEN, StudyChecks, placed_blocks
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
@@ -204,7 +203,7 @@ class FlowChecks(StudyChecks):
                     self.note((*at, "distance"), problem)
             else:
                 try:
-                    sizes[block.id] = len(block_rows(block, self.corpus, apart))
+                    sizes[block.id] = len(block.rows(self.corpus, apart))
                 except InputError as error:
                     self.note(at, str(error).rstrip("."))
                     sizes[block.id] = 0
@@ -245,24 +244,26 @@ class FlowChecks(StudyChecks):
                 self.note(("quotas", name), problem)
 
 
-def people_needed(plan: StudyDocument, blocks: Sequence[Block], sizes: Mapping[str, int]) -> int:
-    """How many participants the wanted ratings take."""
-    by_id = {block.id: block for block in blocks}
+def people_needed(
+    plan: StudyDocument, blocks: Sequence[Block], sizes: Mapping[str, int], ratings: Mapping[str, int] | None = None
+) -> int:
+    """How many batches of participants the wanted ratings take, or so many `ratings` of each block."""
+    wanted = {block.id: _ratings(block, sizes[block.id]) for block in blocks} if ratings is None else ratings
+    each = {block.id: ceil(wanted[block.id] / max(min(block.size, sizes[block.id]), 1)) for block in blocks}
     needed = [0]
     for phase in phases_of(plan):
-        here = [_people(by_id[part.id], sizes[part.id]) for part in phase.blocks_here]
+        here = [each[part.id] for part in phase.blocks_here]
         between = phase.blocks is not None and phase.blocks.people == "between"
         needed.append(sum(here) if between else max(here, default=0))
     return max(needed)
 
 
-def _people(block: Block, size: int) -> int:
-    if block.repeats is not None or not size:
+def _ratings(block: Block, size: int) -> int:
+    if block.repeats is not None:
         return 0
-    wanted = size * block.raters * len(block.arms)
-    if block.double:
-        wanted += ceil(block.double.share * size - 1e-9) * (block.double.raters - block.raters) * len(block.arms)
-    return ceil(wanted / min(block.size, size))
+    double = block.double
+    more = ceil(double.share * size - 1e-9) * (double.raters - block.raters) if double else 0
+    return (size * block.raters + more) * len(block.arms)
 
 
 def training_items(plan: StudyDocument) -> Iterator[tuple[str, Loc]]:

@@ -1,12 +1,14 @@
 """The languages of participant pages: sentences that can be translated, and the catalogues that translate them.
 
-English is the language of the code. Every other language is one catalogue, `locale/CODE.po`; `make translations`
-collects new sentences. docs/collect.md explains how to add a language.
+English is the language of the code. Every other language is one catalogue, `locale/CODE.po`, which is read as it is:
+what git can merge is what runs, and nothing has to be compiled. `make translations` collects new sentences.
+docs/collect.md explains how to add a language.
 """
 
 from __future__ import annotations
 
 import gettext
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -15,12 +17,47 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final, Literal
 
-from vantage.collect.catalogue import PoTranslations
-
 Direction = Literal["ltr", "rtl"]
 _RIGHT_TO_LEFT: Final = re.compile(
     r"(ar|arc|ckb|dv|fa|he|iw|ks|nqo|ps|sd|syr|ug|ur|yi)(-|$)|.*-(arab|hebr|thaa|nkoo)(-|$)"
 )
+
+
+_LINE: Final = re.compile(r'(?:(msgid|msgid_plural|msgstr(?:\[\d+\])?) )?(".*")')
+_PLURAL: Final = re.compile(r"^Plural-Forms:.*?plural=([^;]+)", re.MULTILINE)
+
+
+class PoTranslations(gettext.NullTranslations):
+    r"""The translations of a file in the form that `make translations` writes: entries with blank lines between them.
+
+    >>> german = PoTranslations('msgid "one"\nmsgid_plural "%(n)s of"\nmsgstr[0] "eins"\nmsgstr[1] "%(n)s von"\n')
+    >>> german.ngettext("one", "%(n)s of", 3), german.gettext("two")
+    ('%(n)s von', 'two')
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._forms: dict[str, list[str]] = {}
+        for entry in text.split("\n\n"):
+            key, parts = "", dict[str, str]()
+            for line in entry.splitlines():
+                if match := _LINE.fullmatch(line):
+                    key = match[1] or key
+                    parts[key] = parts.get(key, "") + json.loads(match[2])
+            forms = [said for part, said in parts.items() if part.startswith("msgstr")]
+            if all(forms) and "msgid" in parts:
+                self._forms[parts["msgid"]] = forms
+        expression = _PLURAL.search(self._forms.get("", [""])[0])
+        self._form_of = gettext.c2py(expression[1] if expression else "n != 1")
+
+    def gettext(self, message: str) -> str:
+        """The translation of a sentence, or the sentence itself."""
+        return self._forms.get(message, [message])[0]
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        """The translation of a sentence with a number, in the form that the number needs."""
+        forms = self._forms.get(msgid1)
+        return forms[self._form_of(n)] if forms else super().ngettext(msgid1, msgid2, n)
 
 
 class Sentence(str):

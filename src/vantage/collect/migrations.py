@@ -53,14 +53,13 @@ def keep_out_of_statistics(connection: Connection, columns: Iterable[Column[Any]
             connection.exec_driver_sql(f'ALTER TABLE {column.table.name} ALTER COLUMN "{column.name}" SET STATISTICS 0')
 
 
-def require_current(connection: Connection) -> bool:
-    """Checks, without changing anything, that the database has the present version; always false: it is not new."""
+def require_current(connection: Connection) -> None:
+    """Checks, without changing anything, that the database has the present version."""
     if not inspect(connection).has_table(settings.name):
         raise InputError("This database holds no study", remedy="serve the study first")
     if (version := _version(connection)) < VERSION:
         problem = f"The database has schema version {version}, and reading it needs version {VERSION}"
         raise InputError(problem, remedy="serve the study once to upgrade it")
-    return False
 
 
 def _version(connection: Connection) -> int:

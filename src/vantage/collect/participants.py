@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
-from vantage.collect import assignment, drafts, entry, quotas
+from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import checked
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record, store_wording
@@ -356,7 +356,7 @@ class ParticipantService(ParticipantPlaces):
             if person.stage == "withdrawn":
                 return
             drafts.drop(connection, person.number)
-            quotas.give_back(connection, [person.number])
+            assignment.free_quotas(connection, [person.number])
             if self.study.plan.withdrawal == "delete":
                 erase(connection, person)
                 return

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.engine import Row
 
-from vantage.collect import assignment, drafts, quotas
+from vantage.collect import assignment, drafts
 from vantage.collect.blocks import Block
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record
@@ -75,7 +75,7 @@ class ParticipantPlaces:
                 drafts.drop(connection, person.number)
             if accepted.move == "out":
                 self._leave(connection, person, "screened_out", {**state, "message": accepted.message}, **values)
-            elif accepted.traits and not quotas.take(connection, self.study.plan.quotas, person.number, traits):
+            elif accepted.traits and not self._admitted(connection, person, traits):
                 self._leave(connection, person, "full", state, **values)
             else:
                 move(connection, person, person.stage, state=json.dumps(state), **values)
@@ -94,12 +94,15 @@ class ParticipantPlaces:
         block, again = self.study.block(person.question_set), self._row(connection, person.number)
         return self._batches.begin_again(connection, again, block, time.time())
 
+    def _admitted(self, connection: Connection, person: Row[Any], traits: Mapping[str, Any]) -> bool:
+        return assignment.take_quotas(connection, self.study.plan.quotas, person.number, traits)
+
     def _leave(
         self, connection: Connection, person: Row[Any], stage: str, state: Mapping[str, Any], **values: Any
     ) -> None:
         """Ends the study for a participant before its end; reserved work goes to others."""
         assignment.release(connection, person.number, ["open"], becomes="lapsed")
-        quotas.give_back(connection, [person.number])
+        assignment.free_quotas(connection, [person.number])
         if stage == "screened_out":
             record(connection, "screened_out", person.rater, rule=person.stage)
         move(connection, person, stage, **{"state": json.dumps(state), "lease": None, "deadline": None, **values})
@@ -179,8 +182,7 @@ class ParticipantPlaces:
             move(connection, person, "working", lease=None, deadline=None)
             self._advance(connection, self._row(connection, person.number))
             return
-        held = quotas.take(connection, self.study.plan.quotas, person.number, place_of(person).traits)
-        if held:
+        if self._admitted(connection, person, place_of(person).traits):
             self._renew(connection, person)
         else:
             self._leave(connection, person, "full", place_of(person).state)

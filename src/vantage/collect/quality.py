@@ -56,10 +56,13 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
     return pl.concat(short, how="diagonal_relaxed")
 
 
-def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> list[dict[str, Any]]:
+def sequential(
+    study: AnnotationStudy, judgments: pl.DataFrame, pools: Mapping[tuple[str, str], int]
+) -> list[dict[str, Any]]:
     """Alpha by question and condition, with an interval that holds at all looks together, and what to do now.
 
-    `items` is how many there are to judge. Only the core of an adaptive study counts.
+    `pools` is how many items there are to judge. Only the core of an adaptive study counts, and of a rater who judges
+    an item again only the first answer.
     """
     from vantage.adaptive.sequential import AIM, always_valid
     from vantage.adaptive.until import Until
@@ -68,13 +71,14 @@ def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> l
     aim = rule.target if rule is not None and not rule.by_item else AIM
     if ALLOCATION in judgments.columns:
         judgments = judgments.filter(pl.col(ALLOCATION) == CORE)
-    answered = judgments.filter(pl.col("value").is_not_null())
+    answered = judgments.filter(pl.col("value").is_not_null(), pl.col("sample") == 0)
     rows = []
     for question in study.questions:
         for condition in study.conditions:
             part = answered.filter(question=question.id, condition=condition)
             if part.is_empty():
                 continue
+            items = pools[question.id, condition]
             unit, rater = (part[name].rank("dense").to_numpy().astype(np.int64) for name in ("item", "rater"))
             bounds = always_valid(unit, rater, part["value"].to_numpy(), question.scale.level, aim=aim, items=items)
             row = {"question": question.id, "condition": condition, **asdict(bounds), "more": bounds.more}

@@ -94,8 +94,9 @@ def ask_personas(
     """Asks personas the questions about the participant, except those that their description answers."""
     rows: list[dict[str, Any]] = []
     known: set[str] = set()
-    for rater in (rater for rater in raters if rater.persona is not None):
-        assert rater.persona is not None  # noqa: S101
+    for rater in raters:
+        if rater.persona is None:
+            continue
         traits: dict[str, Any] = dict(rater.persona.traits())
         known |= {question.id for question in study.traits if question.id in traits}
         row: dict[str, Any] = {"rater": rater.id}

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final, TypeVar, cast
 
 import polars as pl
@@ -75,9 +76,14 @@ class ResearcherService:
 
     def sequential(self) -> list[dict[str, Any]]:
         """Alpha by question and condition, with an interval that holds at all looks together, and what to do."""
-        pool = self.database.batches.arms[0].pool
+        pools: dict[tuple[str, str], int] = {}
+        sizes = {block.id: self.database.batches.arms[block.first_arm].pool for block in self.study.blocks}
+        for block in self.study.blocks:
+            for key in product(block.questions, block.conditions):
+                known = pools.get(key, 0)
+                pools[key] = known + sizes[block.id] if block.repeats is None else known or sizes[block.repeats]
         return self._fresh(
-            "sequential", lambda: quality.sequential(self.study, quality.included(self._collected()), pool)
+            "sequential", lambda: quality.sequential(self.study, quality.included(self._collected()), pools)
         )
 
     def raters(self, *, now: bool = False) -> list[RaterRow]:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import Any, Final, TypeVar, cast
+from typing import IO, Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -167,8 +167,8 @@ class SqlDatabase:
 class _Writer:
     """The thread that makes all changes to a SQLite file."""
 
-    def __init__(self, engine: Engine, turns: str) -> None:
-        self._engine, self._turns = engine, turns
+    def __init__(self, engine: Engine, lock: str) -> None:
+        self._engine, self._lock = engine, lock
         self._waiting: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="vantage-writer", daemon=True)
         self._closed = False
@@ -187,61 +187,48 @@ class _Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        with self._engine.connect() as connection, _Turns(self._turns) as turns:
+        lock = os.fdopen(os.open(self._lock, os.O_CREAT | os.O_RDWR, 0o600))
+        with self._engine.connect() as connection, lock:
             while (first := self._waiting.get()) is not None:
                 jobs = [first]
                 while len(jobs) < TOGETHER and not self._waiting.empty():
                     # This thread alone takes from the queue, so what it holds stays there.
                     if (following := self._waiting.get()) is None:
-                        _together(connection, jobs, turns)
+                        _together(connection, jobs, lock)
                         return
                     jobs.append(following)
-                _together(connection, jobs, turns)
+                _together(connection, jobs, lock)
 
 
-class _Turns:
+@contextlib.contextmanager
+def _turn(lock: IO[Any]) -> Iterator[None]:
     """Lets the processes that write to a file take turns in the order in which they come.
 
     SQLite itself only tries again after a while, so that a process can wait for seconds while others come and go.
     Where the system has no such locks, that is how it is.
     """
-
-    def __init__(self, file: str) -> None:
-        self._file = os.open(file, os.O_CREAT | os.O_RDWR, 0o600) if fcntl else -1
-
-    def __enter__(self) -> _Turns:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    if fcntl:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
         if fcntl:
-            os.close(self._file)
-
-    @contextlib.contextmanager
-    def mine(self) -> Iterator[None]:
-        """Waits for its turn."""
-        if not fcntl:
-            yield
-            return
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+            fcntl.flock(lock, fcntl.LOCK_UN)
 
 
-def _together(connection: Connection, jobs: list[tuple[Job[Any], Future[Any]]], turns: _Turns) -> None:
+def _together(connection: Connection, jobs: list[tuple[Job[Any], Future[Any]]], lock: IO[Any]) -> None:
     """Runs changes in one transaction and resolves each future after the commit.
 
     If one of them fails, all are rolled back and each runs in its own transaction: failures are rare, and a savepoint
     for every change would cost more than the change.
     """
     try:
-        with turns.mine(), connection.begin():
+        with _turn(lock), connection.begin():
             results = [job(connection) for job, _ in jobs]
     except Exception as error:
         if len(jobs) > 1:
             for one in jobs:
-                _together(connection, [one], turns)
+                _together(connection, [one], lock)
         else:
             jobs[0][1].set_exception(error)
         return

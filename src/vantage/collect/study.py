@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.collect import evidence
-from vantage.collect.blocks import Block, blocks_of, instrument_key, phases_of
+from vantage.collect.blocks import Block, blocks_of, instrument_key
 from vantage.collect.copies import ModelReasons
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow import Flow, flow_of
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language
-from vantage.collect.presenting import Shown
-from vantage.collect.study_checks import check_blocks, check_languages, check_recruitment
+from vantage.collect.presenting import Shown, shown
+from vantage.collect.study_checks import check_blocks, check_languages, check_recruitment, placed_blocks
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, Problems, nearest
@@ -131,8 +131,9 @@ class AnnotationStudy:
     @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
+        own = next((phase.consent.text for phase in self.plan.flow if phase.consent), "")
         added = [language(self.language).say(evidence.CONSENT)] if self.plan.evidence else []
-        return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
+        return "\n\n".join(part for part in [own or self.plan.consent or self.instrument.consent, *added] if part)
 
     @property
     def warning(self) -> str:
@@ -160,7 +161,8 @@ class AnnotationStudy:
 
     def shown(self, question_set: int, participant: int, page: int) -> Shown:
         """A question set as a participant sees it on a page."""
-        return self.block(question_set).shown(question_set, participant, page)
+        block = self.block(question_set)
+        return shown(block.presentation, block.seed, self.group(question_set), participant, page)
 
     @cached_property
     def kept_apart(self) -> frozenset[str]:
@@ -233,13 +235,12 @@ def _instruments(
     wanted: dict[str, tuple[Loc, str, Mapping[str, str]]] = {}
     if isinstance(data.get("instrument"), str):
         wanted[""] = (("instrument",), plan.instrument, plan.parameters)
-    for index, phase in enumerate(phases_of(plan)):
+    for index, phase in enumerate(plan.flow):
         if phase.guidelines and (name := phase.guidelines.instrument):
             wanted.setdefault(name, (("flow", index, "guidelines", "instrument"), name, {}))
-        for number, part in enumerate(phase.blocks_here):
-            loc: Loc = ("flow", index, "block") if phase.block else ("flow", index, "blocks", "of", number)
-            if part.instrument:
-                wanted.setdefault(instrument_key(part), ((*loc, "instrument"), part.instrument, part.parameters))
+    for part, loc in placed_blocks(plan):
+        if part is not None and part.instrument:
+            wanted.setdefault(instrument_key(part), ((*loc, "instrument"), part.instrument, part.parameters))
     made = {
         key: _try(document, loc, partial(_instrument, name, words, beside))
         for key, (loc, name, words) in wanted.items()

@@ -15,7 +15,6 @@ from sqlalchemy.exc import DBAPIError
 from vantage.collect import migrations
 from vantage.collect.allocation import ArmAllocation
 from vantage.collect.events import record, store_wording
-from vantage.collect.selection import block_rows
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, items, participants, settings
@@ -84,7 +83,7 @@ def stored_study(address: str, folder: Path) -> AnnotationStudy:
 def rows_of(study: AnnotationStudy) -> dict[str, Sequence[int]]:
     """The rows of the items of every block that has its own."""
     own = [block for block in study.blocks if block.repeats is None]
-    return {block.id: block_rows(block, study.corpus, study.kept_apart) for block in own}
+    return {block.id: block.rows(study.corpus, study.kept_apart) for block in own}
 
 
 def allocations(study: AnnotationStudy, rows: Mapping[str, Sequence[int]]) -> list[ArmAllocation]:
@@ -180,8 +179,8 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
     changed = [key for key in FIXED if _fixed(known.get(key) or None) != _fixed(plan.get(key) or None)]
     others = json.loads(read_setting(connection, "instruments") or "{}")
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
-    stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
-    before, after = json.loads(stored), json.loads(given)
+    shown = (_shown(one) if study.plan.presentation is None else one for one in documents)
+    before, after = (json.loads(json.dumps(one)) for one in shown)
     if others != json.loads(json.dumps(_others(study))):
         changed.append("instrument")
     elif before != after:
@@ -209,7 +208,8 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
     if _file_digest(study.folder) != read_setting(connection, "items_file"):
         _compare_items(connection, study, name)
     texts = {key: (known.get(key) or "", plan[key]) for key in TEXTS}
-    _record_revisions(connection, {**texts, "instrument": (before["guidelines"], after["guidelines"])}, revision or "")
+    texts |= {"consent": (_consent(known), _consent(plan)), "instrument": (before["guidelines"], after["guidelines"])}
+    _record_revisions(connection, texts, revision or "")
     if before != after:
         write_setting(connection, "instrument", json.dumps(documents[1]))
     if plan != known:
@@ -222,6 +222,12 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
             raise InputError(problem, file=name, remedy="change it back")
         values = {"seats": wanted, **({} if study.block_of_arm(arm.arm).repeats is None else {"next_seat": wanted})}
         connection.execute(arms.update().where(arms.c.arm == arm.arm).values(values))
+
+
+def _consent(plan: Mapping[str, Any]) -> str:
+    """What the study file itself asks participants to agree to: its flow or, where that says nothing, its own text."""
+    own = (phase["consent"]["text"] for phase in plan.get("flow") or () if phase.get("consent"))
+    return str(next(own, "") or plan.get("consent") or "")
 
 
 def _others(study: AnnotationStudy) -> dict[str, Any]:

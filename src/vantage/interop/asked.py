@@ -173,6 +173,6 @@ def _instrument(corpus: Corpus, wanted: str | Instrument | None) -> Instrument:
         if len(own) == 1:
             return next(iter(own.values()))
         raise InputError(
-            f"the corpus has {len(own)} instruments: {', '.join(own)}", remedy="name one with --option instrument=NAME"
+            f"the corpus has {len(own)} instruments: {', '.join(own)}", remedy="name one with --instrument NAME"
         )
     return own[wanted] if wanted in own else Instrument.load(wanted)

@@ -11,9 +11,8 @@ from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
-from vantage.planning.goals import WORDS, GoalName, GoalSettings
+from vantage.planning.goals import WORDS, GoalName, GoalSettings, goal_of
 from vantage.planning.pilot import Pilot
-from vantage.planning.plan import aimed
 from vantage.planning.precision import StudyLayout, fewest_items
 from vantage.planning.simulated import Advance
 from vantage.scales import Level
@@ -68,7 +67,7 @@ def during(
     read = Pilot.of(corpus, question, level)
     now = read.layout
     settings = GoalSettings(delta, models, epsilon, max(now.per_item, 3), strict, simulations, seed)
-    aim = aimed(read, None, goal, target, settings, advance)
+    aim = goal_of(goal, target, settings, read, advance)
     value = aim.value(now) if now.per_item >= aim.least else float("nan")
     if goal == "alpha":
         estimated = alpha(read.answers, level=read.level, confidence=strict, seed=seed, kinds="all").row(0, named=True)

@@ -12,14 +12,7 @@ from vantage.errors import InputError
 from vantage.measures.ratings import Floats
 from vantage.planning.model import Components, RatingModel
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import (
-    StudyLayout,
-    difference_power,
-    mean_variance,
-    mean_width,
-    power,
-    reliability,
-)
+from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
 from vantage.planning.simulated import Advance, AlphaVariance, AltTestPower
 
 GoalName: TypeAlias = Literal["alpha", "mean", "groups", "items", "models", "alt-test", "reliability"]
@@ -91,13 +84,12 @@ def goal_of(
     name: GoalName,
     target: float | None,
     settings: GoalSettings,
-    *,
-    pilot: Pilot | None,
-    model: RatingModel,
-    components: Components,
-    advance: Advance,
+    source: Pilot | tuple[RatingModel, Components],
+    advance: Advance | None,
 ) -> PlanGoal:
     """The goal of this name on a pilot, or on a model that was typed in."""
+    pilot = source if isinstance(source, Pilot) else None
+    progress = advance or (lambda _: None)
     if name not in TARGETS:
         raise InputError(f"goal '{name}' is not known", remedy=f"use one of {', '.join(TARGETS)}")
     aim = TARGETS[name] if target is None else target
@@ -112,11 +104,12 @@ def goal_of(
             f"the options of the question have no order, so that there is no plan for the goal '{name}'",
             remedy="use the goal alpha or alt-test",
         )
+    model, components = (source.model, source.components) if isinstance(source, Pilot) else source
     if name == "alpha":
-        return _alpha(aim, settings, pilot, model, advance)
+        return _alpha(aim, settings, pilot, model, progress)
     if name == "alt-test":
         alt_test = AltTestPower.simulated(
-            model, settings.most, settings.epsilon, settings.simulations, settings.seed, advance
+            model, settings.most, settings.epsilon, settings.simulations, settings.seed, progress
         )
         simulated = (
             f"a model that answers like one more person, ε = {settings.epsilon:g}",
@@ -124,12 +117,12 @@ def goal_of(
             "latent normal effects of items and raters, cut into the points of the scale",
         )
         return PlanGoal(name, aim, alt_test.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
-    delta, source, assumes = settings.delta, pilot, [CROSSED]
+    delta, compared, assumes = settings.delta, pilot, [CROSSED]
     if name == "models":
         if pilot is None:
             raise InputError("ranking two models needs a pilot that both judged", remedy="give a pilot corpus")
-        source, observed, pair = pilot.between_models(settings.models)
-        components = source.components
+        compared, observed, pair = pilot.between_models(settings.models)
+        components = compared.components
         delta = observed if delta is None else delta
         assumes.append(f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
     elif name in ("groups", "items") and delta is None:
@@ -151,7 +144,7 @@ def goal_of(
         return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between)
 
     point = np.array([[components.item, components.rater, components.residual]])
-    drawn = None if source is None else source.draws
+    drawn = None if compared is None else compared.draws
     return PlanGoal(
         name,
         aim,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
 from vantage.planning.adapting import adapting
 from vantage.planning.goals import WORDS, GoalName, GoalSettings, PlanGoal, goal_of
-from vantage.planning.model import component_model, prevalence_model
+from vantage.planning.model import Components, RatingModel, component_model, prevalence_model
 from vantage.planning.pilot import Pilot
 from vantage.planning.powered import savings
 from vantage.planning.precision import FEWEST, StudyLayout, fewest_items
@@ -157,8 +158,8 @@ def plan(
         raise InputError("batch, raters, most_per_item or simulations is too small", remedy="use 1, 2, 3 and 5 or more")
     settings = GoalSettings(delta, models, epsilon, most_per_item, confidence, simulations, seed)
     read = None if pilot is None else Pilot.of(pilot, question, level)
-    typed = _typed(components, prevalence, agreement, rater_share) if read is None else None
-    aim = aimed(read, typed, goal, target, settings, advance)
+    source = read or _typed(components, prevalence, agreement, rater_share)
+    aim = goal_of(goal, target, settings, source, advance)
     if budget is not None and budget < FEWEST * aim.least * price:
         raise InputError(
             f"a budget of {budget:g} buys {int(budget / price)} answers at {price:g}, and the least for this goal is "
@@ -168,21 +169,9 @@ def plan(
     return _Space(aim, batch, raters, most_per_item, price, budget).planned(read, model_items, confidence)
 
 
-def aimed(
-    read: Pilot | None,
-    typed: Any,
-    goal: GoalName,
-    target: float | None,
-    settings: GoalSettings,
-    advance: Advance | None,
-) -> PlanGoal:
-    """The goal on a pilot or on what was typed in."""
-    model, components = typed if read is None else (read.model, read.components)
-    silent = advance or (lambda _: None)
-    return goal_of(goal, target, settings, pilot=read, model=model, components=components, advance=silent)
-
-
-def _typed(components: Sequence[float] | None, prevalence: float | None, agreement: float, rater_share: float) -> Any:
+def _typed(
+    components: Sequence[float] | None, prevalence: float | None, agreement: float, rater_share: float
+) -> tuple[RatingModel, Components]:
     if (components is None) == (prevalence is None):
         raise InputError(
             "a plan rests on one of three things",
@@ -213,10 +202,6 @@ class _Space:
             return StudyLayout(items, per_item, per_item)
         return StudyLayout(items, per_item, self.raters or max(per_item, 2, ceil(items * per_item / self.batch)))
 
-    def made(self, per_item: int) -> Callable[[int], StudyLayout]:
-        """The layout of any number of items with so many answers each."""
-        return lambda items: self.layout(items, per_item)
-
     @property
     def each(self) -> range:
         """The numbers of answers per item that are looked at."""
@@ -230,7 +215,7 @@ class _Space:
     def planned(self, read: Pilot | None, model_items: int, confidence: float) -> Plan:
         """The frontier, the choice, and what follows from it."""
         goal = self.goal
-        enough = [fewest_items(goal.reached, self.made(k), goal.most_items) for k in self.each]
+        enough = [fewest_items(goal.reached, partial(self.layout, per_item=k), goal.most_items) for k in self.each]
         frontier = [layout for layout in enough if layout is not None]
         bought = [] if self.budget is None else [self.layout(*one) for one in self._affordable(self.budget)]
         cheapest = min(frontier, key=lambda layout: (layout.answers, layout.per_item), default=None)

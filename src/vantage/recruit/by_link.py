@@ -15,7 +15,7 @@ from vantage.errors import InputError
 from vantage.recruit.base import Paid, Proposal, Recruited
 from vantage.recruit.draft import offer_of, reward
 from vantage.recruit.ledger import Act, RecruitmentLedger
-from vantage.recruit.people import Person, failed_checks, open_batches, people
+from vantage.recruit.people import failed_checks, open_batches, people
 
 
 class LinkRecruiter:
@@ -86,13 +86,13 @@ class LinkRecruiter:
         waiting = {proposal.submission for proposal in self.proposals()}
         before = {one.submission for one in self.ledger.all("approve")}
         ready = [
-            person
+            person.rater
             for person in people(self.service, self.source)
             if person.stage == "finished" and person.verdict != "excluded" and person.rater not in waiting | before
         ]
-        for person in ready:
-            self._pay("approve", f"approve:{person.rater}", person, self.reward)
-        return Paid(tuple(person.rater for person in ready), tuple(sorted(before)), amount=self.reward * len(ready))
+        for rater in ready:
+            self._pay("approve", f"approve:{rater}", rater, self.reward)
+        return Paid(tuple(ready), tuple(sorted(before)), amount=self.reward * len(ready))
 
     def proposals(self) -> list[Proposal]:
         """Finished participants who failed checks, or were excluded."""
@@ -107,16 +107,14 @@ class LinkRecruiter:
 
     def reject(self, submissions: Sequence[str], category: str, reason: str) -> None:
         """Records that these were rejected on the platform."""
-        known = self._known(submissions)
-        for id_ in submissions:
+        for id_ in self._known(submissions):
             line = {"reason": reason, "as": category}
-            self.ledger.note("reject", f"reject:{id_}", "done", submission=known[id_].rater, detail=line)
+            self.ledger.note("reject", f"reject:{id_}", "done", submission=id_, detail=line)
 
     def bonus(self, amounts: Mapping[str, int], name: str) -> Paid:
         """Records bonuses to pay on the platform; the same name is recorded for nobody twice."""
         known = self._known(list(amounts))
-        keys = {f"bonus:{name}:{id_}": id_ for id_ in amounts}
-        new = [id_ for key, id_ in keys.items() if self._pay("bonus", key, known[id_], amounts[id_])]
+        new = [id_ for id_ in known if self._pay("bonus", f"bonus:{name}:{id_}", id_, amounts[id_])]
         before = tuple(id_ for id_ in amounts if id_ not in new)
         return Paid(tuple(new), before, amount=sum(amounts[id_] for id_ in new))
 
@@ -139,23 +137,16 @@ class LinkRecruiter:
     def _once(self, act: Act, amount: int) -> None:
         self.ledger.note(act, act, "done", study=self.service.study.id, amount=amount)
 
-    def _pay(self, act: Act, key: str, person: Person, amount: int) -> bool:
-        return self.ledger.note(
-            act,
-            key,
-            "done",
-            study=self.service.study.id,
-            submission=person.rater,
-            amount=amount,
-            currency=self.offer.currency,
-        )
+    def _pay(self, act: Act, key: str, rater: str, amount: int) -> bool:
+        study, currency = self.service.study.id, self.offer.currency
+        return self.ledger.note(act, key, "done", study=study, submission=rater, amount=amount, currency=currency)
 
-    def _known(self, ids: Sequence[str]) -> dict[str, Person]:
-        known = {person.rater: person for person in people(self.service, self.source)}
+    def _known(self, ids: Sequence[str]) -> Sequence[str]:
+        known = {person.rater for person in people(self.service, self.source)}
         for id_ in ids:
             if id_ not in known:
                 raise InputError(f"The study has no participant '{id_}'", remedy="use the names of the dashboard")
-        return known
+        return ids
 
     def _require_created(self) -> None:
         if self.ledger.last("create") is None:

@@ -85,7 +85,7 @@ class FakeProlific:
         self.secret = secrets.token_hex(16)
         self.studies: dict[str, dict[str, Any]] = {}
         self.submissions: dict[str, dict[str, Any]] = {}
-        self.payments: dict[str, dict[str, int]] = {}
+        self.payments: dict[str, dict[str, Any]] = {}
         self.groups: dict[str, set[str]] = {}
         self.subscriptions: dict[str, dict[str, Any]] = {}
         self.paid: list[tuple[str, int]] = []
@@ -300,10 +300,11 @@ class FakeProlific:
         return JSONResponse(self._submission(id_))
 
     def _bulk_approve(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
-        for id_ in content["submission_ids"]:
-            self._submission(id_)
-        for id_ in content["submission_ids"]:
-            self._approve(id_)
+        known = [self._submission(id_) for id_ in content["submission_ids"]]
+        for one in known:
+            if one["status"] != "APPROVED":  # a second approval pays nothing
+                self.approvals[one["id"]] += 1
+                self._become(one["id"], "APPROVED")
         return JSONResponse("The request to bulk approve has been made successfully.")
 
     def _transition_submission(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
@@ -331,9 +332,7 @@ class FakeProlific:
         return JSONResponse({**bonus, "total_amount": total + fees + bonus["vat"]}, 201)
 
     def _pay(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        if id_ not in self.payments:
-            raise Refusal(404, "Not found.")
-        for submission, amount in self.payments[id_].items():  # every call pays again, as documented
+        for submission, amount in _entry(self.payments, id_).items():  # every call pays again, as documented
             self.paid.append((submission, amount))
             self._late.append((submission, amount))
         if not self.pays_late:
@@ -354,19 +353,10 @@ class FakeProlific:
         return JSONResponse({name: value for name, value in one.items() if name != "secret"})
 
     def _study(self, id_: str) -> dict[str, Any]:
-        if id_ not in self.studies:
-            raise Refusal(404, "Not found.")
-        return self.studies[id_]
+        return _entry(self.studies, id_)
 
     def _submission(self, id_: str) -> dict[str, Any]:
-        if id_ not in self.submissions:
-            raise Refusal(404, "Not found.")
-        return self.submissions[id_]
-
-    def _approve(self, id_: str) -> None:
-        if self.submissions[id_]["status"] != "APPROVED":  # a second approval pays nothing
-            self.approvals[id_] += 1
-            self._become(id_, "APPROVED")
+        return _entry(self.submissions, id_)
 
     def _become(self, submission: str, status: str) -> None:
         with self._lock:
@@ -386,6 +376,12 @@ class FakeProlific:
 
     def _time(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).isoformat()
+
+
+def _entry(table: Mapping[str, dict[str, Any]], id_: str) -> dict[str, Any]:
+    if id_ not in table:
+        raise Refusal(404, "Not found.")
+    return table[id_]
 
 
 def _error(status: int, detail: object, headers: Mapping[str, str] | None = None) -> Response:

@@ -61,9 +61,8 @@ class ProlificRecruiter:
             minutes = self.offer.minutes or self._forecast()
             fields = study_fields(self.service.study, name, minutes, max(open_batches(self.service), 1))
             self.ledger.note("create", name, "intent", detail=fields)
-            # A call that was cut off may have created it: the internal name tells.
-            known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
-            made = self.client.study(known) if known else self._created(fields, name)
+            # A call that was cut off may have created it.
+            made = self._drafted(name) or self._created(fields, name)
             currency = self.client.cost(made.id, projected=True).currency
             if currency and currency != self.offer.currency:
                 self.client.delete_study(made.id)
@@ -93,7 +92,7 @@ class ProlificRecruiter:
         submissions = self.poll()
         self._reconcile(submissions)
         cost = self.client.cost(shown.id)
-        finished = {person.submission for person in people(self.service, "prolific") if person.stage == "finished"}
+        finished = {id_ for id_, person in self._people().items() if person.stage == "finished"}
         minutes = [taken for one in submissions if one.id in finished and (taken := _minutes(one))]
         return Recruited(
             platform="prolific",
@@ -116,9 +115,9 @@ class ProlificRecruiter:
     def poll(self) -> list[ProlificSubmission]:
         """All submissions, after each has been taken over."""
         submissions = self.client.submissions(self._require_study())
-        by_submission = {person.submission: person for person in people(self.service, "prolific")}
+        known = self._people()
         for one in submissions:
-            self._take_over(one, by_submission.get(one.id))
+            self._take_over(one, known.get(one.id))
         return submissions
 
     def event(self, submission: str) -> bool:
@@ -129,8 +128,7 @@ class ProlificRecruiter:
         one = self.client.submission(submission)
         if one.study != self._study_id:
             return False
-        known = {person.submission: person for person in people(self.service, "prolific")}
-        self._take_over(one, known.get(one.id))
+        self._take_over(one, self._people().get(one.id))
         return True
 
     def accept_edits(self) -> None:
@@ -144,7 +142,7 @@ class ProlificRecruiter:
         """Raises the number of places so that every open batch finds a participant; how many places were added."""
         shown = self._checked()
         submissions = self.poll()
-        seated = {person.submission for person in people(self.service, "prolific") if person.seated}
+        seated = {id_ for id_, person in self._people().items() if person.seated}
         coming = sum(one.status in ("RESERVED", "ACTIVE") and one.id not in seated for one in submissions)
         unused = shown.places - sum(one.status in TAKEN for one in submissions)
         more = open_batches(self.service) - coming - unused
@@ -170,14 +168,14 @@ class ProlificRecruiter:
         self._reconcile(list(submissions.values()))
         waiting = {proposal.submission for proposal in self._proposed(submissions)}
         ready = [
-            person.submission
-            for person in people(self.service, "prolific")
-            if (one := submissions.get(person.submission)) is not None
+            id_
+            for id_, person in self._people().items()
+            if (one := submissions.get(id_)) is not None
             and one.status == "AWAITING REVIEW"
             and one.code == self.service.study.plan.recruitment.completion_code
             and person.stage == "finished"
             and person.verdict != "excluded"
-            and one.id not in waiting
+            and id_ not in waiting
         ]
         reward = self.client.study(self._require_study()).reward
         for id_ in ready:
@@ -212,8 +210,8 @@ class ProlificRecruiter:
                 raise InputError(f"The submission {id_} is {status}", remedy="reject those that await review")
         known = next(one for one in CATEGORIES if one == category)
         for id_ in submissions:
-            line: dict[str, Any] = {"study": self._require_study(), "submission": id_}
-            line["detail"] = {"reason": reason, "as": category}
+            detail = {"reason": reason, "as": category}
+            line: dict[str, Any] = {"study": self._require_study(), "submission": id_, "detail": detail}
             self.ledger.note("reject", f"reject:{id_}", "intent", **line)
             self.client.reject(id_, known, reason.strip())
             self.ledger.note("reject", f"reject:{id_}", "done", **line)
@@ -265,6 +263,10 @@ class ProlificRecruiter:
         """Closes the connections to Prolific."""
         self.client.close()
 
+    def _people(self) -> dict[str, Person]:
+        """The participants whom Prolific sent, by submission."""
+        return {person.submission: person for person in people(self.service, "prolific")}
+
     @property
     def _fingerprint(self) -> str:
         """Tells databases of the same study apart, without giving the key away."""
@@ -298,22 +300,22 @@ class ProlificRecruiter:
             )
         return shown
 
+    def _drafted(self, name: str) -> PlatformStudy | None:
+        """The study with this internal name, where there is one."""
+        known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
+        return self.client.study(known) if known else None
+
     def _created(self, fields: Mapping[str, Any], name: str) -> PlatformStudy:
         try:
             return self.client.create_study(fields)
         except UncertainCall:
-            known = next((id_ for id_, internal in self.client.studies() if internal == name), None)
-            if known is None:
+            if (made := self._drafted(name)) is None:
                 raise InputError("Prolific has a fault, and no study was created", remedy="try again later") from None
-            return self.client.study(known)
+            return made
 
     def _line(self, submission: str, amount: int) -> dict[str, Any]:
-        return {
-            "study": self._require_study(),
-            "submission": submission,
-            "amount": amount,
-            "currency": self.offer.currency,
-        }
+        study, currency = self._require_study(), self.offer.currency
+        return {"study": study, "submission": submission, "amount": amount, "currency": currency}
 
     def _take_over(self, one: ProlificSubmission, person: Person | None) -> None:
         """What a submission's status means for the seats of its participant."""
@@ -328,13 +330,12 @@ class ProlificRecruiter:
             let_in(self.service, person)
 
     def _proposed(self, submissions: Mapping[str, ProlificSubmission]) -> list[Proposal]:
-        by_submission = {person.submission: person for person in people(self.service, "prolific")}
-        failed = failed_checks(self.service)
+        known, failed = self._people(), failed_checks(self.service)
         plan = self.service.study.plan.recruitment
         done, leaving = plan.completion_code, {plan.no_consent_code, plan.screen_out_code, plan.full_code} - {None}
         proposed = []
         for one in submissions.values():
-            person = by_submission.get(one.id)
+            person = known.get(one.id)
             if one.status != "AWAITING REVIEW":
                 continue
             if person is None:  # of those who decline, nothing is kept

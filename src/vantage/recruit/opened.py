@@ -7,7 +7,7 @@ from vantage.recruit.base import Recruiter
 from vantage.recruit.by_link import LinkRecruiter
 from vantage.recruit.draft import offer_of
 from vantage.recruit.on_prolific import ProlificRecruiter
-from vantage.recruit.token import prolific_client
+from vantage.recruit.prolific import prolific_client
 
 
 def recruiter(service: StudyService) -> Recruiter:

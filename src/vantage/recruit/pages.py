@@ -8,13 +8,13 @@ from typing import Final
 
 from starlette.responses import Response
 
-from vantage.collect.web.researcher_pages import logged_in
+from vantage.collect.web.researcher_pages import dashboard, logged_in
 from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import InputError, VantageError
 from vantage.recruit.base import Recruiter
-from vantage.recruit.hooks import HOOKS as HOOKS  # noqa: PLC0414
 from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
+from vantage.recruit.webhooks import HOOKS as HOOKS  # noqa: PLC0414
 
 ACTIONS: Final[Mapping[str, tuple[str, Callable[[Recruiter], object]]]] = {
     "create": ("Create the draft", lambda one: one.create()),
@@ -68,12 +68,11 @@ def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
             proposals = one.proposals() if state.study else []
     except VantageError as error:
         problem, status = problem or str(error), max(status, 409)
-    return visit.render(
-        "admin/recruiting.html",
+    return dashboard(
+        visit,
+        "recruiting",
         status,
         heading="Recruiting",
-        here="recruiting",
-        form=visit.site.signer.sign_form(visit.session, "admin"),
         state=state,
         proposals=proposals,
         problem=problem,

@@ -6,13 +6,14 @@ This is the only module of recruiting that reads the tables of `collect`.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
-from math import ceil
 from typing import Final
 
 from sqlalchemy import Connection, select, update
 
 from vantage.collect import assignment
+from vantage.collect.flow_checks import people_needed
 from vantage.collect.service import StudyService
 from vantage.collect.tables import participants
 
@@ -93,6 +94,9 @@ def failed_checks(service: StudyService) -> dict[str, str]:
 
 
 def open_batches(service: StudyService) -> int:
-    """How many batches the free seats make."""
-    free = sum(arm.free for arm in service.researchers.overview().arms)
-    return ceil(free / service.study.plan.batch.size)
+    """How many batches the free seats take; in a flow, one of every block that a participant goes through."""
+    study, arms = service.study, service.database.batches.arms
+    free = Counter[str]()
+    for arm in service.researchers.overview().arms:
+        free[arm.block] += arm.free
+    return people_needed(study.plan, study.blocks, {b.id: arms[b.first_arm].pool for b in study.blocks}, free)

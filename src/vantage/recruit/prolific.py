@@ -7,6 +7,7 @@ Prolific has certainly not done it, and otherwise raises `UncertainCall`.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,12 @@ import httpx2 as httpx
 from vantage.errors import InputError, VantageError
 
 ADDRESS: Final = "https://api.prolific.com"
+ADDRESS_VARIABLE: Final = "PROLIFIC_URL"
+"""Another address of the API, for tests."""
+SERVICE: Final = "vantage"
+"""The name under which the keyring holds tokens, which are read from no file and never shown."""
+TOKEN: Final = "PROLIFIC_TOKEN"  # noqa: S105 - its name
+WEBHOOK_SECRET: Final = "PROLIFIC_WEBHOOK_SECRET"  # noqa: S105 - its name
 ATTEMPTS: Final = 5
 LONGEST_WAIT: Final = 120.0
 """Seconds that a `Retry-After` may ask for; beyond that, the call fails."""
@@ -227,36 +234,52 @@ class ProlificClient:
         self, method: str, path: str, content: Mapping[str, Any] | None, params: Mapping[str, Any], *, repeatable: bool
     ) -> httpx.Response:
         for attempt in range(ATTEMPTS):
-            last = attempt == ATTEMPTS - 1
+            last, wait = attempt == ATTEMPTS - 1, 2.0**attempt
             try:
                 response = self._http.request(method, path, json=content, params=params)
-            except httpx.ConnectError as error:  # nothing was sent
-                if last:
-                    raise InputError("Prolific cannot be reached", remedy="check the connection") from error
-                self._sleep(2.0**attempt)
-                continue
             except httpx.TransportError as error:
-                if not repeatable:
+                unsent = isinstance(error, httpx.ConnectError)
+                if not (repeatable or unsent):
                     raise UncertainCall(f"The connection broke off during {method} {path}") from error
+                if last and unsent:
+                    raise InputError("Prolific cannot be reached", remedy="check the connection") from error
                 if last:
                     raise InputError("Prolific does not answer", remedy="try again later") from error
-                self._sleep(2.0**attempt)
-                continue
-            if response.status_code == 429 and not last:  # refused before anything was done
-                wait = _seconds(response.headers.get("retry-after", ""), 2.0**attempt)
-                if wait <= LONGEST_WAIT:
-                    self._sleep(wait)
-                    continue
-            if response.status_code >= 500:
-                if not repeatable:
-                    raise UncertainCall(f"Prolific answered {response.status_code} to {method} {path}")
-                if not last:
-                    self._sleep(2.0**attempt)
-                    continue
-            if response.is_error:
-                raise _refusal(response)
-            return response
+            else:
+                status = response.status_code
+                if status >= 500 and not repeatable:
+                    raise UncertainCall(f"Prolific answered {status} to {method} {path}")
+                if status == 429:  # refused before anything was done
+                    wait = _seconds(response.headers.get("retry-after", ""), wait)
+                if last or not (status >= 500 or (status == 429 and wait <= LONGEST_WAIT)):
+                    if response.is_error:
+                        raise _refusal(response)
+                    return response
+            self._sleep(wait)
         raise AssertionError("unreachable")
+
+
+def secret(name: str) -> str | None:
+    """A secret of this name in the environment or, where the package keyring is installed, in the keyring."""
+    if given := os.environ.get(name, "").strip():
+        return given
+    try:
+        import keyring
+    except ImportError:
+        return None
+    stored: str | None = keyring.get_password(SERVICE, name)
+    return stored
+
+
+def prolific_client() -> ProlificClient:
+    """A client of Prolific's API with the token of the environment or the keyring."""
+    token = secret(TOKEN)
+    if not token:
+        raise InputError(
+            "There is no token for Prolific",
+            remedy=f"set the variable {TOKEN}, or store it with: keyring set {SERVICE} {TOKEN}",
+        )
+    return ProlificClient(token, os.environ.get(ADDRESS_VARIABLE, ADDRESS))
 
 
 def _refusal(response: httpx.Response) -> InputError:

@@ -19,7 +19,7 @@ from vantage.report.cells import counted, minus
 from vantage.report.engine import PEOPLE, Analysis, Data, there
 from vantage.report.folder import Report
 from vantage.report.recipe import Recipe
-from vantage.report.record import Record, now, versions
+from vantage.report.record import made_at_once, now
 from vantage.report.sentences import LEVEL
 
 
@@ -52,12 +52,10 @@ class AuditAnalysis(Analysis):
 def audit_report(corpus: Corpus, rater: str | Sequence[str] = ()) -> Report:
     """The audit of all raters of a corpus, or of some, ready to be written: `audit_report(corpus).write("folder")`."""
     chosen = [rater] if isinstance(rater, str) else list(rater)
-    part = corpus.included()
     title = corpus.about.title or corpus.about.name
-    record = Record("audit", f"Response audit: {title}" if title else "Response audit", state="complete", started=now())
-    record.data, record.versions, record.options = str(corpus.folder or ""), versions(), {"rater": chosen}
-    record.describe(part, corpus.folder)
-    analysis = AuditAnalysis(part, {"rater": chosen})
+    named = f"Response audit: {title}" if title else "Response audit"
+    record = made_at_once("audit", named, corpus, options={"rater": chosen})
+    analysis = AuditAnalysis(corpus.included(), {"rater": chosen})
     recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="audit.yaml")
     result = recipe.result(analysis, warnings=tuple(unknown(analysis.effects)))
     record.finished = now()

@@ -106,6 +106,23 @@ class Written:
     parts: list[Part] = field(default_factory=list)
     statements: list[tuple[Statement, int]] = field(default_factory=list)
 
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        frame: pl.DataFrame,
+        view: View,
+        name: str,
+        rank: int,
+        *,
+        hidden: Sequence[str] = (),
+        **how: Any,
+    ) -> Self:
+        """A section of one result: its table, without columns that only sentences name, and its sentences."""
+        said = present(frame, view, name=name, table=False, **how).statements
+        table = present(frame.drop(hidden), view, name=name, says=(), **how)
+        return cls(title, [], [*table.parts], [(statement, rank) for statement in said])
+
 
 @dataclass
 class RecipeEngine:

@@ -24,10 +24,9 @@ from vantage.errors import InputError
 from vantage.report.charts import palette
 from vantage.report.latex import latex_table
 from vantage.report.page import page
-from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Table
+from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
-from vantage.report.shown import Shown
 from vantage.report.style import Drawn, drawn
 
 FORMAT: Final = 1

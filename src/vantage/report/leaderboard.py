@@ -15,7 +15,7 @@ from vantage.perspective.tally import CLOSENESS
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report
 from vantage.report.recipe import Recipe
-from vantage.report.record import Record, now, versions
+from vantage.report.record import made_at_once, now
 
 
 @dataclass(eq=False)
@@ -34,10 +34,8 @@ class SystemsAnalysis(Analysis):
 def leaderboard_report(split: Split, systems: Mapping[str, Evaluation]) -> Report:
     """The page, ready to be written: `leaderboard_report(split, systems).write("folder")`."""
     title = f"Leaderboard: {split.corpus.about.title or split.corpus.about.name}, {split.question}"
-    record = Record("leaderboard", title, state="complete", started=now(), seed=split.seed)
-    record.data, record.versions = str(split.corpus.folder or ""), versions()
-    record.options = {"split": str(split).splitlines()[0], "systems": list(systems)}
-    record.describe(split.corpus, split.corpus.folder)
+    options = {"split": str(split).splitlines()[0], "systems": list(systems)}
+    record = made_at_once("leaderboard", title, split.corpus, seed=split.seed, options=options)
     recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="leaderboard.yaml")
     first = next(iter(systems.values()))
     users = first.pairs["rater"].n_unique()

@@ -10,7 +10,8 @@ True
 from __future__ import annotations
 
 import itertools
-from typing import Final
+from functools import singledispatch
+from typing import Any, Final
 
 from vantage.notebook import html
 from vantage.notebook.html import Html
@@ -18,13 +19,18 @@ from vantage.report.cells import counted, minus, printable
 from vantage.report.folder import Report
 from vantage.report.inline import inline
 from vantage.report.parts import Dialogue, Figure, Result, Section, Table
-from vantage.report.shown import shown
 from vantage.report.style import drawn
 
 ROWS: Final = 20
 """How many rows of a table a notebook shows."""
 _COUNTER: Final = itertools.count(1)
 """A figure that is shown twice in a page needs two names."""
+
+
+@singledispatch
+def shown(part: Any) -> Html:
+    """The HTML of a part; of what has no look of its own, its text."""
+    return html.escaped(part)
 
 
 @shown.register

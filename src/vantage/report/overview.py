@@ -24,7 +24,7 @@ from vantage.report.engine import Data, there
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe
-from vantage.report.record import Record, now, versions
+from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
 from vantage.scales import Scale, show_code
 
@@ -50,10 +50,7 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The report on a plain corpus, ready to be written: `corpus_report(corpus).write("folder")`."""
     about = corpus.about
-    record = Record("corpus", about.title or about.name, state="complete", started=now(), seed=seed)
-    record.data = str(corpus.folder or "")
-    record.versions = versions()
-    record.describe(corpus.included(), corpus.folder)
+    record = made_at_once("corpus", about.title or about.name, corpus, seed=seed)
     result = overview(corpus, seed=seed)
     record.finished = now()
     return Report(record, result)

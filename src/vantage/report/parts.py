@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import polars as pl
@@ -25,7 +26,6 @@ from vantage.errors import InputError
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
-from vantage.report.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,17 @@ _PERCENT: Final = {True: 1, False: None}
 """Digits of a column that does not say how many."""
 HIDDEN: Final = ("measure", "options")
 """Columns that make a row recomputable: kept in the files, left out for people."""
+
+
+class Shown:
+    """Something that a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        # How parts look is imported when the first one is shown, since it needs the parts themselves.
+        # Plain text: marimo takes nothing else.
+        return str(import_module("vantage.report.notebook").shown(self))
 
 
 def cell_text(how: Column, value: Any) -> str:

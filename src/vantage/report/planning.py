@@ -8,7 +8,7 @@ from vantage.planning.plan import VIEWS, Plan
 from vantage.report.engine import Written, decided
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Result
-from vantage.report.record import Record, now, versions
+from vantage.report.record import made_at_once
 from vantage.report.references import ALWAYS
 from vantage.report.views import present
 
@@ -45,10 +45,8 @@ def curve_figure(plan: Plan) -> Figure:
 
 def plan_report(plan: Plan, budget: float | None = None) -> Report:
     """A page with the tables and figures of a plan, ready to be written: `plan_report(plan).write("folder")`."""
-    design = present(plan.choice.drop("verdict", "what"), VIEWS["choice"], name="choice", says=())
-    said = present(plan.choice, VIEWS["choice"], name="choice", table=False).statements
-    first = Written("The design", [f"Assumes {'; '.join(plan.assumes)}."], list(design.parts))
-    first.statements = [(statement, 1) for statement in said]
+    first = Written.of("The design", plan.choice, VIEWS["choice"], "choice", 1, hidden=("verdict", "what"))
+    first.text.append(f"Assumes {'; '.join(plan.assumes)}.")
     frontier = Written("The frontier", [], [frontier_figure(plan, budget)])
     for name in ("frontier", "budgeted"):
         frame = getattr(plan, name)
@@ -57,18 +55,14 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
     curve = Written("What more items bring", [], [curve_figure(plan)])
     sections = [first, frontier, curve]
     if len(plan.powered):
-        shown = present(plan.powered.drop("model_items"), VIEWS["powered"], name="powered", keys=["rater"], says=())
-        statements = present(plan.powered, VIEWS["powered"], name="powered", table=False).statements
-        sections.append(
-            Written("With the help of a model", [], list(shown.parts), [(statement, 2) for statement in statements])
-        )
+        how: dict[str, Any] = {"hidden": ["model_items"], "keys": ["rater"]}
+        sections.append(Written.of("With the help of a model", plan.powered, VIEWS["powered"], "powered", 2, **how))
     if len(plan.adaptive):
         table = plan.adaptive.head(-1).drop("sentence", "worth")
         shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())
         statements = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
-        sections.append(Written("Adapting", [], list(shown.parts), [(statement, 2) for statement in statements]))
+        sections.append(Written("Adapting", [], [*shown.parts], [(statement, 2) for statement in statements]))
     made, findings = decided(sections)
-    record = Record("plan", f"A plan: {plan.what}", state="complete", started=now(), finished=now())
-    record.versions = versions()
+    record = made_at_once("plan", f"A plan: {plan.what}")
     sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(getattr(plan, name))]
     return Report(record, Result(made, findings, references=[*sources, *ALWAYS]))

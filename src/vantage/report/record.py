@@ -10,9 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import polars as pl
+
 from vantage._version import __version__
 from vantage.corpora import Corpus
-from vantage.report.asked import asked_models
+from vantage.errors import VantageError
+from vantage.runs.audit import accuracies, load
+from vantage.runs.profiles import profiles
+from vantage.runs.store import NAME, RunStore
 from vantage.scales import STATUSES
 
 State = Literal["running", "complete", "interrupted"]
@@ -70,25 +75,18 @@ class Record:
         self.asked = asked_models(corpus, [corpus.folder, *folders])
         self.instruments = [{"id": i.id, "version": i.version, "title": i.title} for i in corpus.instruments]
         self.corpus = {
-            "name": corpus.about.name,
-            "title": corpus.about.title,
-            "source": corpus.about.source,
-            "licence": corpus.about.licence,
-            "citation": corpus.about.citation,
+            **{name: getattr(corpus.about, name) for name in ("name", "title", "source", "licence", "citation")},
             "notes": list(corpus.about.notes),
-            "items": len(corpus.items),
-            "raters": len(corpus.raters),
-            "judgments": len(judgments),
+            **corpus.sizes,
         }
-        counts: dict[str, dict[str, int]] = {}
+        self.counts = {}
         kinds = dict(corpus.raters.select("rater", "kind").iter_rows())
         counted = judgments.group_by("rater", "status", maintain_order=True).len()
         for rater, status, count in counted.iter_rows():
             # People are counted together: a report has no use for a line per annotator.
             name = rater if kinds[rater] in ("model", "persona") else f"all raters of kind {kinds[rater]}"
-            row = counts.setdefault(name, dict.fromkeys(STATUSES, 0))
+            row = self.counts.setdefault(name, dict.fromkeys(STATUSES, 0))
             row[status] = row.get(status, 0) + count
-        self.counts = counts
 
     @property
     def unfinished(self) -> dict[str, tuple[int, int]]:
@@ -103,6 +101,15 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def made_at_once(study: str, title: str, corpus: Corpus | None = None, **known: Any) -> Record:
+    """The record of a report that is made in one go; of one on a corpus, with what is to be said of that."""
+    record = Record(study, title, state="complete", started=now(), finished=now(), versions=versions(), **known)
+    if corpus is not None:
+        record.data = str(corpus.folder or "")
+        record.describe(corpus.included(), corpus.folder)
+    return record
+
+
 def versions(further: Iterable[str] = ()) -> dict[str, str]:
     """The versions of Vantage, Python and the libraries that numbers and figures depend on."""
     versions_of = {"vantage": __version__, "python": platform.python_version()}
@@ -112,3 +119,54 @@ def versions(further: Iterable[str] = ()) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions_of
+
+
+def asked_models(corpus: Corpus, folders: Iterable[Path | None]) -> list[dict[str, Any]]:
+    """One row per model of which anything is known: from the replies, and from audits and run stores in folders."""
+    rows_of: dict[str, dict[str, Any]] = {}
+    for row in _thinking(corpus):
+        rows_of.setdefault(row.pop("model"), {}).update(row)
+    for folder in dict.fromkeys(place for place in folders if place is not None and place.is_dir()):
+        for row in _audited(folder):
+            rows_of.setdefault(row.pop("model"), {}).update(row)
+        for row in _profiled(folder):
+            name = str(row.pop("model"))
+            known = next((one for one in rows_of if one == name or one.endswith(f":{name}")), name)
+            rows_of.setdefault(known, {}).update(row)
+    return [{"model": model, **row} for model, row in sorted(rows_of.items())]
+
+
+def _thinking(corpus: Corpus) -> list[dict[str, Any]]:
+    """How many replies came with thinking, and how long that was."""
+    if "thinking" not in corpus.judgments.columns:
+        return []
+    model = pl.col("model").fill_null(pl.col("rater")) if "model" in corpus.raters.columns else pl.col("rater")
+    models = corpus.raters.select("rater", model.alias("model"))
+    words = pl.col("thinking").str.split(" ").list.len().filter(pl.col("thinking").is_not_null())
+    answered = corpus.judgments.filter(pl.col("reply").is_not_null() if "reply" in corpus.judgments.columns else True)
+    share = pl.col("thinking").is_not_null().mean().alias("thought")
+    rows = answered.join(models, on="rater").group_by("model").agg(share, words.mean().alias("thinking_words"))
+    return rows.filter(pl.col("thought") > 0).to_dicts()
+
+
+def _audited(folder: Path) -> list[dict[str, Any]]:
+    """How many replies were read as a person reads them."""
+    try:
+        return [
+            {"model": one.model, "read_right": one.right, "low": one.low, "high": one.high, "audited": one.audited}
+            for one in accuracies(load(folder))
+        ]
+    except VantageError:
+        return []
+
+
+def _profiled(folder: Path) -> list[dict[str, Any]]:
+    """What probing the endpoint showed."""
+    if not (folder / NAME).is_file():
+        return []
+    wanted = ("model", "schema", "logprobs", "thinks", "window", "repeats", "probed")
+    try:
+        with RunStore(folder / NAME, read_only=True) as store:
+            return [{name: value for name, value in asdict(one).items() if name in wanted} for one in profiles(store)]
+    except VantageError:
+        return []

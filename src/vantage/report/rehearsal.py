@@ -10,9 +10,8 @@ from vantage.recruit.rehearsal.results import VIEWS, Rehearsal
 from vantage.report.engine import Written, decided
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Result
-from vantage.report.record import Record, now, versions
+from vantage.report.record import made_at_once
 from vantage.report.references import ALWAYS
-from vantage.report.views import present
 
 TITLES: Final = {
     "outcomes": "Who came, and how they ended",
@@ -25,24 +24,19 @@ TITLES: Final = {
 
 def rehearsal_report(made: Rehearsal) -> Report:
     """A page with the tables of a rehearsal, ready to be written: `rehearsal_report(made).write("folder")`."""
-    said = present(made.summary, VIEWS["summary"], name="summary", table=False).statements
-    shown = present(made.summary.drop("verdict"), VIEWS["summary"], name="summary", says=())
-    first = Written("The study", [f"Assumes {'; '.join(made.assumes)}."], [*shown.parts])
-    first.statements = [(statement, 1) for statement in said]
+    first = Written.of("The study", made.summary, VIEWS["summary"], "summary", 1, hidden=["verdict"])
+    first.text.append(f"Assumes {'; '.join(made.assumes)}.")
     sections = [first]
     for name, title in TITLES.items():
         frame: pl.DataFrame = getattr(made, name)
         if frame.is_empty():
             continue
-        part = present(frame, VIEWS[name], name=name, keys=[frame.columns[0]])
-        section = Written(title, [], [*part.parts])
-        section.statements = [(statement, 2) for statement in part.statements]
+        section = Written.of(title, frame, VIEWS[name], name, 2, keys=[frame.columns[0]])
         if name == "outcomes" and (minutes := _minutes(made)) is not None:
             section.parts.append(minutes)
         sections.append(section)
     written, findings = decided(sections)
-    record = Record("rehearsal", f"A rehearsal of {made.study}", state="complete", started=now(), finished=now())
-    record.versions = versions()
+    record = made_at_once("rehearsal", f"A rehearsal of {made.study}")
     return Report(record, Result(written, findings, references=[*VIEWS["reliability"].sources, *ALWAYS]))
 
 

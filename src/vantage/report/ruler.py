@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.models.explain import Family, explain
+from vantage.measures.models.explain import explain
 from vantage.measures.models.facets import facets
 from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part
@@ -56,7 +56,7 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
 
 
 def trait_effects(
-    data: Corpus | pl.DataFrame, traits: Sequence[str], question: str | None, *, family: Family = "auto", seed: int = 0
+    data: Corpus | pl.DataFrame, traits: Sequence[str], question: str | None, *, seed: int = 0
 ) -> pl.DataFrame | None:
     """One row per trait: its largest difference given the other traits, or why it cannot be in one model with them.
 
@@ -65,7 +65,7 @@ def trait_effects(
     rows, kept, refused = None, list[str](), dict[str, str]()
 
     def fitted(some: Sequence[str]) -> pl.DataFrame:
-        return explain(data, traits=list(some), question=question, family=family, seed=seed)
+        return explain(data, traits=list(some), question=question, seed=seed)
 
     with suppress(InputError):
         rows = fitted(traits) if traits else None

@@ -46,7 +46,7 @@ LARGE: Final = 10**6
 LISTED: Final = 4
 """How many rows a sentence names; of more it names three and counts the others."""
 Row = Mapping[str, Any]
-Claims = list[tuple[Row, str, tuple[Evidence, ...]]]
+Claims = list[tuple[Row, str, Evidence]]
 
 _OPTIONAL: Final = re.compile(r"\[([^\]]*)\]")
 _NORMAL: Final = NormalDist()
@@ -192,22 +192,17 @@ def _compared(
         evidence = Evidence(
             f"against:{side}", row[rule.value], row.get(rule.low), row.get(rule.high), reference, p, words.name(row)
         )
-        sides[side].append((row, words.result(row, rule, lost), (evidence,)))
+        sides[side].append((row, words.result(row, rule, lost), evidence))
     findings = []
     for side, claims in sides.items():
         phrase = getattr(rule, side)
         # Rows that a phrase names in other words, such as two groups that were compared, have sentences of their own.
         apart: dict[str, Claims] = {}
-        for claim in sorted(claims, key=partial(_place, rule, side)) if phrase else ():
+        farthest = sorted(claims, key=lambda claim: claim[0][rule.value], reverse=side != "below")
+        for claim in farthest if phrase else ():
             apart.setdefault(words.filled(phrase, claim[0], rows="…"), []).append(claim)
         findings += [_sentence(phrase, part, words, rule.label) for part in apart.values()]
     return findings
-
-
-def _place(rule: Against, side: str, claim: tuple[Row, str, tuple[Evidence, ...]]) -> float:
-    """What the rows of a sentence are sorted by: those farthest from the reference first."""
-    value: float = claim[0][rule.value]
-    return value if side == "below" else -value
 
 
 def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> Statement:
@@ -223,34 +218,26 @@ def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> Statement:
 
 
 def _ranked(
-    rule: Extremes,
-    ends: Sequence[tuple[list[Row], list[list[Row]]]],
-    words: Words,
-    corrected: Sequence[float | None],
+    rule: Extremes, ends: Sequence[tuple[list[Row], list[list[Row]]]], words: Words, corrected: Sequence[float | None]
 ) -> list[Finding]:
     findings, place = [], 0
     for part, orders in ends:
-        p = list(corrected[place : place + len(orders)])
+        p = corrected[place : place + len(orders)]
         place += len(orders)
-        phrases = [rule.most, rule.least]
-        claims: list[tuple[str, Row, Evidence]] = []
-        for side, value, row, other in zip(
-            ("most", "least"), p, (part[0], part[-1]), (part[1], part[-2]), strict=False
-        ):
-            if value is not None and value < LEVEL:
-                kept = (row[rule.value], row[rule.low], row[rule.high], other[rule.value], value)
-                claims.append(
-                    (phrases[0 if side == "most" else 1], row, Evidence(f"extreme:{side}", *kept, words.name(row)))
-                )
-        for phrase, row, evidence in claims:
-            text = words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
-            findings.append(Finding(_ended(text), (evidence,)))
+        sides = (("most", rule.most, part[0], part[1]), ("least", rule.least, part[-1], part[-2]))
+        claims = [(*side, value) for side, value in zip(sides, p, strict=False) if value is not None and value < LEVEL]
+        for side, phrase, row, other, value in claims:
+            numbers = (row[rule.value], row[rule.low], row[rule.high], other[rule.value], value)
+            evidence = Evidence(f"extreme:{side}", *numbers, words.name(row))
+            named = f"{words.name(row, rule.label)} ({words.result(row, rule)})"
+            findings.append(_finding(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=named), evidence))
         if not claims and rule.alike:
             span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
-            numbers = (part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0])
-            evidence = Evidence("extreme:alike", *numbers)
-            phrase = _OPTIONAL.sub(r"\1", rule.alike)
-            findings.append(Finding(_ended(words.filled(phrase, part[0], range=span)), (evidence,)))
+            row, other = part[:2]
+            evidence = Evidence(
+                "extreme:alike", row[rule.value], row[rule.low], row[rule.high], other[rule.value], p[0]
+            )
+            findings.append(_finding(words.filled(_OPTIONAL.sub(r"\1", rule.alike), row, range=span), evidence))
     return findings
 
 
@@ -301,20 +288,15 @@ def _stated(phrase: str, row: Row, words: Words) -> str:
 
 def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
     named = [(words.name(row, label), result) for row, result, _ in claims]
-    evidence = tuple(one for _, _, proof in claims for one in proof)
-    row = claims[0][0]
+    row, evidence = claims[0][0], [one for _, _, one in claims]
     if any(name for name, _ in named):
         listed = words.listed([f"{name} ({result})" for name, result in named])
-        return Finding(_ended(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed)), evidence)
-    return Finding(_ended(f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})"), evidence)
+        return _finding(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed), *evidence)
+    return _finding(f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})", *evidence)
 
 
-def _bracketed(words: Words, row: Row, rule: Extremes) -> str:
-    return f"{words.name(row, rule.label)} ({words.result(row, rule)})"
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+def _finding(text: str, *evidence: Evidence) -> Finding:
+    return Finding(text if text.endswith((".", "?", "!")) else f"{text}.", evidence)
 
 
 def _reference(rule: Against, row: Row, words: Words) -> float | None:

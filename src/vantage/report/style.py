@@ -145,7 +145,7 @@ def drawn(draw: Callable[[], Drawing], palette: Mapping[str, str] | None = None)
     return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
 
 
-def label(value: object, most: int = LABEL) -> str:
+def short(value: object, most: int = LABEL) -> str:
     """A label from data: short, on one line, without control characters."""
     if value is None:
         return "–"
@@ -159,7 +159,7 @@ def row_label(value: object) -> str:
     >>> row_label("openrouter:meta-llama/llama-4-maverick-instruct, few-shot (sentiment of tweets)")
     'openrouter:meta-llama/llama…few-shot (sentiment of tweets)'
     """
-    text, half = label(value, 4 * ROW_LABEL), ROW_LABEL // 2
+    text, half = short(value, 4 * ROW_LABEL), ROW_LABEL // 2
     return text if len(text) <= ROW_LABEL else f"{text[: half - 1].rstrip()}…{text[-half - 2 :].lstrip()}"
 
 

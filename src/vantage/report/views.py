@@ -33,14 +33,7 @@ from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part, Table
 from vantage.report.sentences import Statement, Words, statement
 
-OVER: Final = {
-    "items": "items",
-    "raters": "raters",
-    "both": "items and raters",
-    "runs": "runs",
-    "texts": "texts",
-    "users": "users",
-}
+OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
 """What an interval is over, in words."""
 OPTIONS: Final = {
     "bonferroni": "Bonferroni",

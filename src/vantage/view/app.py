@@ -35,7 +35,6 @@ HEADERS: Final = {
 }
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 LARGEST_BODY: Final = 100_000
-WHERE: Final = "where."
 NUMBERS: Final = ("page", "size", "run", "sample")
 
 

@@ -23,35 +23,34 @@ LEAST: Final = 2
 
 
 def compared(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
-    """The difference of two groups over all items that both judged, and the items where it is largest, both ways."""
-    if not question.scale.ordered:
-        return _nominal(corpus, question, one, other, size)
-    first, second = _apart(corpus, question, one, other)
-    both = _means(first).join(_means(second), on="item", suffix="_other")
-    if both.is_empty():
+    """The difference of two groups over all items that both judged, and the items where it is largest, both ways.
+
+    On a scale without order it is the share of answers that would have to be changed, item by item.
+    """
+    ordered = question.scale.ordered
+    rows = (_in_points if ordered else _in_shares)(*_apart(corpus, question, one, other))
+    if rows.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
-    half = _half_width(both)
-    rows = both.with_columns((pl.col("mean") - pl.col("mean_other")).alias("difference"), pl.Series("half", half))
-    rows = rows.with_columns(low=pl.col("difference") - pl.col("half"), high=pl.col("difference") + pl.col("half"))
+    rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", "item", descending=[True, False])
     apart = rows["difference"].to_numpy()
     mean, count = float(apart.mean()), len(apart)
-    low, high = student_interval(apart)
-    rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", descending=True)
-    kept = [name for name in rows.columns if name != "half"]
+    low, high = student_interval(apart) if ordered else (None, None)
+    changed = f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
+    changed += f"{named(other)} ({counted(count, 'item')}); two samples of one group differ too."
     higher, lower = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0).reverse()
     return {
         "one": one,
         "other": other,
         "question": question.id,
-        "unit": "points",
+        "unit": "points" if ordered else "share of answers",
         "items": count,
         "difference": mean,
         "low": low,
         "high": high,
-        "sentence": _sentence(one, other, mean, low, high, count),
-        "higher": higher.head(size).select(kept).fill_nan(None).to_dicts(),
-        "lower": lower.head(size).select(kept).fill_nan(None).to_dicts(),
-        "points": rows.select("item", x="mean_other", y="mean").to_dicts() if count <= 5000 else [],
+        "sentence": _sentence(one, other, mean, low, high, count) if ordered else changed,
+        "higher": (higher if ordered else rows).head(size).fill_nan(None).to_dicts(),
+        "lower": lower.head(size).fill_nan(None).to_dicts(),
+        "points": rows.select("item", x="mean_other", y="mean").to_dicts() if ordered and count <= 5000 else [],
     }
 
 
@@ -108,6 +107,23 @@ def _texts(corpus: Corpus) -> pl.DataFrame:
     return corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
 
 
+def _in_points(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """The means of both groups about each item, and their difference with its interval."""
+    both = _means(first).join(_means(second), on="item", suffix="_other")
+    difference, half = pl.col("mean") - pl.col("mean_other"), pl.lit(pl.Series("half", _half_width(both)))
+    return both.with_columns(difference=difference, low=difference - half, high=difference + half)
+
+
+def _in_shares(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """The share of answers that would have to be changed."""
+    share = pl.col("len") / pl.col("len").sum().over("item")
+    one, two = (part.group_by("item", "value").len().with_columns(share=share).drop("len") for part in (first, second))
+    joined = one.join(two, on=["item", "value"], how="full", coalesce=True, suffix="_other")
+    joined = joined.join(one, on="item", how="semi").join(two, on="item", how="semi")
+    moved = (pl.col("share").fill_null(0.0) - pl.col("share_other").fill_null(0.0)).abs().sum() / 2
+    return joined.group_by("item").agg(moved.alias("difference"))
+
+
 def _means(answers: pl.DataFrame) -> pl.DataFrame:
     value = pl.col("value")
     return answers.group_by("item").agg(
@@ -134,35 +150,3 @@ def _sentence(one: str, other: str, mean: float, low: float | None, high: float 
         return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
     side = "higher" if mean > 0 else "lower"
     return f"On average, the answers of {named(one)} are {side} than those of {named(other)} ({what})."
-
-
-def _nominal(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
-    """Groups on a scale without order: the share of answers that would have to be changed, item by item."""
-    shares = []
-    for answers in _apart(corpus, question, one, other):
-        counts = answers.group_by("item", "value").len()
-        shares.append(counts.with_columns(share=pl.col("len") / pl.col("len").sum().over("item")).drop("len"))
-    common = shares[0].select("item").unique().join(shares[1].select("item").unique(), on="item")
-    if common.is_empty():
-        raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
-    joined = shares[0].join(shares[1], on=["item", "value"], how="full", coalesce=True, suffix="_other")
-    joined = joined.join(common, on="item").with_columns(pl.col("share", "share_other").fill_null(0.0))
-    moved = (pl.col("share") - pl.col("share_other")).abs().sum() / 2
-    rows = joined.group_by("item").agg(moved.alias("difference"))
-    rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", "item", descending=[True, False])
-    mean = float(rows["difference"].to_numpy().mean())
-    return {
-        "one": one,
-        "other": other,
-        "question": question.id,
-        "unit": "share of answers",
-        "items": len(rows),
-        "difference": mean,
-        "low": None,
-        "high": None,
-        "sentence": f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
-        f"{named(other)} ({counted(len(rows), 'item')}); two samples of one group differ too.",
-        "higher": rows.head(size).to_dicts(),
-        "lower": [],
-        "points": [],
-    }

@@ -40,11 +40,8 @@ class RaterTable:
             quality = rater_quality(own, kinds="all")
             columns = ["rater", "flags", *(name for name in NUMBERS if name in quality.columns)]
             raters = raters.join(quality.select(columns), on="rater", how="left", maintain_order="left")
-        for name in NUMBERS:
-            if name not in raters.columns:
-                raters = raters.with_columns(pl.lit(None, pl.Float64).alias(name))
-        if "flags" not in raters.columns:
-            raters = raters.with_columns(pl.lit([], pl.List(pl.String)).alias("flags"))
+        unknown = {"flags": pl.lit([], pl.List(pl.String)), **dict.fromkeys(NUMBERS, pl.lit(None, pl.Float64))}
+        raters = raters.with_columns(**{name: value for name, value in unknown.items() if name not in raters.columns})
         return cls(corpus, question, raters.with_columns(pl.col("kind").cast(pl.String)))
 
     def page(

@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 from tests.collect.web.studies import PASSWORD, Visitor, study_service
 from vantage.collect.service import StudyService
 from vantage.collect.web import create_app
-from vantage.collect.web.api import CALLS
-from vantage.collect.web.openapi import description
+from vantage.collect.web.api import CALLS, description
 
 EXAMPLES = settings(
     max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), derandomize=True

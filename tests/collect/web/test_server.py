@@ -22,8 +22,7 @@ from tests.collect.web.studies import corpus, study_service
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.web import create_app
-from vantage.collect.web.protocol import ImpatientProtocol
-from vantage.collect.web.server import VARIABLE, ServedStudy, worker
+from vantage.collect.web.server import VARIABLE, ImpatientProtocol, ServedStudy, worker
 from vantage.errors import InputError
 
 CODE = """
@@ -102,7 +101,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 @pytest.fixture
 def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """A server with little patience."""
-    monkeypatch.setattr("vantage.collect.web.protocol.HEADERS", 0.4)
+    monkeypatch.setattr("vantage.collect.web.server.HEADERS", 0.4)
     monkeypatch.setattr("vantage.collect.web.guard.SLOWEST_BODY", 0.4)
     app = create_app(study_service(tmp_path))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", http=ImpatientProtocol))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -134,10 +135,7 @@ def token(visit: Visit) -> dict[str, Any]:
     if error := password_error(visit, body.password):
         raise error
     session = visit.site.private.start_session(SESSION)
-    return {
-        "token": f"{session}.{visit.site.signer.sign_form(session, TOKEN_PAGE)}",
-        "seconds": SESSION,
-    }
+    return {"token": f"{session}.{visit.site.signer.sign_form(session, TOKEN_PAGE)}", "seconds": SESSION}
 
 
 def log_out(visit: Visit) -> dict[str, bool]:
@@ -208,6 +206,7 @@ def pause(visit: Visit) -> dict[str, bool]:
     return {"paused": body.paused}
 
 
+_BRACES: Final = str.maketrans("", "", "{}")
 _WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
     ApiCall("GET", "/health", health, Health, open=True),
@@ -257,6 +256,59 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
             return JSONResponse({"problem": " ".join(error.sentences)}, error.status, headers)
 
     return handler
+
+
+@lru_cache(maxsize=4)
+def description(prefix: str = "") -> dict[str, Any]:
+    """The OpenAPI document of the calls."""
+    shapes: dict[str, Any] = {}
+
+    def schema(of: Any) -> dict[str, Any]:
+        made = TypeAdapter(of).json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        shapes.update(made.pop("$defs", {}))
+        return made
+
+    paths: dict[str, dict[str, Any]] = {}
+    problem = {"content": {"application/json": {"schema": schema(Problem)}}}
+    for call in CALLS:
+        named = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
+        word = {"type": "string", "minLength": 1}
+        parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
+        parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
+        content = {"application/json": {"schema": schema(call.response)}}
+        responses: dict[str, Any] = {"200": {"description": "Success", "content": content}}
+        if call.body or call.query:
+            responses["400"] = {"description": "Not as described", **problem}
+        if call.body:
+            responses["413"] = {"description": "The body is too large"}
+        if call.handler is health:
+            responses["503"] = {"description": "The database does not answer", "content": content}
+        if not call.open:
+            responses["401"] = {"description": "No token, or an expired one", **problem}
+        if named:
+            responses["404"] = {"description": "Not found", **problem}
+            responses["409"] = {"description": "No longer possible", **problem}
+        if call.body is Password:
+            responses["403"] = {"description": "Wrong password", **problem}
+            responses["429"] = {"description": "Too many wrong passwords", **problem}
+        entry: dict[str, Any] = {
+            "operationId": f"{call.method.lower()}{call.path.replace('/', '_').translate(_BRACES)}",
+            "summary": (call.handler.__doc__ or "").strip(),
+            "parameters": parameters,
+            "responses": responses,
+        }
+        if call.body:
+            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema(call.body)}}}
+        if not call.open:
+            entry["security"] = [{"token": []}]
+        paths.setdefault(call.path, {})[call.method.lower()] = entry
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Vantage collect", "version": __version__},
+        "servers": [{"url": prefix or "/"}],
+        "paths": paths,
+        "components": {"schemas": shapes, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
 
 
 def _authorised(visit: Visit) -> None:

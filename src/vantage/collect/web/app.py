@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.languages import sentence
-from vantage.collect.web import api, openapi, rating_pages, training_pages
+from vantage.collect.web import api, rating_pages, training_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
@@ -90,7 +90,7 @@ def create_app(
         return Response(file.plain, media_type=file.kind, headers=headers)
 
     async def described(_: Request) -> Response:
-        return JSONResponse(openapi.description(site.prefix))
+        return JSONResponse(api.description(site.prefix))
 
     async def moved(request: Request) -> Response:
         # The dashboard's address before it was called /admin.

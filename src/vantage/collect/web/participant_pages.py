@@ -135,11 +135,9 @@ def start(visit: Visit) -> Response:
         participant = site.participants.find(who) if who else None
         if participant is None:
             raise PageError(404, sentence("This link leads nowhere"), sentence("Copy the complete link and try again."))
-        return visit.set_participant_cookie(visit.redirect(path(site.participants.step(participant))), participant)
-    if not params and (known := visit.known_participant()):
+    elif not params and (known := visit.known_participant()):
         return visit.redirect(path(site.participants.step(known)))
-    participant = recognised(visit, params)
-    if participant is None:
+    elif (participant := recognised(visit, params)) is None:
         return _visitor(visit, params)
     return visit.set_participant_cookie(visit.redirect(path(site.participants.step(participant))), participant)
 

@@ -111,7 +111,7 @@ def log_out(visit: Visit) -> Response:
 def overview(visit: Visit) -> Response:
     """Progress per condition, agreement so far, time per page."""
     progress = visit.site.researchers.overview()
-    return _dashboard(
+    return dashboard(
         visit,
         "overview",
         heading="Overview",
@@ -134,7 +134,7 @@ def raters(visit: Visit) -> Response:
     order = order if order in ORDERS else "flags"
     rows = sorted(visit.site.researchers.raters(), key=ORDERS[order])
     start = min(whole_number(visit.request.query_params.get("start", "")) or 0, len(rows))
-    return _dashboard(
+    return dashboard(
         visit,
         "raters",
         heading="Raters",
@@ -164,14 +164,14 @@ def items(visit: Visit) -> Response:
     find = visit.request.query_params.get("find", "")[:200]
     start = whole_number(visit.request.query_params.get("start", "")) or 0
     lines = visit.site.researchers.items(start, PER_PAGE, find)
-    return _dashboard(visit, "items", heading="Items", lines=lines, start=start, find=find, per_page=PER_PAGE)
+    return dashboard(visit, "items", heading="Items", lines=lines, start=start, find=find, per_page=PER_PAGE)
 
 
 @logged_in
 def item(visit: Visit) -> Response:
     """An item with the distribution of its answers and the reasons given."""
     answers = visit.site.researchers.item(visit.request.query_params.get("item", ""))
-    return _dashboard(
+    return dashboard(
         visit,
         "item",
         here="items",
@@ -186,7 +186,7 @@ def item(visit: Visit) -> Response:
 def invitations(visit: Visit) -> Response:
     """The links for participants, as the researcher's browser sees the study's address."""
     url = visit.request.url
-    return _dashboard(
+    return dashboard(
         visit,
         "invitations",
         heading="Links",
@@ -223,9 +223,10 @@ def download(visit: Visit) -> Response:
     return Response(visit.site.researchers.export_zip(), media_type="application/zip", headers=headers)
 
 
-def _dashboard(visit: Visit, name: str, *, here: str = "", **values: Any) -> Response:
+def dashboard(visit: Visit, name: str, status: int = 200, *, here: str = "", **values: Any) -> Response:
     """A page of the dashboard with its menu and a token for its forms; `here` is the menu entry, if not the page."""
     form = visit.site.signer.sign_form(visit.session, "admin")
     titles = {question.id: question.title for question in visit.site.study.questions}
     paused = visit.site.service.database.paused
-    return visit.render(f"admin/{name}.html", here=here or name, form=form, titles=titles, paused=paused, **values)
+    values |= {"here": here or name, "form": form, "titles": titles, "paused": paused}
+    return visit.render(f"admin/{name}.html", status, **values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import multiprocessing.connection
@@ -12,24 +13,64 @@ import time
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vantage.collect.service import StudyService
 from vantage.collect.sql import WORKERS
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.web.app import create_app
 from vantage.collect.web.preview import discard_preview
-from vantage.collect.web.protocol import ImpatientProtocol
 from vantage.errors import InputError
 
 LINE: Final = "%(asctime)s %(levelname)s %(message)s"
 GRACE: Final = 10
 """Seconds that requests under way have when the server stops."""
+HEADERS: Final = 20.0
+"""Seconds that a client has to connect and send the first lines of a request (the body has its own limit: `guard`)."""
 VARIABLE: Final = "VANTAGE_COLLECT"
 """Tells worker processes what to serve."""
+
+
+class ImpatientProtocol(HttpToolsProtocol):
+    """HTTP with a limit on the time until a request's headers are complete.
+
+    Connections that never complete a request are closed: very few slow senders would use up all sockets.
+    """
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """A client has connected and should send something soon."""
+        super().connection_made(transport)
+        self._wait()
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        """The headers are complete; from now on the application decides how long to wait."""
+        self._stop()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is closed."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop()
+        self._limit = self.loop.call_later(HEADERS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
 
 
 @dataclass(frozen=True, slots=True)

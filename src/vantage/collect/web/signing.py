@@ -87,9 +87,9 @@ class StudySigner:
         """The token of a link with which a participant can continue in another browser."""
         return str(self._cookies.dumps([who, round(time.time())], salt="vantage.continue"))
 
-    def check_link(self, token: str, *, max_age: float = COOKIE_LIFE) -> str | None:
+    def check_link(self, token: str) -> str | None:
         """The participant of such a link, or null."""
-        content = self._opened(token, "vantage.continue", max_age)
+        content = self._opened(token, "vantage.continue", COOKIE_LIFE)
         return str(content[0]) if content else None
 
     def write_cookie(
@@ -107,11 +107,8 @@ class StudySigner:
         )
 
     def read_cookie(self, request: Request, name: str, *, max_age: int) -> list[Any] | None:
-        """The content of a signed cookie of the request, or null."""
-        return self.open_cookie(request.cookies.get(name + self._suffix, ""), name, max_age=max_age)
-
-    def open_cookie(self, text: str, name: str, *, max_age: int) -> list[Any] | None:
-        """The content of a signed cookie, or null where it is forged or too old."""
+        """The content of a signed cookie of the request, or null where it is forged or too old."""
+        text = request.cookies.get(name + self._suffix, "")
         # The name is part of the signature: a participant's cookie is worthless under the researcher's name.
         return self._opened(text, f"vantage.cookie.{name}", max_age)
 

@@ -39,7 +39,9 @@ DISJOINT: Final = "the two groups share no item, so that a difference could be o
 CONFOUNDED: Final = "what sets them apart counts as a difference of the groups, and p may be too small"
 SEVERAL: Final = 6
 """Raters with as many answers would hardly have one value of a column that varies from answer to answer."""
-_UNTESTED: Final = dict.fromkeys(("first_mean", "second_mean", "difference", "statistic", "p", "p_permutation"))
+_UNTESTED: Final[dict[str, Any]] = dict.fromkeys(
+    ("first_mean", "second_mean", "difference", "statistic", "p", "p_permutation")
+)
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
 _UNPAIRED: Final[dict[str, str]] = {
     "t": "g",

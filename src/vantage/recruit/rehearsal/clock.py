@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 PACKAGES = ("vantage.collect", "vantage.recruit")
 
@@ -31,10 +32,7 @@ def simulated_time() -> Iterator[SimulatedTime]:
     clock = SimulatedTime(time.time())
     names = [name for name in sys.modules if name.startswith(PACKAGES) and name != __name__]
     modules = [module for name in names if getattr(module := sys.modules[name], "time", None) is time]
-    try:
+    with ExitStack() as changed:
         for module in modules:
-            setattr(module, "time", clock)  # noqa: B010 - mypy knows modules' names
+            changed.enter_context(patch.object(module, "time", clock))
         yield clock
-    finally:
-        for module in modules:
-            setattr(module, "time", time)  # noqa: B010

@@ -11,13 +11,14 @@ import heapq
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -29,16 +30,15 @@ from vantage.collect.web import create_app
 from vantage.corpora import Corpus
 from vantage.recruit.draft import longest_time
 from vantage.recruit.fake import FakeProlific
-from vantage.recruit.hooks import HOOKS
 from vantage.recruit.on_prolific import ProlificRecruiter
-from vantage.recruit.prolific import ProlificClient
+from vantage.recruit.prolific import ADDRESS_VARIABLE, TOKEN, WEBHOOK_SECRET, ProlificClient
 from vantage.recruit.rehearsal.answering import RehearsalAnswers
 from vantage.recruit.rehearsal.clock import SimulatedTime, simulated_time
 from vantage.recruit.rehearsal.crowd import Guest, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
 from vantage.recruit.serving import serving
-from vantage.recruit.token import ADDRESS_VARIABLE, TOKEN, WEBHOOK_SECRET
+from vantage.recruit.webhooks import HOOKS
 
 BETWEEN: Final = 45.0
 """Seconds between two arrivals, on average."""
@@ -167,9 +167,8 @@ class Stage:
 
 
 def _offer(study: AnnotationStudy) -> OfferPart:
-    given = study.plan.recruitment.offer
     plain = OfferPart(url=NOWHERE, description="A rehearsal.", hourly_pay=9.0, currency="GBP")
-    return given or plain
+    return study.plan.recruitment.offer or plain
 
 
 @contextmanager
@@ -181,20 +180,17 @@ def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | No
         fake = FakeProlific(currency=_offer(study).currency, now=clock.time)
         with (
             serving(fake.app()) as platform,
-            _environment({TOKEN: fake.token, ADDRESS_VARIABLE: platform, WEBHOOK_SECRET: fake.secret}),
+            # Neither a real token nor a real address can be used.
+            patch.dict(os.environ, {TOKEN: fake.token, ADDRESS_VARIABLE: platform, WEBHOOK_SECRET: fake.secret}),
         ):
             service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
-            try:
-                with serving(create_app(service, hooks=HOOKS)) as base:
-                    client = ProlificClient(fake.token, platform)
-                    recruiter = ProlificRecruiter(service, client, lambda: minutes)
-                    answers = RehearsalAnswers(service.study, seed, pilot)
-                    try:
-                        yield Stage(service, recruiter, fake, answers, clock, base, minutes)
-                    finally:
-                        client.close()
-            finally:
-                service.close()
+            with (
+                closing(service),
+                serving(create_app(service, hooks=HOOKS)) as base,
+                closing(ProlificRecruiter(service, ProlificClient(fake.token, platform), lambda: minutes)) as recruiter,
+            ):
+                answers = RehearsalAnswers(service.study, seed, pilot)
+                yield Stage(service, recruiter, fake, answers, clock, base, minutes)
 
 
 def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:
@@ -205,18 +201,3 @@ def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:
     update: dict[str, Any] = {"via": "prolific", "completion_url": None, "offer": offer, **codes}
     plan = study.plan.model_copy(update={"recruitment": recruitment.model_copy(update=update)})
     return replace(study, plan=plan)
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Variables that hold within the block, so that neither a real token nor a real address can be used."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

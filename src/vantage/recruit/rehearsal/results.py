@@ -169,34 +169,13 @@ def results(
     overview = service.researchers.overview()
     wanted, answered = (sum(getattr(arm, name) for arm in overview.arms) for name in ("wanted", "answered"))
     open_seats = sum(arm.free + arm.reserved for arm in overview.arms)
-    everyone = [
-        {
-            "person": walker.guest.number,
-            "kind": walker.guest.kind,
-            "outcome": walker.outcome,
-            "code": walker.code,
-            "minutes": walker.seconds / 60,
-            "continued": walker.came_back,
-            "rater": person.rater if (person := by_submission.get(walker.submission)) else None,
-        }
-        for walker in walkers
+    everyone: list[tuple[Any, ...]] = [
+        (one.guest.number, one.guest.kind, one.outcome, one.code, one.seconds / 60, one.came_back) for one in walkers
     ]
-    everyone += [
-        {
-            "person": guest.number,
-            "kind": guest.kind,
-            "outcome": "no place",
-            "code": "",
-            "minutes": None,
-            "continued": None,
-            "rater": None,
-        }
-        for guest in unneeded
-    ]
-    everybody = pl.DataFrame(everyone, infer_schema_length=None).sort("person")
+    everyone += [(guest.number, guest.kind, "no place", "", None, None) for guest in unneeded]
+    everybody = pl.DataFrame(everyone, schema=_PEOPLE, orient="row", infer_schema_length=None).sort("person")
     finished = everybody.filter(outcome="finished")
     times = finished["minutes"].to_numpy() if len(finished) else np.array([np.nan])
-    slow = float(np.quantile(times, 0.9))
     verdict = "Everything that was wanted was collected."
     if open_seats:
         per_person = max(answered / max(len(finished), 1), 1e-9)
@@ -215,7 +194,7 @@ def results(
         "left": int(everybody["outcome"].is_in(["returned", "vanished"]).sum()),
         "not_needed": len(unneeded),
         "median_minutes": float(np.median(times)),
-        "slow_minutes": slow,
+        "slow_minutes": float(np.quantile(times, 0.9)),
         "wanted": wanted,
         "answered": answered,
         "open": open_seats,
@@ -251,11 +230,12 @@ def results(
         _checks(study, flags),
         _adapting(study, judgments),
         stuck,
-        everybody.drop("rater"),
+        everybody,
         _assumptions(answers, minutes),
     )
 
 
+_PEOPLE: Final = ("person", "kind", "outcome", "code", "minutes", "continued")
 _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "stuck", "failed", "no place")
 
 
@@ -335,9 +315,8 @@ def _stated(study: AnnotationStudy, name: str) -> float | None:
                 passes.append(chance)
     if not parts:
         return None
-    part = parts[0]
     seen = sum(one.per_batch for one in parts) * study.plan.batch.per_participant
-    most = int(part.threshold * seen + 1e-9)
+    most = int(min(part.threshold for part in parts) * seen + 1e-9)
     return float(1 - bdtr(most, seen, 1 - float(np.mean(passes)))) if seen else None
 
 

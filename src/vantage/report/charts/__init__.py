@@ -1,7 +1,7 @@
 """Charts: one function per kind, from a frame and plain options to a Matplotlib figure in the style of all figures.
 
 May import `report.style` and `report.cells`. A chart takes the names of columns and of labels as keywords, never
-draws with pyplot, and takes every text from data through `style.label`. The next chart is a function in a module
+draws with pyplot, and takes every text from data through `style.short`. The next chart is a function in a module
 here, listed in `CHARTS`.
 """
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError
 from vantage.plugins import Plugins
-from vantage.report.style import PALETTE, assigned, figure_style
+from vantage.report.charts.frames import NothingToDraw
+from vantage.report.style import COLUMN, FAINT, PALETTE, assigned, canvas, figure_style
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,11 +70,22 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
     function = chart(name)
     try:
         with figure_style():
-            return function(data, **options)
+            try:
+                return function(data, **options)
+            except NothingToDraw:
+                return _empty()
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
         raise InputError(f"chart '{name}': {error}", remedy=f"see {function.__module__}.{name}") from None
+
+
+def _empty() -> Drawing:
+    figure, (axes,) = canvas(COLUMN, 1.2)
+    axes.set_axis_off()
+    where: dict[str, Any] = {"ha": "center", "va": "center", "transform": axes.transAxes}
+    axes.text(0.5, 0.5, "There are no data to draw.", color=FAINT, **where)
+    return figure
 
 
 def palette(figures: Iterable[Figure]) -> dict[str, str]:

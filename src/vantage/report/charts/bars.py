@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, facets, groups, need, nothing
-from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, row_label
-from vantage.report.style import label as short
+from vantage.report.charts.frames import NothingToDraw, distinct, facets, groups, need
+from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, row_label, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -47,9 +45,7 @@ def bars(
         width: The width in inches.
         height: The height in inches.
     """
-    need(frame, category, value, series)
-    if nothing(frame, value):
-        return no_data()
+    need(frame, category, series, drawn=value)
     names, parts = distinct(frame, category), facets(frame, series)
     several = distinct(frame, series) if len(parts) == 1 else [""]
     figure, all_axes, columns = panels(len(parts), width, height)
@@ -105,9 +101,9 @@ def shares(
             where there are more than eight.
         width: The width in inches.
     """
-    need(frame, category, part, value)
-    if nothing(frame, value) or not frame[value].sum():
-        return no_data()
+    need(frame, category, part, drawn=value)
+    if not frame[value].sum():
+        raise NothingToDraw
     frame = frame.drop_nulls(value)
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, facets, groups, need, nothing
-from vantage.report.style import FAINT, PAGE, PEOPLE, colours, markers, panels
-from vantage.report.style import label as short
+from vantage.report.charts.frames import distinct, facets, groups, need
+from vantage.report.style import FAINT, PAGE, PEOPLE, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -52,9 +50,7 @@ def curve(
     """
     from matplotlib.ticker import MaxNLocator
 
-    need(frame, x, y, series, chosen)
-    if nothing(frame, x, y):
-        return no_data()
+    need(frame, series, chosen, drawn=(x, y))
     known = frame.drop_nulls([x, y]).with_columns(pl.col(x, y).cast(pl.Float64)).sort(x, maintain_order=True)
     parts = facets(known, series)
     colour, marker = colours(distinct(frame, series)), markers(distinct(frame, series))

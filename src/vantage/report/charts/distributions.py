@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import INK, PAGE, canvas, colour_of, panels, row_label
-from vantage.report.style import label as short
+from vantage.report.charts.frames import distinct, groups, need
+from vantage.report.style import INK, PAGE, canvas, colour_of, panels, row_label, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +36,7 @@ def distribution(
         bins: Of a histogram: how many, or where they begin and end.
         width: The width in inches.
     """
-    need(frame, value, category)
-    if nothing(frame, value):
-        return no_data()
+    need(frame, category, drawn=value)
     known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64))
     names = distinct(known, category)
     if kind == "histogram":

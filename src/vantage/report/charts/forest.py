@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import FAINT, INK, PAGE, PALETTE, PEOPLE, canvas, colours, row_label
-from vantage.report.style import label as short
+from vantage.report.charts.frames import distinct, groups, need
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, PEOPLE, canvas, colours, row_label, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -52,9 +50,7 @@ def forest(
     """
     from matplotlib.lines import Line2D
 
-    need(frame, category, value, low, high, expected, panel, reference)
-    if nothing(frame, value):
-        return no_data()
+    need(frame, category, low, high, expected, panel, reference, drawn=value)
     names = distinct(frame, category)
     ink = dict.fromkeys(names, PALETTE[0]) if expected else colours(names)
     parts = list(groups(frame, panel))

@@ -11,11 +11,18 @@ from vantage.errors import InputError, nearest
 from vantage.report.style import PALETTE
 
 
-def need(frame: pl.DataFrame, *columns: str | None) -> None:
-    """Refuses a frame without the columns that a chart draws."""
-    for column in columns:
+class NothingToDraw(Exception):  # noqa: N818 - nothing is wrong
+    """No row has a value for what a chart draws; the figure then says so."""
+
+
+def need(frame: pl.DataFrame, *columns: str | None, drawn: str | tuple[str, ...]) -> None:
+    """Refuses a frame without the columns of a chart, or without a row in which all that is drawn has a value."""
+    values = [drawn] if isinstance(drawn, str) else list(drawn)
+    for column in (*columns, *values):
         if column is not None and column not in frame.columns:
             raise InputError(f"the data of the chart have no column '{column}'", remedy=nearest(column, frame.columns))
+    if frame.drop_nulls(values).is_empty():
+        raise NothingToDraw
 
 
 def groups(frame: pl.DataFrame, column: str | None) -> Iterator[tuple[Any, pl.DataFrame]]:
@@ -30,11 +37,6 @@ def groups(frame: pl.DataFrame, column: str | None) -> Iterator[tuple[Any, pl.Da
 def distinct(frame: pl.DataFrame, column: str | None) -> list[Any]:
     """The values of a column in the order in which they come."""
     return [""] if column is None else frame[column].unique(maintain_order=True).to_list()
-
-
-def nothing(frame: pl.DataFrame, *columns: str) -> bool:
-    """Whether there is not one row in which all columns have a value."""
-    return frame.drop_nulls(list(columns)).is_empty()
 
 
 def facets(frame: pl.DataFrame, series: str | None) -> list[tuple[Any, pl.DataFrame]]:

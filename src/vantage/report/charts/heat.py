@@ -8,10 +8,8 @@ import numpy as np
 import polars as pl
 
 from vantage.report.cells import minus
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, need, nothing
-from vantage.report.style import PAGE, canvas, row_label
-from vantage.report.style import label as short
+from vantage.report.charts.frames import distinct, need
+from vantage.report.style import PAGE, canvas, row_label, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -53,9 +51,7 @@ def heat(
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    need(frame, row, column, value, text)
-    if nothing(frame, value):
-        return no_data()
+    need(frame, row, column, text, drawn=value)
     rows, columns = distinct(frame, row), distinct(frame, column)
     table = np.full((len(rows), len(columns)), np.nan)
     written: dict[tuple[int, int], Any] = {}

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
+from vantage.report.charts.frames import distinct, groups, need
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, PAGE, PALETTE, canvas
-from vantage.report.style import label as short
+from vantage.report.style import FAINT, PAGE, PALETTE, canvas, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -39,10 +37,8 @@ def lattice(
         width: The width in inches.
         height: The height of a panel in inches.
     """
-    need(frame, sets, value, panel)
+    need(frame, sets, panel, drawn=value)
     known = frame.drop_nulls(value)
-    if nothing(frame, value):
-        return no_data()
     panels = distinct(known, panel)
     figure, all_axes = canvas(width, height * len(panels), len(panels), 1)
     for axes, (title, part) in zip(all_axes, groups(known, panel), strict=True):

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
+from vantage.report.charts.frames import distinct, groups, need
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, colours, markers, panels
-from vantage.report.style import label as short
+from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,9 +63,7 @@ def group_map(
     """
     from matplotlib.patches import Rectangle
 
-    need(frame, x, y, name, cluster, panel, ghost)
-    if nothing(frame, x, y):
-        return no_data()
+    need(frame, name, cluster, panel, ghost, drawn=(x, y))
     known, whole = frame.drop_nulls([x, y]), frame
     behind = known.filter(ghost) if ghost else known.clear()
     frame, known = (part.remove(ghost) if ghost else part for part in (frame, known))

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, facets, groups, need, nothing
-from vantage.report.style import FAINT, PAGE, colour_of, colours, markers, panels, row_label
-from vantage.report.style import label as short
+from vantage.report.charts.frames import distinct, facets, groups, need
+from vantage.report.style import FAINT, PAGE, colour_of, colours, markers, panels, row_label, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -45,9 +43,7 @@ def points(
         limits: The ends of the axis.
         width: The width in inches.
     """
-    need(frame, category, value, series)
-    if nothing(frame, value):
-        return no_data()
+    need(frame, category, series, drawn=value)
     # What has no estimate stands in the table, with the reason.
     frame = frame.drop_nulls(value)
     names, parts = distinct(frame, category), facets(frame, series)

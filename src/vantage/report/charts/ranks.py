@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, need, nothing
-from vantage.report.style import FAINT, PAGE, PALETTE, canvas, colours
-from vantage.report.style import label as short
+from vantage.report.charts.frames import distinct, need
+from vantage.report.style import FAINT, PAGE, PALETTE, canvas, colours, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -37,9 +35,7 @@ def bump(
         label: What the ranks are of.
         width: The width in inches.
     """
-    need(frame, who, stage, rank)
-    if nothing(frame, rank):
-        return no_data()
+    need(frame, who, stage, drawn=rank)
     known = frame.drop_nulls(rank).with_columns(pl.col(rank).cast(pl.Float64))
     stages, names = distinct(known, stage), distinct(known, who)
     marked = [one for one in highlight if one in names][: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])

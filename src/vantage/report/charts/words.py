@@ -11,7 +11,7 @@ import polars as pl
 from vantage.report.cells import counted, minus, show
 from vantage.report.charts import chart
 from vantage.report.charts.frames import distinct
-from vantage.report.style import label as short
+from vantage.report.style import short
 
 _KINDS: Final = {
     "map": "Map",

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import need, nothing
+from vantage.report.charts.frames import need
 from vantage.report.inline import TIP
-from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers
-from vantage.report.style import label as short
+from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +43,7 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
         width: The width in inches.
         height: The height in inches.
     """
-    need(frame, "facet", "name", value)
-    if nothing(frame, value):
-        return no_data()
+    need(frame, "facet", "name", drawn=value)
     known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64).alias("estimate"))
     steps = known.filter(pl.col("facet") == "threshold")
     raters = known.filter(~pl.col("facet").is_in([*APART, "threshold"]))
