@@ -182,7 +182,7 @@ def compare(
             result = _compared(sample, tested, measured, permutations, how)
             if tested == "mixed" and result["p"] is not None:
                 answered, in_first = used.filter(pl.col("value").is_not_null()), pl.col(between) == first
-                means, statistic, p, weight = two_groups(answered, in_first)
+                means, statistic, modelled, weight = two_groups(answered, in_first)
                 if weight and design.of_raters:
                     share = in_first.cast(pl.Float64).mean().over(UNIT)
                     freed = design.scores(answered.with_columns(pl.col("value") - weight * share), aggregate)
@@ -380,7 +380,7 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
         "difference": float(x.mean() - y.mean()),
     }
     statistic, p = _tested(sample, test, permutations, how.seed)
-    row = {**means, "statistic": statistic, "p": p}
+    row = {**means, "statistic": statistic, "p": modelled}
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
