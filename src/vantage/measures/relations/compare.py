@@ -193,7 +193,7 @@ def compare(
                     "first_mean": float(means[0]),
                     "second_mean": float(means[1]),
                     "statistic": statistic,
-                    "p": p,
+                    "p": modelled,
                 }
                 result["difference"] = float(means[0] - means[1])
             rows.append(
@@ -380,7 +380,7 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
         "difference": float(x.mean() - y.mean()),
     }
     statistic, p = _tested(sample, test, permutations, how.seed)
-    row = {**means, "statistic": statistic, "p": modelled}
+    row = {**means, "statistic": statistic, "p": p}
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
