@@ -83,7 +83,7 @@ ANSWERED = [
     (AGREE, "4 (agree)", 4, "whole:number"),
     (AGREE, "Agree (4)", 4, "whole:number"),
     (AGREE, "I neither agree nor disagree.", 3, "prose:label"),
-    (AGREE, "I agree.", 4, "prose:label"),
+    (AGREE, "I agree.", 4, "lead:label"),
     (AGREE, "I strongly disagree with this statement.", 1, "prose:label"),
     (OFTEN, "3 - often", 3, "whole:number"),
     (OFTEN, "0 = never, 1 = rarely, 2 = sometimes, 3 = often, 4 = always. My answer: 3", 3, "marker:number"),

@@ -26,7 +26,8 @@ _SUPPOSED = re.compile(
     r"|\bcould\sbe\s(?:\w{1,12}\s)?improved\b[^.!?\n]{0,60}$"
     r"|\b(?:tempted|inclined|hesitant|reluctant|(?<!\bi'm\s)(?<!\bi\sam\s)going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
     r"|\bnot\ssure\s(?:that\s|whether\s)?(?:i|it|this)\b(?:(?!\b(?:but|so)\b)[^.!?\n]){0,40}$"
-    r"|\b(?:prefer|preferred|expecting|expected)\s(?:\w{1,6}\s){0,3}$",
+    r"|\b(?:prefer|preferred|expecting|expected)\s(?:\w{1,6}\s){0,3}$"
+    r"|\b(?:necessary|needed|required|enough|sufficient|short)\s(?:for|of|to\s\w{1,10})\s(?:an?\s|the\s)?(?:\w{1,12}\s)?(?:score|rating|grade)\b[^.!?\n]{0,12}$",
     re.IGNORECASE,
 )
 _REPORTED = re.compile(rf"\b(?:{_PERSON}|they|he|she){_RATES}", re.IGNORECASE)

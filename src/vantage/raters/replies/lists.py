@@ -132,7 +132,7 @@ def _points(text: str | None, asked: Sequence[Question], source: str | None, cut
         revised = batch.lines(whole[at:])
         settled_anew = {entry.question for entry in revised if at and entry.reply.status != "unparsed"}
         first = [entry for entry in batch.lines(whole[:at]) if entry.question not in settled_anew]
-        entries += [*first, *revised] or batch.numbered(whole)
+        entries += [*first, *revised] or batch.numbered(whole) or batch.in_a_row(whole)
         entries += batch.unnamed(whole, {entry.question for entry in entries})
     if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
@@ -249,6 +249,17 @@ class _Batch:
             for question, (_, line) in zip(self.parsers, numbered, strict=True)
         ]
         return entries if all(entry.reply.rule.startswith("numbered") for entry in entries) else []
+
+    def in_a_row(self, text: str) -> list[_Entry]:
+        """Numbers alone on the first line, where there is one for each question, in order: "8 9"."""
+        cells = re.split(r",\s{0,3}|\s{1,3}", text.strip().partition("\n")[0].strip())
+        if len(cells) != len(self.parsers) or not all(re.fullmatch(r"[+-]?\d{1,3}(?:\.\d+)?", cell) for cell in cells):
+            return []
+        entries = [
+            _Entry(question, self._cell(question, cell, "row"))
+            for question, cell in zip(self.parsers, cells, strict=True)
+        ]
+        return entries if all(entry.reply.value is not None for entry in entries) else []
 
     def _cell(self, question: str, rest: str, place: str) -> ParsedReply:
         """The answer at the beginning of the rest of a line, and the reason behind it."""

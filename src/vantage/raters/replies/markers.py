@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 
 from vantage.raters.replies.doubts import hedged, supposed
 from vantage.raters.replies.labels import explained, is_negated, wordings, words
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.other_languages import ANSWER
 from vantage.raters.replies.reply import Reading, is_named
-from vantage.raters.replies.slots import closed, read_slot
+from vantage.raters.replies.slots import closed, read_all, read_slot
 from vantage.scales import Scale
 
 _NOUN = (
@@ -102,6 +104,11 @@ _HEADED = re.compile(r"\s{0,3}1[.)]\s{1,3}\*\*[^*\n]{1,80}:\*{0,2}")
 _TAG = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
 _RATIONALE = re.compile(r"<(rationale|reason|reasoning|explanation|justification)>", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,80})\}")
+_BRACKETED = re.compile(
+    r"\[\[\s?([^\[\]\n]{1,40}?)\s?\]\]"
+    r"|\[(?:RESULT|FINAL(?:\sANSWER)?|VERDICT)\][\s:*]{0,4}\(?([^\s()\[\]]{1,20})",
+    re.IGNORECASE,
+)
 _LONGEST_FIELD = 4_000
 _TAGS = 20
 """As many tags are read, from the end; an answer has one, or one for each question."""
@@ -123,6 +130,29 @@ def tagged(text: str) -> tuple[list[str], str | None, bool]:
         answers = [box[1] for box in list(_BOXED.finditer(text))[-_TAGS:]]
     reasons = [_field(text, tag)[0] for tag in list(_RATIONALE.finditer(text))[-1:]]
     return answers, (reasons[-1] or None) if reasons else None, cut
+
+
+def bracketed(text: str, scale: Scale) -> Reading | None:
+    """The last answer in the brackets of a judge, unless several are told one after the other, as a prompt does.
+
+    >>> scale = Scale.points(1, 10)
+    >>> bracketed("Vivid but short. Rating: [[8]]", scale).value, bracketed("Clear. [RESULT] 4", scale).value
+    (8.0, 4.0)
+    >>> bracketed("Say [[1]] for bad and [[10]] for good.", scale).form
+    'several'
+    """
+    readings = [
+        (place, reading)
+        for place in list(_BRACKETED.finditer(text))[-_TAGS:]
+        if (reading := read_all(place[1] or place[2], scale)) and reading.usable
+    ]
+    if not readings or supposed(text, *readings[-1][0].span()):
+        return None
+    for (one, first), (other, second) in pairwise(readings):
+        if "\n" not in text[one.end() : other.start()] and not first.same(second):
+            return Reading("several", other.end())
+    place, last = readings[-1]
+    return replace(last, end=place.end())
 
 
 def announced(text: str, scale: Scale, names: Iterable[str], ask: str = "") -> Iterator[tuple[int, Reading]]:

@@ -14,7 +14,7 @@ from vantage.raters.replies.clean import LONGEST, plain_text, without_thought
 from vantage.raters.replies.copied import restated
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.loose_json import Cut, Found, find_json
-from vantage.raters.replies.markers import RATED, tagged
+from vantage.raters.replies.markers import RATED, bracketed, tagged
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.own_words import names, parse_text
 from vantage.raters.replies.predicates import denies_answer
@@ -157,6 +157,8 @@ class Parser:
 
     def _tagged(self, text: str) -> ParsedReply | None:
         answers, reason, cut = tagged(text)
+        if not answers and (reading := bracketed(text, self.scale)):
+            return reading.reply("tag", text[: reading.end].rpartition("[")[0].rstrip(" [*\n") or None)
         replies = [self.value(answer, "tag", reason, cut and answer is answers[-1]) for answer in answers]
         return _last(replies)
 
@@ -184,6 +186,8 @@ class Parser:
         if reading is not None and reading.usable:
             return reading.reply("whole")
         again = restated(text, self.question.ask, self.scale)
+        if again and (agreed := Prose(text, self.question, self.source, self.names).agreed()):
+            return agreed.reply("lead", text)
         if again:
             for stretch in (text[: again[0][0]], text[again[-1][1] :]):
                 if part := stretch.strip(" \n.:\"'?"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import unaccounted, withdrawn
-from vantage.raters.replies.labels import meant, wordings, words
+from vantage.raters.replies.labels import meant, read_label, wordings, words
 from vantage.raters.replies.markers import announced, compares, enumerates, limited, names_other, preferred
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
@@ -73,6 +73,18 @@ _UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re
 _EQUATED = re.compile(r"^\W{0,3}(\w[\w ]{0,30}?)\s?=", re.MULTILINE)
 _DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
+_SET_OFF = re.compile(r"[\"'*_)]{0,4}\s?(?:$|[.,;:!\n(-])")
+_ANSWER_LENGTH = 60
+"""Characters up to which a last line may be nothing but the answer."""
+_AGREES = re.compile(
+    r"((?:i|we)\s)(?:(?:strongly|completely|fully|firmly|wholeheartedly|totally|absolutely|respectfully)\s)?(?=(?:dis)?agree\b)",
+    re.IGNORECASE,
+)
+_CONCEDES = re.compile(r"\b(?:but|however|although|though)\b", re.IGNORECASE)
+_STATEMENT = re.compile(
+    r"\s(?:that|with\s(?:the|this)\s(?:statement|claim|idea|view|notion)(?:\sthat)?)\s([^.!?,;\n]{1,300})",
+    re.IGNORECASE,
+)
 _FINAL_WORDS = frozenset({"answer", "rating", "score", "label", "choice", "response", "verdict", "result"})
 """Words of which each announces one answer."""
 
@@ -105,7 +117,14 @@ class Prose:
         reply = self._first_found()
         if reply.value is None or reply.rule.startswith("whole:") or not in_another_language(self.text):
             return reply
-        return reply if says_only(self.shown, reply.value, self.scale) else unparsed("language")
+        lead = read_lead(self.shown, self.scale) if reply.rule == "lead:label" else None
+        if lead is not None and not _SET_OFF.match(self.shown, lead.end):
+            return unparsed("language")
+        *above, last = self.shown.rstrip().split("\n")
+        told = (
+            last if above and len(last) <= _ANSWER_LENGTH and says_only(last, reply.value, self.scale) else self.shown
+        )
+        return reply if says_only(told, reply.value, self.scale) else unparsed("language")
 
     def _first_found(self) -> ParsedReply:
         whole = read_all(self.shown, self.scale)
@@ -143,7 +162,7 @@ class Prose:
 
     def _lead(self, listed: bool) -> Reading | None:
         """The opening answer, unless it is the first of a list of options or of points."""
-        lead = read_lead(self.shown, self.scale)
+        lead = read_lead(self.shown, self.scale) or self.agreed()
         if lead is None or (listed and lead.form == "label") or _PLACED.match(self.shown):
             return None
         if lead.form in NUMERIC and (hedge := _HEDGED.match(self.shown)) and hedge.end() <= lead.end:
@@ -153,6 +172,19 @@ class Prose:
         if self._is_aside(lead) or (compares(self.question.ask) and continues(self.shown, lead.end)):
             return None
         return None if lead.form == "number" and enumerates(self.shown) else lead
+
+    def agreed(self) -> Reading | None:
+        """The agreement with which a text begins, where it is asked for: "I agree that" and the statement."""
+        opens = _AGREES.match(self.text) if "agree" in self.question.ask.casefold() else None
+        if opens is None or _CONCEDES.search(self.text):
+            return None
+        reading = read_label(self.text, opens.end(1), self.scale) or read_label(self.text, opens.end(), self.scale)
+        if reading is None or _SET_OFF.match(self.text, reading.end):
+            return reading
+        stated = _STATEMENT.match(self.text, reading.end)
+        said = {word for word in words(stated[1]).split() if len(word) > 4} if stated else set()
+        same = said & set(words(self.question.ask).split())
+        return reading if len(same) > 1 and 2 * len(same) >= len(said) else None
 
     def _is_aside(self, lead: Reading) -> bool:
         """Whether a text begins with words that only look like an answer: a first point, a quotation, a remark."""
