@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import RESULT, table
-from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_frame, key_order, one_scale
+from vantage.measures.ratings import UNIT, By, Floats, Judgments, by_columns, judgments_frame, key_order, one_scale
 from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
 from vantage.scales import Scale
 
@@ -157,6 +157,14 @@ def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) 
             known = [str(v) for v in present]
             raise InputError(f"column '{between}' has no value '{value}'", remedy=nearest(str(value), known))
     return values[0], values[1]
+
+
+DISJOINT: Final = "the two groups share no item, so that a difference could be one of the items"
+
+
+def share_items(answered: pl.DataFrame, between: str) -> bool:
+    """Whether raters of several groups judged an item, so that groups can be told from what they judged."""
+    return bool((answered.group_by(UNIT).agg(pl.col(between).n_unique().alias("groups"))["groups"] > 1).any())
 
 
 def constant_within(answered: pl.DataFrame, column: str, within: Sequence[str]) -> bool:

@@ -54,7 +54,7 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """What each trait explains, given the others and who judged what: one row per trait and question."""
     corpus, kept = there(analysis.ordered), list[str]()
     for trait in analysis.traits:
-        grouped = _grouped(corpus, trait)
+        grouped = grouped_by(corpus, trait)
         if grouped is not None:
             corpus, kept = grouped, [*kept, trait]
     frames = [
@@ -65,7 +65,7 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return pl.concat(frames, how="diagonal_relaxed") if frames else None
 
 
-def _grouped(corpus: Corpus, trait: str) -> Corpus | None:
+def grouped_by(corpus: Corpus, trait: str, fewest: int = FEWEST) -> Corpus | None:
     """The corpus with a trait in a few groups of enough people; null where it has fewer than two such groups."""
     column = corpus.raters[trait]
     if column.dtype.is_numeric() and column.n_unique() > max(GROUPS):
@@ -74,7 +74,7 @@ def _grouped(corpus: Corpus, trait: str) -> Corpus | None:
         raters = corpus.raters.with_columns(halves.then(pl.lit(f"more than {middle:g}")).alias(trait))
     else:
         raters = corpus.raters.with_columns(pl.col(trait).cast(pl.String))
-    large = raters[trait].drop_nulls().value_counts().filter(pl.col("count") >= FEWEST)[trait]
+    large = raters[trait].drop_nulls().value_counts().filter(pl.col("count") >= fewest)[trait]
     if len(large) not in GROUPS:
         return None
     kept = pl.when(pl.col(trait).is_in(large.implode())).then(pl.col(trait))
@@ -111,7 +111,7 @@ def _by_trait(corpus: Corpus, trait: str, seed: int) -> pl.DataFrame | None:
     `p` is the larger one of Welch's test and of a permutation of raters, since few people in a group hardly ever choose
     a rare option.
     """
-    grouped = _grouped(corpus, trait)
+    grouped = grouped_by(corpus, trait)
     if grouped is None:
         return None
     how: dict[str, Any] = {"unit": "rater", "paired": False, "correction": "none", "ci": "none", "seed": seed}

@@ -80,3 +80,15 @@ def test_groups_of_few_raters_have_an_interval_only_where_it_is_asked_for() -> N
     asked = mean(data, between="group", ci="items").row(0, named=True)
     assert asked["low"] < asked["estimate"] < asked["high"]
     assert asked["over"] == "items"
+
+
+def test_groups_of_raters_that_share_no_item_have_no_interval() -> None:
+    rng = np.random.default_rng(0)
+    item, rater = (grid.ravel() for grid in np.indices((20, 12)))
+    group = np.where(rater < 6, "a", "b")
+    answers = pl.DataFrame({"item": np.where(rater < 6, item, item + 20), "rater": rater, "group": group})
+    answers = answers.with_columns(value=pl.Series(rng.normal(size=len(item)) + (rater >= 6)))
+    row = mean(answers, between="group").row(0, named=True)
+    assert (row["low"], row["high"], row["over"]) == (None, None, None)
+    assert row["reason"] == "the two groups share no item, so that a difference could be one of the items"
+    assert mean(answers.with_columns(item=pl.Series(item)), between="group")["reason"].to_list() == [None]

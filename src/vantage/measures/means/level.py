@@ -12,7 +12,17 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import LIMITS, OVER, PercentileOptions, student, wilson
-from vantage.measures.parts import Part, check_level, constant_within, counts, names, parts, two_values
+from vantage.measures.parts import (
+    DISJOINT,
+    Part,
+    check_level,
+    constant_within,
+    counts,
+    names,
+    parts,
+    share_items,
+    two_values,
+)
 from vantage.measures.powered.contributions import Contribution, without_each_rater
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.powered.model_answers import ModelAnswers
@@ -145,7 +155,8 @@ def mean(
     """The mean answer: of the means of items, so that each item counts once.
 
     With `between` it is the difference between two groups of people (the first less the second of `values`, or of the
-    two values that the column has); items that one group judged count in that group alone. Where items were drawn for
+    two values that the column has); items that one group judged count in that group alone, and there is no interval
+    where groups of raters share none. Where items were drawn for
     people with known probabilities, `probability` names their column, and each item counts one over it.
 
     Over items the interval is the normal one; over raters and both, raters are left out in turn (see
@@ -213,9 +224,17 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
         made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen[part.key])
         if how.ci == "auto" and made.get("over") == "items" and _of_raters(part, options["between"]):
             made |= {**dict.fromkeys(("low", "high", "over")), "reason": THESE_RATERS.format(options["between"])}
+        if _of_raters(part, options["between"]) and not share_items(_of_two(part, options), options["between"]):
+            made |= {**dict.fromkeys(("low", "high", "over")), "reason": DISJOINT}
         rows.append({**row, **made})
     result = table(rows, names(by))
     return result if options["between"] is not None else result.drop("between", strict=False)
+
+
+def _of_two(part: Part, options: Mapping[str, Any]) -> pl.DataFrame:
+    """The answers of the two groups that are compared."""
+    two = two_values(part.answered, options["between"], options["values"])
+    return part.answered.filter(pl.col(options["between"]).is_in(two))
 
 
 def _of_raters(part: Part, between: str | None) -> bool:
@@ -226,16 +245,13 @@ def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how
     """The estimate of a group with its interval."""
     estimate, n = contribution.estimate, len(contribution.items)
     plain_share = "value" in options and options["between"] is None and contribution.weights is None
-    shares = contribution.sums[:, 0] / contribution.sums[:, 1]
     if how.ci == "none" or n < 2 or not np.isfinite(estimate):
         return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
-    if (
-        plain_share
-        and how.ci != "raters"
-        and (estimate in SHARE or (how.ci == "items" and np.isin(shares, SHARE).all()))
-    ):
-        # No resample can show what did not happen.
-        return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
+    if plain_share and how.ci != "raters":
+        shares = contribution.sums[:, 0] / contribution.sums[:, 1]
+        if estimate in SHARE or (how.ci == "items" and np.isin(shares, SHARE).all()):
+            # No resample can show what did not happen.
+            return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
     if how.ci == "items":
         reach = student(np.inf, how.confidence) * float(contribution.influence.std()) / n**0.5
         low, high = np.clip([estimate - reach, estimate + reach], *contribution.limits)

@@ -16,7 +16,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.models.two_groups import can_be_told, two_groups
 from vantage.measures.multiplicity import Correction, adjusted, share_beyond
-from vantage.measures.parts import check_level, constant_within, counts, names, parts
+from vantage.measures.parts import DISJOINT, check_level, constant_within, counts, names, parts, share_items
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import midranks
@@ -35,7 +35,6 @@ effect of 1, bootstrap intervals of g held it in 91 % (79 % of skewed scores) of
 FEW_RATERS: Final = 5
 """A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
 MODELLED: Final = "p is that of a model of items and raters, the interval is about these raters"
-DISJOINT: Final = "the two groups share no item, so that a difference could be one of the items"
 CONFOUNDED: Final = "what sets them apart counts as a difference of the groups, and p may be too small"
 SEVERAL: Final = 6
 """Raters with as many answers would hardly have one value of a column that varies from answer to answer."""
@@ -176,7 +175,7 @@ def compare(
                 "units": len(sample.x) if design.paired else len(sample.x) + len(sample.y),
                 **counts(used, asked, unpaired=asked["value"].count() - len(used)),
             }
-            if design.of_raters and not _in_both(used, between):
+            if design.of_raters and not share_items(used, between):
                 rows.append({**row, **_UNTESTED, "reason": DISJOINT})
                 continue
             result = _compared(sample, tested, measured, permutations, how)
@@ -332,11 +331,6 @@ class Sample:
         """The answers behind the scores."""
         answered = asked.filter(pl.col("value").is_not_null())
         return answered.join(self.units, on=list(keys), how="semi", nulls_equal=True)
-
-
-def _in_both(used: pl.DataFrame, between: str) -> bool:
-    """Whether raters of both groups judged an item, so that groups can be told from what they judged."""
-    return bool((used.group_by(UNIT).agg(pl.col(between).n_unique().alias("groups"))["groups"] > 1).any())
 
 
 def _check(between: str, unit: By | None) -> None:

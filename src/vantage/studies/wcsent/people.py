@@ -12,6 +12,7 @@ from vantage.measures.agreement.unanimity import unanimity
 from vantage.measures.relations.compare import compare
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Analysis, Data
+from vantage.report.groups import grouped_by
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
 from vantage.studies.wcsent.learning import QUESTIONS
@@ -150,8 +151,8 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
     people = analysis.people
     how: dict[str, Any] = {"by": "question", "unit": "rater", "paired": False, "seed": analysis.seed}
     frames = [
-        compare(people, between=trait, **how).select(pl.lit(trait).alias("trait"), pl.all())
+        compare(part, between=trait, **how).select(pl.lit(trait).alias("trait"), pl.all())
         for trait in people.traits
-        if trait not in ("model", "style") and people.raters[trait].drop_nulls().n_unique() > 1
+        if trait not in ("model", "style") and (part := grouped_by(people, trait, 1)) is not None
     ]
     return pl.concat(frames, how="diagonal_relaxed") if frames else None
