@@ -33,8 +33,10 @@ NAMES: Final[Mapping[str, str]] = {
     "rationale": "rationale|reason|explanation|justification",
     "target": "target|about|entity",
     "kind": "kind",
+    "sample": "(?-i:sample)",
+    "status": "(?-i:status)",
 }
-"""How columns of each role are usually called."""
+"""How columns of each role are usually called; Status is what Qualtrics tells of a whole response."""
 TRAITS: Final = re.compile(
     r"age|gender|sex|education|country|nationality|ethnicity|race|language|first_language|religion|income|occupation|"
     r"political.*|ideology|party|native_?speaker|region|group|how_old_are_you\??|(what_is_)?your_(age|gender|sex)\??",

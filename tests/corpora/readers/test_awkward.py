@@ -793,3 +793,11 @@ def test_the_preview_takes_the_only_column_left_for_the_rater(tmp_path: Path) ->
 def test_the_preview_shows_lists_in_one_line(tmp_path: Path) -> None:
     (path := tmp_path / "t.jsonl").write_text('{"item": "a", "rater": "r", "value": [1, 2]}\n')
     assert preview(path)["columns"][2]["examples"] == ["[1, 2]"]
+
+
+def test_the_preview_shows_the_status_of_an_answer_as_read(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("item,rater,value,status\na,x,1,answered\na,y,,refused\nb,x,0,answered\nb,y,1,answered\n")
+    told = preview(path)
+    assert "status=status" in told["command"]
+    assert {row["column"]: row["role"] for row in told["columns"]}["status"] == "status"
