@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from vantage.corpora import Corpus
+from vantage.instruments import Question
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
@@ -13,7 +15,7 @@ from vantage.measures.powered.estimate import worth
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
 from vantage.report.corpus_analysis import CorpusAnalysis
-from vantage.report.engine import there
+from vantage.report.engine import Data, there
 from vantage.report.sentences import p_value
 
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
@@ -39,24 +41,46 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater")
 
 
-def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
-    """Each model against the people's most frequent answer, and against their mean on ordered scales."""
-    frames = []
+def accuracies(analysis: CorpusAnalysis) -> Data | None:
+    """Each model against the people's most frequent answer, and against their mean on ordered scales.
+
+    Where models answered different items, `same_items` has the scores on those that all of them answered: a model that
+    leaves out what is hard is not better for it.
+    """
+    frames, unequal = [], False
     for question in there(analysis.beside).questions:
         part = there(analysis.beside).filter(question=question.id)
-        if answered(part).filter(pl.col("rater").is_in(analysis.others)).is_empty():
+        mine = answered(part).filter(pl.col("rater").is_in(analysis.others))
+        if mine.is_empty():
             continue
-        wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
-        wanted += [("majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
-        for reference, metrics in wanted:
-            frames.append(
-                accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=analysis.seed)
-            )
+        scores, raters = _scores(part, question, analysis.seed), mine["rater"].n_unique()
+        by_item = mine.group_by("item").agg(pl.col("rater").n_unique())
+        shared = by_item.filter(pl.col("rater") == raters)["item"].to_list()
+        if len(shared) < len(by_item):
+            unequal = True
+            same = _scores(part.filter(item=shared), question, analysis.seed) if shared else scores.clear()
+            keys = ["question", "rater", "metric"]
+            scores = scores.join(same.select(*keys, same_items="estimate"), on=keys, how="left", maintain_order="left")
+        frames.append(scores)
     if not frames:
         return None
-    frame = pl.concat(frames, how="diagonal_relaxed")
+    note = "Models answered different items. Same items: the score on the items that all of them answered."
+    return Data(pl.concat(frames, how="diagonal_relaxed"), {"unequal": note if unequal else None})
+
+
+def _scores(part: Corpus, question: Question, seed: int) -> pl.DataFrame:
+    wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
+    wanted += [("majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
+    frame = pl.concat(
+        [
+            accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=seed)
+            for reference, metrics in wanted
+        ],
+        how="diagonal_relaxed",
+    )
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
-    return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
+    columns = ("question", "rater", "metric", "estimate", "low", "high", "items")
+    return frame.with_columns(name.alias("metric")).select(columns)
 
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame:
