@@ -71,6 +71,8 @@ def test_scores_in_a_row_belong_to_the_questions_in_order(text: str, values: lis
         ("I agree that the rich should pay higher taxes than middle-class earners.", 1),
         ("I strongly disagree that the rich should pay higher taxes, as that harms growth.", 0),
         ("I disagree: taxes harm growth.", 0),
+        ("I disagree with higher taxes for middle-class earners.", 0),
+        ("I agree that higher taxes for the rich help all the earners of a country with its many burdens.", 1),
         ("I agree that higher taxes are needed, but not for the rich.", None),
         ("I agree with the neighbours that the rich should pay higher taxes.", None),
         ("I agree that this is a hard question.", None),

@@ -82,7 +82,8 @@ _AGREES = re.compile(
 )
 _CONCEDES = re.compile(r"\b(?:but|however|although|though)\b", re.IGNORECASE)
 _STATEMENT = re.compile(
-    r"\s(?:that|with\s(?:the|this)\s(?:statement|claim|idea|view|notion)(?:\sthat)?)\s([^.!?,;\n]{1,300})",
+    r"\s(?:that|with\s(?:(?:the|this)\s(?:statement|claim|idea|view|notion)(?:\sthat)?|(?![^.!?,;\n]{1,60}\sthat\b)))\s?"
+    r"([^.!?,;\n]{1,300})",
     re.IGNORECASE,
 )
 _FINAL_WORDS = frozenset({"answer", "rating", "score", "label", "choice", "response", "verdict", "result"})
@@ -184,7 +185,7 @@ class Prose:
         stated = _STATEMENT.match(self.text, reading.end)
         said = {word for word in words(stated[1]).split() if len(word) > 4} if stated else set()
         same = said & set(words(self.question.ask).split())
-        return reading if len(same) > 1 and 2 * len(same) >= len(said) else None
+        return reading if len(same) > 2 or (len(same) > 1 and 2 * len(same) >= len(said)) else None
 
     def _is_aside(self, lead: Reading) -> bool:
         """Whether a text begins with words that only look like an answer: a first point, a quotation, a remark."""
