@@ -13,7 +13,8 @@ from vantage.report.engine import Data
 
 def corpus(*, picky: bool) -> Corpus:
     """Two models that err alike, more often on the first half of the items, which one of them may leave out."""
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows: list[tuple[str, str, str, int | None, str]] = []
     for item in range(60):
         rows += [(str(item), f"p{n}", "person", item % 2, "answered") for n in range(3)]
         right = rng.random() < (0.5 if item < 30 else 0.9)
