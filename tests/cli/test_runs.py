@@ -142,7 +142,10 @@ def test_control_c_keeps_what_has_arrived_and_says_how_to_go_on(
 ) -> None:
     # From the fourth request on there is time enough for the interruption, however busy the machine is.
     endpoint.reply = lambda body: Answer("2", wait=0.3 if len(endpoint.requests) < 4 else 8)
-    told = [sys.executable, "-c", "from vantage.cli import main; main()", *map(str, words), "--concurrency", "1"]
+    # Where the tests run in the background, interruptions are ignored by what they start.
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    started = [sys.executable, "-c", f"{heeding}; from vantage.cli import main; main()"]
+    told = [*started, *map(str, words), "--concurrency", "1"]
     running = subprocess.Popen(told, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
     deadline = time.monotonic() + 60
     while len(endpoint.requests) < 3 and time.monotonic() < deadline:

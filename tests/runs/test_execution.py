@@ -14,6 +14,7 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.test_rating import ADA, answering
 from vantage import ChatRater, InputError
 from vantage.runs import PlanPart, RunOptions, RunPlan, RunStore, added, judgments, run
+from vantage.runs.rating import summaries
 from vantage.runs.records import records
 from vantage.runs.tally import RunTally
 
@@ -88,7 +89,7 @@ def test_which_answer_a_reply_gives_is_asked_only_when_told_to_and_counted(
     endpoint.reply = lambda body: "2" if stated(body) or case(body) else "purple"
     first = run(plan(2), store)
     assert first.tally.clarified == 0
-    assert first.judged[0].notes == [
+    assert summaries(first)[0]["notes"] == [
         "1 of 2 replies give no answer that can be read; the same command with --clarify asks once which answer each "
         "of them gives."
     ]
@@ -97,7 +98,7 @@ def test_which_answer_a_reply_gives_is_asked_only_when_told_to_and_counted(
     assert outcome.judged[0].judgments["status"].cast(str).to_list() == ["answered", "answered"]
     assert run(plan(2), store, RunOptions(clarify=True)).tally.sent == 0
     assert len(endpoint.requests) == 3
-    assert outcome.judged[0].notes == []
+    assert summaries(outcome)[0]["notes"] == []
 
 
 def test_several_raters_share_one_run(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:

@@ -51,6 +51,8 @@ class JudgedPart:
     missing: int = 0
     """Requests that have no answer yet, because the run ended before or the store was only read."""
     notes: list[str] = field(default_factory=list)
+    clarified: bool = False
+    """Whether models were asked which answer an unreadable reply gives."""
 
 
 @dataclass(slots=True)
@@ -219,13 +221,14 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
         progress.skipped,
         progress.missing,
     )
+    judged.clarified = progress.options.clarify
     judged.notes += model.notes
     if replaced := _asked_otherwise(part.corpus.judgments, rows):
         judged.notes.append(
             f"{replaced:,} earlier judgments of this rater had the same sample number in another presentation; the new "
             "ones take their place, and the replies stay in the store."
         )
-    judged.notes += _told_of(rows, rater, clarify=progress.options.clarify)
+    judged.notes += _told_of(rows, rater)
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
@@ -248,7 +251,7 @@ def _presented(judgments: pl.DataFrame) -> pl.DataFrame:
     return judgments if "presentation" in judgments.columns else judgments.with_columns(unknown)
 
 
-def _told_of(rows: pl.DataFrame, rater: ChatRater, *, clarify: bool) -> list[str]:
+def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
     """What a run's summary says of answers that are weak or missing, and what can be done about them."""
     rules = dict(rows["rule"].value_counts().iter_rows())
     notes: list[str] = []
@@ -259,10 +262,6 @@ def _told_of(rows: pl.DataFrame, rater: ChatRater, *, clarify: bool) -> list[str
         )
     if cut := rules.get("cut", 0):
         notes.append(f"{cut:,} replies were cut before their answer; raise --max-tokens ({rater.max_tokens} now).")
-    unread = rows.filter(pl.col("status").cast(pl.String) == "unparsed", ~pl.col("rule").is_in(["thinking", "cut"]))
-    if len(unread):
-        remedy = "" if clarify else "; the same command with --clarify asks once which answer each of them gives"
-        notes.append(f"{len(unread):,} of {len(rows):,} replies give no answer that can be read{remedy}.")
     return notes
 
 

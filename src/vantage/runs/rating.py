@@ -119,6 +119,11 @@ def summaries(outcome: Outcome) -> list[dict[str, Any]]:
 
 def _summary(judged: JudgedPart) -> dict[str, Any]:
     statuses = dict(judged.judgments["status"].cast(str).value_counts().iter_rows())
+    unread = judged.judgments.filter(
+        pl.col("status").cast(str) == "unparsed", ~pl.col("rule").is_in(["thinking", "cut"])
+    )
+    said = f"{len(unread):,} of {len(judged.judgments):,} replies give no answer that can be read"
+    ask = "" if judged.clarified else "; the same command with --clarify asks once which answer each of them gives"
     return {
         "rater": judged.rater.id,
         "calls": judged.calls,
@@ -129,7 +134,7 @@ def _summary(judged: JudgedPart) -> dict[str, Any]:
         "cut": judged.truncated,
         "prompt_tokens": judged.prompt_tokens,
         "completion_tokens": judged.completion_tokens,
-        "notes": judged.notes,
+        "notes": [*judged.notes, *([f"{said}{ask}."] if len(unread) else [])],
     }
 
 

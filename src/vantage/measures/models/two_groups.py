@@ -17,13 +17,14 @@ def can_be_told(design: VarianceDesign) -> bool:
     return all(1 < factor.levels < len(design.value) for factor in design.factors[:2])
 
 
-def two_groups(answered: pl.DataFrame, first: pl.Expr) -> tuple[Floats, float, float, float]:
+def two_groups(answered: pl.DataFrame, first: pl.Expr, *, within: bool = True) -> tuple[Floats, float, float, float]:
     """The mean answer of both groups, the t statistic of their difference, its p-value, and the weight of the share.
 
     *answer = group + share + item + rater + error* with items and raters random, by restricted maximum likelihood; the
     degrees of freedom are the raters less two. Unlike a mean per rater this weighs raters by what their answers say.
     The share of an item's answers that are the first group's takes up what sets the items of one group apart from
-    those of the other, so that the difference is that within items (Mundlak 1978).
+    those of the other, so that the difference is that within items (Mundlak 1978); without `within`, as for a column of
+    the items themselves, it is left out.
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 10)))
@@ -38,7 +39,7 @@ def two_groups(answered: pl.DataFrame, first: pl.Expr) -> tuple[Floats, float, f
     inside = np.sign(VarianceDesign.of(answered.with_columns(value=first.cast(pl.Float64))).value) / 2
     codes = [factor.code for factor in design.factors[:2]]
     share = (np.bincount(codes[0], inside) / np.bincount(codes[0]))[codes[0]]
-    columns = [np.ones(len(inside)), inside, *([share - share.mean()] if np.ptp(share) > 1e-9 else [])]
+    columns = [np.ones(len(inside)), inside, *([share - share.mean()] if within and np.ptp(share) > 1e-9 else [])]
     model = Gaussian(design.value, np.column_stack(columns), Crossed(codes))
     variances = np.nan_to_num(design.variances, nan=float(design.value.var()))
     fit = model.fit(np.sqrt(np.clip(variances[:2], 0, None) / max(float(variances[2:].sum()), 1e-9)))

@@ -181,7 +181,7 @@ def compare(
             result = _compared(sample, tested, measured, permutations, how)
             if tested == "mixed" and result["p"] is not None:
                 answered, in_first = used.filter(pl.col("value").is_not_null()), pl.col(between) == first
-                means, statistic, modelled, weight = two_groups(answered, in_first)
+                means, statistic, modelled, weight = two_groups(answered, in_first, within=design.of_raters)
                 if weight and design.of_raters:
                     share = in_first.cast(pl.Float64).mean().over(UNIT)
                     freed = design.scores(answered.with_columns(pl.col("value") - weight * share), aggregate)
