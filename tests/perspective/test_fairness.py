@@ -138,3 +138,15 @@ def test_p_of_a_gap_is_that_of_every_deal_of_users() -> None:
     row = gaps(found).row(0, named=True)
     assert row["p"] == pytest.approx(np.mean(np.array(every) >= row["gap"] - 1e-12), abs=0.03)
     assert row["chance"] == pytest.approx(np.mean(every), abs=0.02)
+
+
+def test_users_who_judged_texts_of_their_own_have_a_gap_and_no_p_value() -> None:
+    corpus = made(20, 40, 20)
+    side = dict(corpus.raters.select("rater", "side").iter_rows())
+    pairs = people_pairs(corpus, "seen").select("item", "rater", "value")
+    halves = {item: ("left", "right")[n % 2] for n, item in enumerate(corpus.items["item"].to_list())}
+    of_own = pl.col("item").replace_strict(halves) == pl.col("rater").replace_strict(side)
+    part = Corpus(corpus.items, corpus.raters, corpus.judgments.filter(of_own), corpus.instruments)
+    row = gaps(evaluate(pairs.filter(of_own), part, resamples=50)).row(0, named=True)
+    assert row["p"] is None
+    assert row["reason"] == "no text links the users of the two values, so that the gap could be one of the texts"

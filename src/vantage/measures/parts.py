@@ -167,6 +167,20 @@ def share_items(answered: pl.DataFrame, between: str) -> bool:
     return bool((answered.group_by(UNIT).agg(pl.col(between).n_unique().alias("groups"))["groups"] > 1).any())
 
 
+def linked_values(answered: pl.DataFrame, column: str, unit: Sequence[str] = UNIT) -> list[set[Any]]:
+    """The values of a column in sets that items link: within a set, each has an item in common with another.
+
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2, 3], "country": ["it", "fr", "fr", "es", "jp"]})
+    >>> sorted(map(sorted, linked_values(frame, "country", ["item"])))
+    [['es', 'fr', 'it'], ['jp']]
+    """
+    linked: list[set[Any]] = []
+    for values in answered.drop_nulls(column).group_by(unit).agg(pl.col(column).unique())[column].unique().to_list():
+        touched = [one for one in linked if one & set(values)]
+        linked = [one for one in linked if one not in touched] + [set(values).union(*touched)]
+    return linked
+
+
 def constant_within(answered: pl.DataFrame, column: str, within: Sequence[str]) -> bool:
     """Whether a column has one value for each unit, as a trait has for each rater."""
     values = answered.group_by(list(within)).agg(pl.col(column).n_unique().alias("values"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,13 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.multiplicity import COARSE, PERMUTATIONS, Flags, permutation_p, share_beyond
+from vantage.measures.parts import linked_values
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling, ratio
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
+
+APART: Final = "no text links the users of the two values, so that the gap could be one of the texts"
 
 
 def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
@@ -31,7 +34,8 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
     which the largest gap of *any* trait is at least as large as this one, which corrects for the number of traits
     (Westfall and Young 1993). The interval is that of the difference between the two values that lie furthest apart,
     over users of each or, in an evaluation over texts, over texts drawn for both alike. These two were chosen
-    because they lie furthest apart: `p` is the test, not the interval. `reason` says why something is null.
+    because they lie furthest apart: `p` is the test, not the interval. `reason` says why something is null: users who
+    judged texts of their own, such as those of their language, have no p value.
     """
     column = the_column(evaluation, label)
     of_traits = {trait: evaluation.tally(trait) for trait in evaluation.traits}
@@ -47,6 +51,9 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
         low, high = _pair_interval(evaluation, [evaluation.of_value(trait, values[n]) for n in (best, worst)], column)
         inside = low is not None and high is not None and low <= gap <= high
         moved = dealt.get(trait)
+        linked = linked_values(evaluation.pairs, trait, ["item"])
+        apart = not any({values[best], values[worst]} <= one for one in linked)
+        reason = "every value has one user" if moved is None and evaluation.resamples else APART if apart else None
         rows.append(
             {
                 "trait": trait,
@@ -59,10 +66,10 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
                 "low": low if inside else None,
                 "high": high if inside else None,
                 "chance": None if moved is None else float(moved.mean()),
-                "p": None if moved is None or largest is None else share_beyond(largest >= gap - 1e-12),
+                "p": None if moved is None or largest is None or apart else share_beyond(largest >= gap - 1e-12),
                 "values": len(values),
                 "users": int((evaluation.value_of_user(trait) >= 0).sum()),
-                "reason": "every value has one user" if moved is None and evaluation.resamples else None,
+                "reason": reason,
             }
         )
     return pl.DataFrame(

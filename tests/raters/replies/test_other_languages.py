@@ -29,6 +29,8 @@ CHINESE = Question("q", "Q", "这段话的情感是什么?", Scale.labels("消�
         ("Das ist keine 5, der Text ist nicht freundlich.", None),
         ("评分：5 或 6。", None),
         ("不是6。", None),
+        ("5, eher als 4, weil der Ton nicht kalt ist.\nDanke.", None),
+        ("Man könnte 4 oder 6 sagen, denn der Ton ist freundlich.\nAntwort: 5", 5),
     ],
 )
 def test_a_number_counts_where_no_other_is_named_and_none_is_denied(text: str, value: float | None) -> None:

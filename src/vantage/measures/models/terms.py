@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ import polars as pl
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import encode
+from vantage.measures.parts import linked_values
 from vantage.measures.ratings import Floats, Ints
 
 GROUPS: Final = 8
@@ -116,11 +117,7 @@ def prepare(
 
 def _check_shared(frame: pl.DataFrame, trait: str) -> None:
     """Refuses a trait whose values share no item: its effect could be that of the items."""
-    of_items = frame.drop_nulls(trait).group_by("item", "question").agg(pl.col(trait).unique().alias("values"))
-    groups: list[set[Any]] = []
-    for values in of_items["values"].to_list():
-        touched = [group for group in groups if group & set(values)]
-        groups = [group for group in groups if group not in touched] + [set(values).union(*touched)]
+    groups = linked_values(frame, trait, ["item", "question"])
     if len(groups) > 1:
         first, second, *_ = sorted(str(min(group, key=str)) for group in groups)
         raise InputError(

@@ -55,8 +55,8 @@ def in_another_language(text: str) -> bool:
     return others > 1 and others > len(_ENGLISH.findall(text))
 
 
-def says_only(text: str, value: float, scale: Scale) -> bool:
-    """Whether a text names no other answer than one and denies none.
+def says_only(text: str, value: float, scale: Scale, *, named: bool = False) -> bool:
+    """Whether a text names no other answer than one and denies none; and with `named`, names that one.
 
     >>> scale = Scale.points(1, 7)
     >>> says_only("Ich gebe eine 5 von 7.", 5, scale), says_only("Eher 5 als 4.", 5, scale)
@@ -75,6 +75,7 @@ def says_only(text: str, value: float, scale: Scale) -> bool:
         if known.codes.get(words(option.group())) != value:
             return False
         places.append(option.span())
-    return not any(
+    denied = any(
         _DENIAL.search(text[max(0, start - 60) : start]) or _DENIAL_BEHIND.match(text, end) for start, end in places
     )
+    return not denied and (bool(places) or not named)

@@ -122,10 +122,8 @@ class Prose:
         if lead is not None and not _SET_OFF.match(self.shown, lead.end):
             return unparsed("language")
         *above, last = self.shown.rstrip().split("\n")
-        told = (
-            last if above and len(last) <= _ANSWER_LENGTH and says_only(last, reply.value, self.scale) else self.shown
-        )
-        return reply if says_only(told, reply.value, self.scale) else unparsed("language")
+        line = above and len(last) <= _ANSWER_LENGTH and says_only(last, reply.value, self.scale, named=True)
+        return reply if line or says_only(self.shown, reply.value, self.scale) else unparsed("language")
 
     def _first_found(self) -> ParsedReply:
         whole = read_all(self.shown, self.scale)
