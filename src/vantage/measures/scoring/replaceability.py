@@ -35,7 +35,7 @@ VIEW: Final = View(
         "advantage_over": Column("interval over"),
         "tested": Column("people tested"),
     },
-    show=("model", "estimate", "advantage", "advantage_over", "tested", "passes", "reason"),
+    show=("model", "estimate", "advantage", "advantage_over", "tested", "items", "passes", "reason"),
     notes=("A model passes when it could replace half of the people or more.",),
     says=(
         Fact(
