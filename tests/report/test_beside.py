@@ -49,3 +49,12 @@ def test_models_that_answered_everything_need_no_second_score() -> None:
     frame, note = scores(picky=False)
     assert "same_items" not in frame.columns
     assert note is None
+
+
+def test_models_without_a_common_item_are_said_not_to_be_comparable() -> None:
+    both = corpus(picky=True)
+    apart = (pl.col("rater") != "all") | (pl.col("item").cast(pl.Int64) < 30)
+    part = Corpus(both.items, both.raters, both.judgments.filter(apart), both.instruments)
+    data = beside.accuracies(CorpusAnalysis(part))
+    assert isinstance(data, Data)
+    assert data.facts["unequal"].endswith("No item was answered by all of them, so their scores cannot be compared.")

@@ -47,7 +47,7 @@ def accuracies(analysis: CorpusAnalysis) -> Data | None:
     Where models answered different items, `same_items` has the scores on those that all of them answered: a model that
     leaves out what is hard is not better for it.
     """
-    frames, unequal = [], False
+    frames, unequal, compared = [], False, False
     for question in there(analysis.beside).questions:
         part = there(analysis.beside).filter(question=question.id)
         mine = answered(part).filter(pl.col("rater").is_in(analysis.others))
@@ -57,14 +57,16 @@ def accuracies(analysis: CorpusAnalysis) -> Data | None:
         by_item = mine.group_by("item").agg(pl.col("rater").n_unique())
         shared = by_item.filter(pl.col("rater") == raters)["item"].to_list()
         if len(shared) < len(by_item):
-            unequal = True
+            unequal, compared = True, compared or bool(shared)
             same = _scores(part.filter(item=shared), question, analysis.seed) if shared else scores.clear()
             keys = ["question", "rater", "metric"]
             scores = scores.join(same.select(*keys, same_items="estimate"), on=keys, how="left", maintain_order="left")
         frames.append(scores)
     if not frames:
         return None
-    note = "Models answered different items. Same items: the score on the items that all of them answered."
+    same = "Same items: the score on the items that all of them answered."
+    none = "No item was answered by all of them, so their scores cannot be compared."
+    note = f"Models answered different items. {same if compared else none}"
     return Data(pl.concat(frames, how="diagonal_relaxed"), {"unequal": note if unequal else None})
 
 

@@ -241,3 +241,10 @@ def test_two_options_without_an_order_are_compared_like_two_numbers() -> None:
     for one, other in ((rater_quality(named), rater_quality(numbers)), (split_half(named), split_half(numbers))):
         assert one["estimate"].to_list() == pytest.approx(other["estimate"].to_list())
     assert not any("of the scale" in flag for flags in rater_quality(named)["flags"] for flag in flags)
+
+
+def test_the_interval_of_a_perfect_correlation_holds_it() -> None:
+    answers = {"item": [*range(20)] * 3, "rater": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "value": [*range(20)] * 3}
+    rows = rater_quality(pl.DataFrame(answers).with_columns(pl.col("value").cast(pl.Float64)))
+    assert (rows["high"] >= rows["estimate"]).all()
+    assert (rows["low"] <= rows["estimate"]).all()

@@ -110,7 +110,9 @@ def _with_interval(profiles: pl.DataFrame) -> pl.DataFrame:
     # A perfect correlation has no finite transform.
     centre = pl.col("estimate").clip(-1 + 1e-12, 1 - 1e-12).arctanh()
     known = pl.col("estimate").is_not_null() & (pl.col("units") > 3)
-    ends = {"low": (centre - reach).tanh(), "high": (centre + reach).tanh()}
+    # Perfect correlations have no finite transform: their interval holds them all the same.
+    low, high = (centre - reach).tanh(), (centre + reach).tanh()
+    ends = {"low": pl.min_horizontal(low, "estimate"), "high": pl.max_horizontal(high, "estimate")}
     stated = {**ends, "over": pl.lit("items")}
     return profiles.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
 
