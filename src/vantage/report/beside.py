@@ -64,9 +64,9 @@ def accuracies(analysis: CorpusAnalysis) -> Data | None:
         frames.append(scores)
     if not frames:
         return None
-    same = "Same items: the score on the items that all of them answered."
+    common = "Same items: the score on the items that all of them answered."
     none = "No item was answered by all of them, so their scores cannot be compared."
-    note = f"Models answered different items. {same if compared else none}"
+    note = f"Models answered different items. {common if compared else none}"
     return Data(pl.concat(frames, how="diagonal_relaxed"), {"unequal": note if unequal else None})
 
 
