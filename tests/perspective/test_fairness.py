@@ -149,4 +149,4 @@ def test_users_who_judged_texts_of_their_own_have_a_gap_and_no_p_value() -> None
     part = Corpus(corpus.items, corpus.raters, corpus.judgments.filter(of_own), corpus.instruments)
     row = gaps(evaluate(pairs.filter(of_own), part, resamples=50)).row(0, named=True)
     assert row["p"] is None
-    assert row["reason"] == "no text links the users of the two values, so that the gap could be one of the texts"
+    assert row["reason"] == "no text links the users of the two values, so the gap could come from the texts"

@@ -159,7 +159,7 @@ def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) 
     return values[0], values[1]
 
 
-DISJOINT: Final = "the two groups share no item, so that a difference could be one of the items"
+DISJOINT: Final = "the two groups share no item, so a difference could come from the items"
 
 
 def share_items(answered: pl.DataFrame, between: str) -> bool:

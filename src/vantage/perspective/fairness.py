@@ -23,7 +23,7 @@ from vantage.measures.resampling import Resampling, ratio
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
 
-APART: Final = "no text links the users of the two values, so that the gap could be one of the texts"
+APART: Final = "no text links the users of the two values, so the gap could come from the texts"
 
 
 def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:

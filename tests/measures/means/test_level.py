@@ -90,5 +90,5 @@ def test_groups_of_raters_that_share_no_item_have_no_interval() -> None:
     answers = answers.with_columns(value=pl.Series(rng.normal(size=len(item)) + (rater >= 6)))
     row = mean(answers, between="group").row(0, named=True)
     assert (row["low"], row["high"], row["over"]) == (None, None, None)
-    assert row["reason"] == "the two groups share no item, so that a difference could be one of the items"
+    assert row["reason"] == "the two groups share no item, so a difference could come from the items"
     assert mean(answers.with_columns(item=pl.Series(item)), between="group")["reason"].to_list() == [None]

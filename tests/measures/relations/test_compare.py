@@ -460,8 +460,8 @@ def test_groups_that_share_no_item_are_not_compared() -> None:
     apart = steered(0, 1.0, 2.0)
     row = one(compare(apart, between="group"))
     assert (row["p"], row["estimate"], row["difference"]) == (None, None, None)
-    assert row["reason"] == "the two groups share no item, so that a difference could be one of the items"
-    with pytest.raises(InputError, match="raters with 'a' and 'b' as group share no item"):
+    assert row["reason"] == "the two groups share no item, so a difference could come from the items"
+    with pytest.raises(InputError, match="raters with group 'a' and with 'b' share no item"):
         explain(apart, traits="group")
 
 
