@@ -121,7 +121,7 @@ def _check_shared(frame: pl.DataFrame, trait: str) -> None:
     if len(groups) > 1:
         first, second, *_ = sorted(str(min(group, key=str)) for group in groups)
         raise InputError(
-            f"raters with {trait} '{first}' and with '{second}' share no item, so {trait} cannot be told from the items",
+            f"raters with {trait} '{first}' and with '{second}' share no item, so it may be the items that differ",
             remedy="leave the trait out, or compare raters who judged the same items",
         )
 
