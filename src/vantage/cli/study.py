@@ -97,37 +97,18 @@ def study(
 
 def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
     """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
-    from vantage.measures.option_text import convert
+    from vantage.measures.option_text import parse_words
 
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
-    options: dict[str, Any] = {}
 
-    def take(flag: str, value: str) -> None:
-        entry = known.get(flag.replace("_", "-"))
-        if entry is None:
-            study.check_former(flag.replace("-", "_"))
-            raise InputError(f"study '{study.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
-        options[entry.name] = convert(value, entry.type, f"--{flag}")
+    def unknown(flag: str) -> InputError:
+        study.check_former(flag.replace("-", "_"))
+        return InputError(f"study '{study.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
 
-    for flag, value in pairs(given, "--set", comma=False).items():
-        take(flag, value)
-    words = list(words)
-    while words:
-        word = words.pop(0)
-        if not word.startswith("--"):
-            remedy = f"options are written --name value; see vantage study {study.name} --help"
-            raise InputError(f"'{word}' was not expected", remedy=remedy)
-        flag, equals, value = word[2:].partition("=")
-        if not equals:
-            entry = known.get(flag)
-            if entry is not None and entry.type is bool and (not words or words[0].startswith("--")):
-                value = "yes"
-            elif entry is not None and not words:
-                raise InputError(f"--{flag} needs a value", remedy=f"write --{flag} VALUE")
-            else:
-                value = words.pop(0) if words else ""
-        take(flag, value)
-    return options
+    set_ = [f"--{flag}={value}" for flag, value in pairs(given, "--set", comma=False).items()]
+    types = {flag: entry.type for flag, entry in known.items()}
+    parsed = parse_words([*set_, *words], types, unknown, f"vantage study {study.name}")
+    return {known[flag].name: value for flag, value in parsed.items()}
 
 
 @contextmanager

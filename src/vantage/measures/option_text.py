@@ -1,9 +1,9 @@
-"""The options of a measure as people write them: words of a command line or of a form, as values of a type."""
+"""Options as people write them: words of a command line or of a form, as values of a type."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from inspect import Parameter
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
@@ -14,37 +14,50 @@ FROM_PYTHON: Final = "(from Python only)"
 """What `values_of` says of an option that cannot be written as a word."""
 
 
-def parse_options(chosen: Measure, words: list[str]) -> dict[str, Any]:
+def parse_words(
+    words: Sequence[str], types: Mapping[str, Any], unknown: Callable[[str], InputError], verb: str
+) -> dict[str, Any]:
+    """`--name value` and `--name=value` by their names, converted to their types; a lone `--name` turns a switch on.
+
+    >>> parse_words(["--min-items", "3", "--signed"], {"min-items": int, "signed": bool}, InputError, "vantage measure")
+    {'min-items': 3, 'signed': True}
+    """
+    parsed: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            remedy = f"options are written --name value; see {verb} --help"
+            raise InputError(f"'{word}' was not expected", remedy=remedy)
+        flag, equals, value = word[2:].partition("=")
+        flag = flag.replace("_", "-")
+        if flag not in types:
+            raise unknown(flag)
+        hint = types[flag]
+        if not equals and (hint is bool or bool in get_args(hint)) and (not rest or rest[0].startswith("--")):
+            parsed[flag] = True
+            continue
+        if not equals and not rest:
+            raise InputError(f"--{flag} needs a value", remedy=f"write --{flag} VALUE")
+        parsed[flag] = convert(value if equals else rest.pop(0), hint, f"--{flag}")
+    return parsed
+
+
+def parse_options(chosen: Measure, words: Sequence[str]) -> dict[str, Any]:
     """`--name value` pairs as keyword arguments of a measure, converted as its signature says."""
     known = {option.replace("_", "-"): option for option in chosen.options if option not in ("by", "confidence_")}
-    parsed: dict[str, Any] = {}
-    words = list(words)
-    while words:
-        word = words.pop(0)
-        if not word.startswith("--"):
-            raise InputError(
-                f"'{word}' was not expected",
-                remedy=f"options are written --name value; see vantage measure {chosen.name} --help",
-            )
-        flag, equals, value = word[2:].partition("=")
-        if flag not in known and flag == "powered-by":
-            raise not_powered(chosen.name)
-        if flag not in known:
-            raise InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
-        hint = chosen.types[known[flag]]
-        truth = hint is bool or bool in get_args(hint)
-        if truth and not equals and (not words or words[0].startswith("--")):
-            parsed[known[flag]] = True
-            continue
-        if not equals:
-            if not words:
-                raise InputError(f"--{flag} needs a value", remedy=f"write --{flag} VALUE")
-            value = words.pop(0)
-        parsed[known[flag]] = convert(value, hint, f"--{flag}")
+    verb = f"vantage measure {chosen.name}"
+
+    def unknown(flag: str) -> InputError:
+        if flag == "powered-by":
+            return not_powered(chosen.name)
+        return InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
+
+    types = {flag: chosen.types[option] for flag, option in known.items()}
+    parsed = {known[flag]: value for flag, value in parse_words(words, types, unknown, verb).items()}
     for flag, option in known.items():
         if chosen.options[option].default is Parameter.empty and option not in parsed:
-            help_ = f"see vantage measure {chosen.name} --help"
-            raise InputError(f"measure '{chosen.name}' needs --{flag}", remedy=help_)
+            raise InputError(f"measure '{chosen.name}' needs --{flag}", remedy=f"see {verb} --help")
     return parsed
 
 
