@@ -228,6 +228,16 @@ def test_a_first_attempt_is_answered_with_the_way_on(
     assert sentence in done.err
 
 
+def test_preview_finds_the_column_that_numbers_the_texts(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    texts = ["Thanks!", "No.", "Thanks!", "Why?", "Well.", "Yes.", "Hm."]  # one text occurs twice
+    judged = [f"{100 + n},w{w},{text},{(n + w) % 3}" for n, text in enumerate(texts) for w in range(4)]
+    path.write_text("\n".join(["Conversation,worker,text,Safe", *judged]))
+    preview = vantage("corpora", "preview", path, "--json").json
+    assert [column["role"] for column in preview["columns"]] == ["item", "rater", "text", "value"]
+    assert (preview["items"], preview["judgments"], preview["questions"][0]["question"]) == (7, 28, "Safe")
+
+
 def test_preview_leaves_comments_out_and_names_the_question(vantage: Vantage, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("who,sentence,warm,comment\na,x,1,fine\na,y,2,a bit odd\nb,x,3,\nb,y,1,hm\n", "utf-8")

@@ -23,7 +23,8 @@ from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 from vantage.errors import InputError
 
 NAMES: Final[Mapping[str, str]] = {
-    "item": "item|(item|text|tweet|comment|post|doc|document|sentence)_?id|id|unit(_?id)?|stimulus",
+    "item": "item|(item|text|tweet|comment|post|doc|document|sentence|utterance|message|conversation|dialog(ue)?|"
+    "review|headline|article|passage|story|statement|prompt|example|instance|stimulus)_?id|id|unit(_?id)?|stimulus",
     "rater": "rater(_?id)?|annotator(_?id)?|coder(_?id)?|judge(_?id)?|worker(_?id)?|participant(_?id)?|user(_?id)?|who"
     "|prolific_?(pid|id)|respondent(_?id)?|response_?id|subject(_?id)?|annotator_name|evaluator",
     "value": "value|rating|score|label|answer|response|annotation|stars|judge?ment|code|choice|vote",
@@ -157,6 +158,13 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
             mapping[role] = best
             taken.add(best)
     traits = [c for c in columns if c not in taken and TRAITS.fullmatch(_plain(c))]
+    if (
+        "text" in mapping
+        and "item" not in mapping
+        and (key := _key(rows, profiles, mapping["text"], taken | {*traits}))
+    ):
+        mapping["item"] = key
+        taken.add(key)
     rest = [c for c in columns if c not in taken and c not in traits and c not in BOOKKEEPING]
     guesses: dict[str, Any] = {"map": mapping}
     if "value" not in mapping and not given.get("wide") and (spread := _spread(rows, profiles, mapping, rest)):
@@ -181,6 +189,20 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}
+
+
+def _key(rows: FileRows, profiles: Mapping[str, ColumnProfile], text: str, taken: set[str]) -> str | None:
+    """The column that numbers the texts: each of its values goes with one text, and hardly a text has several."""
+    texts = profiles[text].different or 0
+    for column, profile in profiles.items():
+        dtype = rows.schema[column]
+        if column in taken or not (dtype.is_integer() or dtype == pl.String):
+            continue
+        if texts <= (profile.different or 0) < min(profile.rows, 1.2 * texts + 1) and not profile.empty:
+            several = rows.lazy.group_by(column).agg(pl.col(text).n_unique()).select((pl.col(text) > 1).any())
+            if not rows.collect(several)[0].item():
+                return column
+    return None
 
 
 def _plain(column: str) -> str:
