@@ -132,8 +132,14 @@ class Instrument:
         return cls._resolve(Document(file, copy.deepcopy(dict(data))))
 
     @classmethod
-    def of_questions(cls, id: str, title: str, questions: Mapping[str, Scale]) -> Instrument:  # noqa: A002
-        """A bare instrument for data that came without one: question ids and their scales.
+    def of_questions(
+        cls,
+        id: str,  # noqa: A002
+        title: str,
+        questions: Mapping[str, Scale],
+        wordings: Mapping[str, str] | None = None,
+    ) -> Instrument:
+        """A bare instrument for data that came without one: question ids, their scales and, if known, their wording.
 
         >>> Instrument.of_questions("mine", "My table", {"rating": Scale.points(1, 5)}).questions[0].scale.codes
         (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -143,13 +149,13 @@ class Instrument:
                 "id": id,
                 "version": 1,
                 "title": title,
-                "description": INFERRED,
+                "description": "The questions as they came with the data." if wordings else INFERRED,
                 "fields": [{"name": "text", "title": "Text"}],
                 "guidelines": "No guidelines were given with the data.",
                 "scales": {f"scale-{n}": _scale_data(scale) for n, scale in enumerate(questions.values(), 1)},
                 "questions": [
-                    {"id": question, "title": question, "ask": escaped(question), "scale": f"scale-{n}"}
-                    for n, question in enumerate(questions, 1)
+                    {"id": name, "title": name, "ask": escaped((wordings or {}).get(name, name)), "scale": f"scale-{n}"}
+                    for n, name in enumerate(questions, 1)
                 ],
             },
             file=title,
