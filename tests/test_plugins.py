@@ -207,11 +207,11 @@ def test_the_rest_works_beside_a_broken_plugin(
     assert {"alpha", "fine"} <= set(names)
     assert not {"torn", "other"} & set(names)
     assert sorted(done.err.splitlines()) == [
-        "vantage: good 0.3: entry point 'alpha' in vantage.measures has the name of a built-in measure, which is used "
+        "Warning: good 0.3: entry point 'alpha' in vantage.measures has the name of a built-in measure, which is used "
         "instead; rename it.",
-        "vantage: good 0.3: entry point 'other' in vantage.measures is not a function with @measure('other', …); "
+        "Warning: good 0.3: entry point 'other' in vantage.measures is not a function with @measure('other', …); "
         "update or uninstall the package.",
-        "vantage: torn 0.3: entry point 'torn' in vantage.measures cannot be imported (ModuleNotFoundError: No module "
+        "Warning: torn 0.3: entry point 'torn' in vantage.measures cannot be imported (ModuleNotFoundError: No module "
         "named 'nowhere_at_all'); update or uninstall the package.",
     ]
     folder = demo_corpus().write(packages / "demo")

@@ -50,3 +50,20 @@ def test_an_instrument_and_a_study_work_at_once(
     assert "competence" in done.out
     again = vantage("new", "study", "first")
     assert (again.code, "there is something already" in again.err) == (2, True)
+
+
+def test_the_questions_of_a_table_are_put_into_words_and_asked(
+    vantage: Vantage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("item,rater,text,Safe?\na,x,Hi.,Yes\na,y,Hi.,No\nb,x,Go.,No\nb,y,Go.,No\n", "utf-8")
+    mapped = "item=item,rater=rater,text=text,value=Safe?"
+    vantage("corpora", "import", "table", "--from", "t.csv", "--map", mapped, "--question", "safe", "--to", "rated")
+    refused = vantage("rate", "rated", "--show", 1)
+    assert (refused.code, "vantage new instrument NAME --from rated" in refused.err) == (2, True)
+    assert vantage("new", "instrument", "safety", "--from", "rated").code == 0
+    assert "no wording" in vantage("rate", "rated", "--instrument", "safety.yaml", "--show", 1).err
+    written = Path("safety.yaml").read_text("utf-8")
+    Path("safety.yaml").write_text(written.replace("ask: safe", "ask: Is this safe?"), "utf-8")
+    shown = vantage("rate", "rated", "--instrument", "safety.yaml", "--show", 1)
+    assert (shown.err, "Question: Is this safe?\n\nNo\nYes" in shown.out) == ("", True)

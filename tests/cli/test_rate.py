@@ -40,6 +40,12 @@ def test_a_model_rates_a_corpus(vantage: Vantage, demo: Path, endpoint: Endpoint
     assert len(endpoint.requests) == 6
 
 
+def test_a_corpus_is_rated_by_its_own_instrument(vantage: Vantage, demo: Path) -> None:
+    named = vantage("rate", demo, "--instrument", "warmth-competence", "--show", 2)
+    assert vantage("rate", demo, "--show", 2).out == named.out
+    assert "No corpus or instrument given" in vantage("rate", "--show", 2).err
+
+
 def test_personas_are_drawn_from_the_pool(vantage: Vantage, demo: Path, tmp_path: Path, endpoint: Endpoint) -> None:
     words = (
         "rate",

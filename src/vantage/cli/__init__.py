@@ -13,7 +13,6 @@ import warnings
 from typing import Any
 
 from vantage.errors import VantageError
-from vantage.plugins import PluginWarning
 
 
 def main() -> None:
@@ -45,13 +44,14 @@ def main() -> None:
 
 
 def _plain_warnings() -> None:
-    """Prints warnings about plugins as sentences, without the line of code that found them."""
+    """Prints warnings for users as sentences, without the line of code that gave them."""
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, PluginWarning):
-            sys.stderr.write(f"vantage: {message}\n")
+        if issubclass(category, UserWarning):
+            sys.stderr.write(f"Warning: {message}\n")
         else:
             usual(message, category, *place, **more)
 
     warnings.showwarning = show
+    warnings.simplefilter("default", UserWarning)

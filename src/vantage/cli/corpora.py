@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -270,8 +268,7 @@ def export(
     given = {"instrument": instrument, "question": question, "style": style, "condition": condition, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
-    with warnings_shown():
-        written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
+    written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
     if as_json:
         print_json([{"format": form, "written": str(written)}])
     else:
@@ -373,19 +370,6 @@ def _chosen_corpus(
 
 with_corpus = shared("corpus", _chosen_corpus)
 """A verb about one corpus, or the part of it that fits `--where`, which it receives as `corpus`."""
-
-
-@contextmanager
-def warnings_shown() -> Iterator[None]:
-    """Warnings of the library as lines for people, on standard error."""
-    import warnings
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            typer.echo(f"Warning: {warning.message}", err=True)
 
 
 def texts_or_corpus(

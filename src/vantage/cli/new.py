@@ -31,14 +31,22 @@ def project(name: Name, as_json: Json = False) -> None:
 
 
 @app.command()
-def instrument(name: Name, as_json: Json = False) -> None:
+def instrument(
+    name: Name,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="FOLDER", help="A corpus whose questions it asks.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Make an instrument file (NAME.yaml).
 
-    It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own.
+    It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own;
+    with --from, the questions of a corpus, to be put into words.
     """
+    from vantage.corpora import Corpus
     from vantage.scaffold.writing import new_instrument
 
-    made = new_instrument(name)
+    made = new_instrument(name, Corpus.read(source) if source else None)
     _print_written(made, f"Change it, then check it with: vantage instruments check {made[0]}", as_json=as_json)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from vantage.collect.study import AnnotationStudy
     from vantage.corpora import Corpus
+    from vantage.instruments import Instrument
     from vantage.raters.chat import ChatRater
     from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
@@ -34,7 +35,10 @@ def rate(
         Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder, or a file with one text per row.")
     ] = None,
     instrument: Annotated[
-        str | None, typer.Option(help="What is asked: a bundled instrument (NAME or NAME:FORM) or a file.")
+        str | None,
+        typer.Option(
+            help="What is asked: a bundled instrument (NAME or NAME:FORM) or a file (default: the corpus's own)."
+        ),
     ] = None,
     flow: Annotated[
         str | None,
@@ -146,11 +150,11 @@ def rate(
     if study is not None:
         folder, whole = study.folder, study.corpus
         part, known = whole, study.instrument
-    elif folder is None or instrument is None:
+    elif folder is None or (instrument is None and folder.is_file()):
         raise InputError("No corpus or instrument given", remedy="pass FOLDER and --instrument NAME, or --flow STUDY")
     else:
         folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
-        part, known = filtered(whole, where), Instrument.load(instrument)
+        part, known = filtered(whole, where), Instrument.load(instrument) if instrument else _own(whole, folder)
         if limit is not None:
             part = part.filter(item=part.items["item"].head(limit).to_list())
         if part.items.is_empty():
@@ -207,6 +211,21 @@ def rate(
     else:
         ask = _Asking(plan_of, study, carried, folder, to or folder, store, max_tokens, probe, balanced, as_json)
         ask.run(raters)
+
+
+def _own(corpus: Corpus, folder: Path) -> Instrument:
+    """The instrument of a corpus, if it has one that is worded."""
+    from vantage.errors import InputError
+
+    if len(corpus.instruments) != 1:
+        ids = ", ".join(one.id for one in corpus.instruments)
+        raise InputError(f"The corpus has several instruments ({ids})", file=folder, remedy="choose with --instrument")
+    if corpus.instruments[0].inferred:
+        remedy = (
+            f"run: vantage new instrument NAME --from {folder}, put them into words, and pass --instrument NAME.yaml"
+        )
+        raise InputError("The questions of the corpus have no wording", file=folder, remedy=remedy)
+    return corpus.instruments[0]
 
 
 def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> AnnotationStudy:

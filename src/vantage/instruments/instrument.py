@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     )
 
 
-INFERRED = "Questions and scales as found in the data; no wording was given."
-"""How an instrument that was inferred from answers is described."""
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
     """Something that an item shows: a column of the items table and how it is headed."""
@@ -149,9 +145,9 @@ class Instrument:
                 "id": id,
                 "version": 1,
                 "title": title,
-                "description": "The questions as they came with the data." if wordings else INFERRED,
+                "description": "Questions and scales as they came with the data.",
                 "fields": [{"name": "text", "title": "Text"}],
-                "guidelines": "No guidelines were given with the data.",
+                "guidelines": "Read the text and answer the question about it.",
                 "scales": {f"scale-{n}": _scale_data(scale) for n, scale in enumerate(questions.values(), 1)},
                 "questions": [
                     {"id": name, "title": name, "ask": escaped((wordings or {}).get(name, name)), "scale": f"scale-{n}"}
@@ -163,8 +159,8 @@ class Instrument:
 
     @property
     def inferred(self) -> bool:
-        """Whether it was made from answers, so that nobody has worded its questions."""
-        return self.description == INFERRED
+        """Whether it was made from answers and nobody has worded its questions: each still reads like its name."""
+        return all(question.ask == escaped(question.id) for question in self.questions)
 
     def question(self, id: str) -> Question:  # noqa: A002
         """The question with this id."""

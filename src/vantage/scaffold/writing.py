@@ -8,8 +8,11 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from vantage.corpora import Corpus
 from vantage.corpora.writers.place import put_file, put_folder
+from vantage.documents import dump
 from vantage.errors import InputError
+from vantage.instruments import Instrument
 
 PROJECT: Final = ("README.md", "instrument.yaml", "ratings.csv", "study.yaml", "collect.yaml")
 """The files of a project, in the order of reading."""
@@ -29,20 +32,30 @@ def new_project(path: Path) -> list[Path]:
     return [path / file for file in PROJECT]
 
 
-def new_instrument(path: Path) -> list[Path]:
-    """Writes an instrument file; `.yaml` is added to a name without it."""
-    return [_put(path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml"), "instrument.yaml")]
+def new_instrument(path: Path, corpus: Corpus | None = None) -> list[Path]:
+    """Writes an instrument file: an example, or the questions of a corpus; `.yaml` is added to a name without it."""
+    path = _yaml(path)
+    if corpus is None:
+        return [_put(path, _filled("instrument.yaml", _name(path.stem), path.name))]
+    scales = {question.id: question.scale for question in corpus.questions}
+    wordings = {question.id: question.ask for question in corpus.questions}
+    made = Instrument.of_questions(_name(path.stem), corpus.about.title or path.stem, scales, wordings)
+    return [_put(path, _filled("questions.yaml", made.id, path.name) + dump(dict(made.document)))]
 
 
 def new_study(path: Path) -> list[Path]:
     """Writes the recipe of a study; `.yaml` is added to a name without it."""
-    return [_put(path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml"), "study.yaml")]
+    path = _yaml(path)
+    return [_put(path, _filled("study.yaml", _name(path.stem), path.name))]
 
 
-def _put(path: Path, template: str) -> Path:
+def _yaml(path: Path) -> Path:
+    return path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml")
+
+
+def _put(path: Path, text: str) -> Path:
     if path.exists():
         raise InputError("there is something already", file=path, remedy="choose another name")
-    text = _filled(template, _name(path.stem), path.name)
 
     def prepare(file: Path) -> None:
         file.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from vantage.errors import InputError
 
 METRICS = [
     {"metric": "Fluency", "category": "graded", "prompt": "How fluent, 1 to 5? {{ instance }}", "worst": 1, "best": 5},
-    {"metric": "effort", "category": "continuous", "prompt": "{{ a }} Effort?", "worst": 100, "best": 0},
+    {"metric": "effort", "category": "continuous", "prompt": "{{ a }}: effort?", "worst": 100, "best": 0},
     {"metric": "safe", "category": "categorical", "prompt": "Is {it} safe?", "labels_list": ["No", "Yes"]},
 ]
 
@@ -47,7 +47,7 @@ def test_scores_are_read_on_their_scales_and_their_places_are_no_people(tmp_path
     fluency, effort, safe = corpus.questions
     assert (fluency.scale.codes, effort.scale.range) == ((1, 2, 3, 4, 5), (0, 100))
     assert [option.name for option in safe.scale.options] == ["No", "Yes", "Unsure"]
-    assert [question.wording() for question in corpus.questions] == ["How fluent, 1 to 5?", "Effort?", "Is {it} safe?"]
+    assert [question.wording() for question in corpus.questions] == ["How fluent, 1 to 5?", "[a]: effort?", "Is {it} safe?"]
     assert corpus.about.notes == ("'safe' has answers that the file does not declare: Unsure.",)
     assert (corpus.about.title, corpus.instruments[0].id) == ("Recipes", "my-recipes")
 

@@ -24,8 +24,8 @@ from vantage.scales import Scale
 
 AGGREGATES: Final = ("mean", "majority")
 """What the raters are called whose answers are those of several people."""
-_FILLED: Final = re.compile(r"\s*\{\{.*?\}\}\s*")
-"""Where a prompt has the text that is judged, which an instrument shows by itself."""
+_FILLED: Final = re.compile(r"\{\{\s*(.*?)\s*\}\}")
+"""Where a prompt has the text that is judged, or a part of it: an instrument shows it above the question."""
 
 
 def read(path: Path, *, people: str = "no") -> Corpus:
@@ -54,7 +54,7 @@ def read(path: Path, *, people: str = "no") -> Corpus:
     person = "person" if people == "yes" else "slot"
     kinds = ["aggregate" if rater in AGGREGATES else person for rater in raters]
     judgments = [(text, metric, rater, codes[metric][str(score)]) for text, metric, rater, score in scored]
-    wordings = {name: _FILLED.sub("\n\n", one["prompt"]).strip() for name, one in asked.items()}
+    wordings = {name: _wording(one["prompt"]) for name, one in asked.items()}
     id_ = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     return release(
         "judge-bench",
@@ -65,6 +65,15 @@ def read(path: Path, *, people: str = "no") -> Corpus:
         notes,
         dataset=str(data["dataset"]),
     )
+
+
+def _wording(prompt: str) -> str:
+    """A prompt with the names of the parts of a text in brackets; the whole text at an end of it is left out.
+
+    >>> _wording("{{ instance }} Is it clear?"), _wording("Does {{ response }} answer {{ query }}?")
+    ('Is it clear?', 'Does [response] answer [query]?')
+    """
+    return _FILLED.sub(r"[\1]", prompt).strip().removeprefix("[instance]").removesuffix("[instance]").strip()
 
 
 def _opened(path: Path) -> dict[str, Any]:
