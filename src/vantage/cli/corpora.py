@@ -92,6 +92,10 @@ def _table_options(
     case: Annotated[
         str | None, typer.Option(metavar="keep|fold", help="Tell ids apart by upper and lower case, or not.")
     ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RATER=KIND,…", help="Raters who are no people: gpt-4=model, majority=aggregate."),
+    ] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")] = None,
     separator: Annotated[str | None, typer.Option(help="Separator of a CSV file.")] = None,
     quotes: Annotated[
@@ -111,6 +115,7 @@ def _table_options(
         "decimal": decimal,
         "strip": strip,
         "case": case,
+        "kinds": pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None,
         "encoding": encoding,
         "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
         "quotes": quotes,

@@ -255,6 +255,8 @@ def command(path: Path | None, options: Mapping[str, Any]) -> str:
             mapped = [f"{role}={column}" for role, column in value.items()]
             plain = all("," not in pair for pair in mapped)
             words += ["--map", ",".join(mapped)] if plain else [w for pair in mapped for w in ("--map", pair)]
+        elif isinstance(value, Mapping):
+            words += [f"--{name}", ",".join(f"{key}={one}" for key, one in value.items())]
         elif name in FLAGS:
             words.append(FLAGS[name][value])
         elif name == "wide":

@@ -47,7 +47,11 @@ def test_scores_are_read_on_their_scales_and_their_places_are_no_people(tmp_path
     fluency, effort, safe = corpus.questions
     assert (fluency.scale.codes, effort.scale.range) == ((1, 2, 3, 4, 5), (0, 100))
     assert [option.name for option in safe.scale.options] == ["No", "Yes", "Unsure"]
-    assert [question.wording() for question in corpus.questions] == ["How fluent, 1 to 5?", "[a]: effort?", "Is {it} safe?"]
+    assert [question.wording() for question in corpus.questions] == [
+        "How fluent, 1 to 5?",
+        "[a]: effort?",
+        "Is {it} safe?",
+    ]
     assert corpus.about.notes == ("'safe' has answers that the file does not declare: Unsure.",)
     assert (corpus.about.title, corpus.instruments[0].id) == ("Recipes", "my-recipes")
 

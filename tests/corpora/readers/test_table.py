@@ -224,3 +224,28 @@ def test_a_column_with_a_role_is_no_trait() -> None:
     frame = pl.DataFrame({"item": ["a", "a"], "rater": ["x", "y"], "value": [1, 2], "kind": ["person", "model"]})
     with pytest.raises(InputError, match="'kind' is read as something else than a trait"):
         read(frame, traits=["kind"])
+
+
+def test_models_and_aggregates_beside_people_are_a_doubt_until_it_is_said_what_they_are() -> None:
+    names = ["ann", "Claude", "gpt-4o", "GPT 4", "majority", "Gemma Smith", "modelling club", "Meta/llama3"]
+    frame = pl.DataFrame({"item": [1, 2], **{name: [0, 1] for name in names}})
+    with pytest.raises(InputError, match="rater 'Claude' may be a model, and raters count as people") as doubt:
+        load("table", frame, map={"item": "item"}, wide=True)
+    assert "--kinds Claude=model,gpt-4o=model,GPT 4=model,Meta/llama3=model,majority=aggregate" in str(doubt.value)
+    kinds = {"gpt-4o": "model", "GPT 4": "model", "Meta/llama3": "model", "majority": "aggregate"}
+    with pytest.raises(InputError, match="--kinds Claude=model, or person for people"):
+        load("table", frame, map={"item": "item"}, wide=True, kinds=kinds)
+    corpus = load("table", frame, map={"item": "item"}, wide=True, kinds={**kinds, "Claude": "person"})
+    assert {rater: kind for rater, kind in corpus.raters.select("rater", "kind").rows() if kind != "person"} == kinds
+
+
+@pytest.mark.parametrize(
+    ("kinds", "problem"),
+    [({"gtp-4": "model"}, "no rater is 'gtp-4'; did you mean 'gpt-4'"), ({"gpt-4": "modell"}, "not a kind of rater")],
+)
+def test_kinds_of_unknown_raters_and_unknown_kinds_are_refused(kinds: dict[str, str], problem: str) -> None:
+    frame = pl.DataFrame({"item": [1, 1], "rater": ["ann", "gpt-4"], "value": [1, 2]})
+    with pytest.raises(InputError, match=problem):
+        load("table", frame, kinds=kinds)
+    with pytest.raises(InputError, match="the table has a column for the kind"):
+        load("table", frame.with_columns(kind=pl.Series(["person", "model"])), kinds={"gpt-4": "model"})

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import schema
-from vantage.corpora.readers.table_file import ROW, FileRows, check_column
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, check_column
 from vantage.errors import InputError, nearest
 
 ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
@@ -24,6 +24,12 @@ BOOKKEEPING: Final = (
     "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage", "Email Address", "Username",
 )  # fmt: skip
 """Columns that Qualtrics and Google Forms write beside the answers."""
+LOOKS_LIKE: Final[Mapping[str, str]] = {
+    "model": r"(?:[\w.-]+[:/])*(?:chat[-_]?gpt|gpt|claude|gemini|gemma|llama|mi[sx]tral|ministral|qwen|deepseek|"
+    r"vicuna|alpaca|falcon|grok|phi|kimi|glm|command-?r|text-davinci|flan|palm|smollm|bert|roberta|llm|model|ai)",
+    "aggregate": "gold|golden|majority|consensus|ground[-_ ]?truth|adjudicated|aggregated?|mean|average|median|final",
+}
+"""How raters that are no people begin, up to a number, a sign or the end."""
 
 
 def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str, str]:
@@ -51,6 +57,38 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
             remedy=f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read",
         )
     return mapping
+
+
+def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping[str, str]) -> pl.DataFrame:
+    """Raters with the kinds that were given; a name that is hardly a person's is a doubt: it would count as one."""
+    known = raters["rater"].to_list()
+    for rater, kind in kinds.items():
+        if rater not in known:
+            raise InputError(f"no rater is '{rater}'", file=rows.path, remedy=nearest(rater, known[:50]))
+        if kind not in schema.KINDS:
+            raise InputError(f"'{kind}' is not a kind of rater", remedy=nearest(kind, schema.KINDS))
+    if "kind" in raters.columns:
+        if kinds:
+            raise InputError("the table has a column for the kind", file=rows.path, remedy="leave kinds out")
+        return raters
+    alike = {
+        rater: kind
+        for kind, pattern in LOOKS_LIKE.items()
+        for rater in raters["rater"].filter(raters["rater"].str.contains(rf"(?i)^(?:{pattern})(?:[-_.:/@\d]| \d|$)"))
+        if rater not in kinds
+    }
+    if alike:
+        rater, kind = next(iter(alike.items()))
+        named = ",".join(f"{one}={kind}" for one, kind in alike.items())
+        raise Doubt(
+            f"rater '{rater}' may be {'an' if kind == 'aggregate' else 'a'} {kind}, and raters count as people",
+            file=rows.path,
+            column=None if rows.cells else column,
+            remedy=f"pass --kinds {named}, or person for people",
+            settle={"kinds": {**kinds, **alike}},
+        )
+    given = pl.col("rater").replace_strict(dict(kinds), default="person", return_dtype=pl.String)
+    return raters.with_columns(given.alias("kind")) if kinds else raters
 
 
 def _are_kinds(rows: FileRows) -> bool:

@@ -22,7 +22,7 @@ from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.manifest import About
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
-from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of
+from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.errors import InputError, nearest
@@ -50,6 +50,7 @@ def read(
     order: Sequence[str] | None = None,
     strip: bool | None = None,
     case: Literal["keep", "fold"] | None = None,
+    kinds: Mapping[str, str] | None = None,
     encoding: str = "utf-8",
     separator: str | None = None,
     quotes: Literal["literal"] | None = None,
@@ -75,6 +76,7 @@ def read(
         order: Words of the scale from the lowest to the highest.
         strip: Whether spaces around ids mean nothing; where that matters it must be said.
         case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
+        kinds: Of raters who are no people, what they are: `model`, `aggregate` …
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
         quotes: `literal` where quotation marks in a CSV file are part of the text.
@@ -114,6 +116,7 @@ def read(
         known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
+    raters = with_kinds(rows, roles["rater"], raters, kinds or {})
     if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
         cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
     about = _about(whole, roles, traits, cleaning, rows.cells)
