@@ -76,17 +76,19 @@ def test_the_interval_covers() -> None:
 def test_the_page_is_blind_and_keeps_what_was_read(tmp_path: Path) -> None:
     body = rated({"secret-model": ["2", "Answer: 1", "<b>purple</b>"]})
     cases = draw(body, 3)
-    client = TestClient(page(cases, {q.id: q for q in body.questions}, lambda: save(tmp_path, cases)))
+    client = TestClient(page(cases, {q.id: q for q in body.questions}, lambda: save(tmp_path, cases), "/secret"))
+    assert (client.get("/").status_code, client.post("/", data={"case": "0", "meant": "2"}).status_code) == (404, 404)
+    assert "form-action 'self'" in client.get("/secret").headers["content-security-policy"]
     for _ in range(3):
-        shown = client.get("/").text
+        shown = client.get("/secret").text
         assert "secret-model" not in shown
         assert "number" not in shown
         assert "<b>purple" not in shown
         number = shown.split('name="case" value="')[1].split('"')[0]
-        client.post("/", data={"case": number, "meant": "made up"})
+        client.post("/secret", data={"case": number, "meant": "made up"})
         assert cases[int(number)].meant == ""
-        client.post("/", data={"case": number, "meant": cases[int(number)].read})
-    assert "100.0%" in client.get("/").text
+        client.post("/secret", data={"case": number, "meant": cases[int(number)].read})
+    assert "100.0%" in client.get("/secret").text
     assert load(tmp_path) == cases
     (found,) = accuracies(load(tmp_path))
     assert (found.right, found.audited) == (1.0, 3)

@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from tests.view.conftest import HOSTILE
+from vantage import corpus as corpus_of
 from vantage import demo_corpus
 from vantage.corpora import Corpus
 from vantage.errors import InputError
@@ -23,6 +24,7 @@ from vantage.runs import store
 from vantage.runs.audit import Case, Mark, add_mark, filled_in, marks, write_fixture
 from vantage.scales import Option, Scale
 from vantage.view.app import parameters
+from vantage.view.comparing import compared
 from vantage.view.evidence import evidence
 from vantage.view.explorer import Explorer
 from vantage.view.exporting import LARGEST, data_of, export
@@ -87,8 +89,10 @@ def test_everything_about_an_item(explorer: Explorer) -> None:
     assert explorer.item("e")["item"] == {"item": "e", "topic": "tea"}  # no text, and nothing invented
 
 
-def test_raters_are_those_of_the_measure(explorer: Explorer, corpus: Corpus) -> None:
-    quality = rater_quality(corpus.filter(question="warm"), kinds="all")
+def test_raters_are_those_of_the_measure_among_people(explorer: Explorer, corpus: Corpus) -> None:
+    own = corpus.filter(question="warm")
+    beside = rater_quality(own, kinds="all")  # the corpus has one model
+    quality = pl.concat([rater_quality(own), beside.filter(rater="m1")], how="diagonal_relaxed")
     known = {row["rater"]: row for row in quality.iter_rows(named=True)}
     shown = explorer.raters("warm")
     assert {row["rater"] for row in shown["rows"]} == set(known)
@@ -108,8 +112,8 @@ def test_a_comparison_is_the_paired_difference(explorer: Explorer, corpus: Corpu
     apart = (both["value"] - both["value_people"]).to_numpy()
     assert (shown["items"], shown["difference"]) == (5, pytest.approx(apart.mean()))
     half = 2.7764451051977934 * apart.std(ddof=1) / np.sqrt(5)  # t with four degrees of freedom
-    assert shown["high"] == pytest.approx(apart.mean() + half)
     assert ("cannot be told apart" in shown["sentence"]) is bool(abs(apart.mean()) <= half)
+    assert "5 items, about these raters alone" in shown["sentence"]
     assert all(row["difference"] > 0 for row in shown["higher"])
     nominal = explorer.compare("home=north", "home=south", "fair")
     assert 0 <= nominal["difference"] <= 1
@@ -117,6 +121,26 @@ def test_a_comparison_is_the_paired_difference(explorer: Explorer, corpus: Corpu
         explorer.compare("hme=north", "people", "warm")
     with pytest.raises(InputError, match="no answers"):
         explorer.compare("home=west", "people", "warm")
+
+
+def test_groups_of_raters_are_compared_by_raters_not_by_items() -> None:
+    rng = np.random.default_rng(0)
+    apart = 0
+    for _ in range(20):  # a trait that is dealt at random; with items as units, half of these would differ
+        severity, item = rng.normal(0, 0.7, 24), rng.normal(0, 0.7, 40)
+        values = np.clip(np.round(4 + severity[:, None] + item + rng.normal(0, 0.8, (24, 40))), 1, 7)
+        rater, text = np.divmod(np.arange(24 * 40), 40)
+        frame = pl.DataFrame({"item": text, "rater": rater, "value": values.ravel(), "half": rater % 2})
+        made = corpus_of(frame, traits=["half"], question="warm")
+        sentence = compared(made, made.questions[0], "half=0", "half=1", 5)["sentence"]
+        assert "24 raters" in sentence
+        apart += "cannot be told apart" not in sentence
+    assert apart <= 4
+
+
+def test_a_group_of_few_raters_is_not_tested(explorer: Explorer) -> None:
+    sentence = explorer.compare("home=north", "home=south", "warm")["sentence"]
+    assert "which is not tested: 'raters with home north' has 2 raters" in sentence
 
 
 def test_excluded_raters_are_listed_but_not_counted(corpus: Corpus) -> None:

@@ -224,15 +224,19 @@ def audit(
         return
     cases = load(folder)
     if not result:
+        import secrets
+
         import uvicorn
 
         from vantage.runs.audit_page import page
 
         cases = filled_in(cases or draw(corpus, count, seed), folder)
         questions = {question.id: question for question in corpus.questions}
-        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}/ and stop with Ctrl-C.", err=True)
-        typer.launch(f"http://127.0.0.1:{port}/")
-        uvicorn.run(page(cases, questions, lambda: save(folder, cases)), host="127.0.0.1", port=port, log_level="error")
+        path = f"/{secrets.token_urlsafe(12)}"
+        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}{path} and stop with Ctrl-C.", err=True)
+        typer.launch(f"http://127.0.0.1:{port}{path}")
+        shown = page(cases, questions, lambda: save(folder, cases), path)
+        uvicorn.run(shown, host="127.0.0.1", port=port, log_level="error")
         save(folder, cases)
     rows = [asdict(one) for one in accuracies(cases)]
     if not rows and not as_json:

@@ -24,14 +24,24 @@ button {{ font: inherit; margin: .2rem; padding: .4rem .8rem }} table {{ border-
 td, th {{ text-align: left; padding: .2rem .8rem .2rem 0 }}
 </style></head><body><main>{0}</main></body></html>"""
 
+_HEADERS: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
 
-def page(cases: list[Case], questions: Mapping[str, Question], save: Callable[[], None]) -> Starlette:
-    """An application that asks for the reading of every case and calls `save` after each; `cases` is filled in."""
+
+def page(cases: list[Case], questions: Mapping[str, Question], save: Callable[[], None], path: str = "/") -> Starlette:
+    """An application that asks for the reading of every case and calls `save` after each; `cases` is filled in.
+
+    A `path` that nobody can guess keeps other programs of this machine, and the forms of other sites, out.
+    """
 
     async def show(request: Request) -> Response:
         open_ = [number for number, case in enumerate(cases) if not case.meant]
         if not open_:
-            return HTMLResponse(_PAGE.format(_done(cases)))
+            return HTMLResponse(_PAGE.format(_done(cases)), headers=_HEADERS)
         number = open_[0]
         case = cases[number]
         question = questions[case.question]
@@ -44,7 +54,7 @@ def page(cases: list[Case], questions: Mapping[str, Question], save: Callable[[]
             f"<p><strong>{escape(question.title)}.</strong> {asked}</p><pre>{escape(case.reply)}</pre>"
             f'<form method="post"><input type="hidden" name="case" value="{number}">{buttons}</form>'
         )
-        return HTMLResponse(_PAGE.format(body))
+        return HTMLResponse(_PAGE.format(body), headers=_HEADERS)
 
     async def answer(request: Request) -> Response:
         form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
@@ -54,9 +64,9 @@ def page(cases: list[Case], questions: Mapping[str, Question], save: Callable[[]
             if meant in dict(answers(questions[case.question])):
                 cases[int(number)] = replace(case, meant=meant)
                 save()
-        return RedirectResponse("/", 303)
+        return RedirectResponse(path, 303)
 
-    return Starlette(routes=[Route("/", show), Route("/", answer, methods=["POST"])])
+    return Starlette(routes=[Route(path, show), Route(path, answer, methods=["POST"])])
 
 
 def _done(cases: list[Case]) -> str:

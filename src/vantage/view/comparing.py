@@ -15,9 +15,10 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures.intervals import student_interval
-from vantage.report.cells import counted, minus
+from vantage.measures.relations.compare import compare
+from vantage.report.cells import counted, minus, p_value
 
+LEVEL: Final = 0.05
 LEAST: Final = 2
 """Answers of a group from which on the difference about an item has an interval."""
 
@@ -28,13 +29,13 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     On a scale without order it is the share of answers that would have to be changed, item by item.
     """
     ordered = question.scale.ordered
-    rows = (_in_points if ordered else _in_shares)(*_apart(corpus, question, one, other))
+    first, second = _apart(corpus, question, one, other)
+    rows = (_in_points if ordered else _in_shares)(first, second)
     if rows.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
     rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", "item", descending=[True, False])
     apart = rows["difference"].to_numpy()
     mean, count = float(apart.mean()), len(apart)
-    low, high = student_interval(apart) if ordered else (None, None)
     changed = f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
     changed += f"{named(other)} ({counted(count, 'item')}); two samples of one group differ too."
     higher, lower = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0).reverse()
@@ -45,9 +46,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         "unit": "points" if ordered else "share of answers",
         "items": count,
         "difference": mean,
-        "low": low,
-        "high": high,
-        "sentence": _sentence(one, other, mean, low, high, count) if ordered else changed,
+        "sentence": _sentence(mean, _tested({named(one): first, named(other): second})) if ordered else changed,
         "higher": (higher if ordered else rows).head(size).fill_nan(None).to_dicts(),
         "lower": lower.head(size).fill_nan(None).to_dicts(),
         "points": rows.select("item", x="mean_other", y="mean").to_dicts() if ordered and count <= 5000 else [],
@@ -142,11 +141,30 @@ def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
     return np.where((n >= LEAST) & (m >= LEAST) & (one + two > 0), half, np.nan)
 
 
-def _sentence(one: str, other: str, mean: float, low: float | None, high: float | None, count: int) -> str:
+def _tested(parts: dict[str, pl.DataFrame]) -> dict[str, Any]:
+    """The comparison of two groups by their design; where one is a single rater, it is one of two raters."""
+    if min(part["rater"].n_unique() for part in parts.values()) == 1:
+        means = [_means(part).select("item", value="mean", rater=pl.lit(name)) for name, part in parts.items()]
+        return compare(pl.concat(means), between="rater", values=list(parts), ci="none").row(0, named=True)
+    groups = [part.select("item", "rater", "value", group=pl.lit(name)) for name, part in parts.items()]
+    both = pl.concat(groups).filter(pl.col("group").n_unique().over("item") == len(parts))
+    both = both.with_columns(sample=pl.int_range(pl.len()).over("item", "rater", "group"))
+    return compare(both, between="group", values=list(parts), ci="none").row(0, named=True)
+
+
+def _sentence(mean: float, tested: dict[str, Any]) -> str:
     """What the difference allows to say."""
-    interval = "" if low is None else f", 95 % CI over items {low:.2f} to {high:.2f}"
-    what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}")
-    if low is None or high is None or low <= 0 <= high:
-        return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
-    side = "higher" if mean > 0 else "lower"
-    return f"On average, the answers of {named(one)} are {side} than those of {named(other)} ({what})."
+    one, other, p = tested["first"], tested["second"], tested["p"]
+    difference = mean if tested["difference"] is None else tested["difference"]
+    what = minus(f"{difference:+.2f} points")
+    if p is None:
+        return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
+    of_raters = tested["unit"] == "rater"
+    units = counted(tested["units"], "rater" if of_raters else "item") + (
+        "" if of_raters else ", about these raters alone"
+    )
+    what += f", p {'' if p < 0.001 else '= '}{p_value(p)}, {units}"
+    if p > LEVEL:
+        return f"On average, the answers of {one} and {other} cannot be told apart ({what})."
+    side = "higher" if difference > 0 else "lower"
+    return f"On average, the answers of {one} are {side} than those of {other} ({what})."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import polars as pl
 
@@ -86,38 +86,33 @@ def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
     if len(own.judgments) > LARGEST:
         command = f"vantage facets FOLDER --question {question.id}"
         raise InputError(f"{len(own.judgments):,} judgments take long to fit", remedy=f"run: {command}")
-    points: list[dict[str, Any]] = []
-    left_out = 0
-    shown: tuple[tuple[Literal["raters", "items"], str, float], ...] = (
-        ("raters", "rater", 0.0),
-        ("items", "item", 1.0),
-    )
-    for show, side, place in shown:
-        fitted = facets(own, question=question.id, show=show)
-        known = fitted.drop_nulls("estimate")
-        left_out += len(fitted) - len(known)
-        points += [
-            {
-                "id": row[side],
-                "label": row[side],
-                "group": row.get("kind") or "item",
-                "of": side,
-                "x": place,
-                "y": row["estimate"],
-                "y_low": row["low"],
-                "y_high": row["high"],
-                "note": row["reason"] or "",
-            }
-            for row in known.head(POINTS).iter_rows(named=True)
-        ]
+    fitted = facets(own, show="ruler", kinds="all", unconnected="assume").filter(pl.col("facet") != "threshold")
+    known = fitted.drop_nulls("estimate")
+    groups = known["part"].drop_nulls().n_unique() if "part" in known.columns else 1
+    points = [
+        {
+            "id": row["name"],
+            "label": row["name"],
+            "group": row["facet"],
+            "of": "item" if row["facet"] == "item" else "rater",
+            "x": float(row["facet"] == "item"),
+            "y": row["estimate"],
+            "y_low": row["low"],
+            "y_high": row["high"],
+            "note": row["reason"] or "",
+        }
+        for side in (pl.col("facet") != "item", pl.col("facet") == "item")
+        for row in known.filter(side).head(POINTS).iter_rows(named=True)
+    ]
+    apart = f"; {groups} groups of raters share no items, which are taken to be alike" if groups > 1 else ""
     return {
-        "title": f"Raters and items on one scale: {question.title or question.id}",
+        "title": f"Raters and items on one scale: {question.title or question.id}{apart}",
         "x": "",
         "y": "Logits: severe raters and high items are above",
         "of": "",
         "columns": ["raters", "items"],
         "points": points,
-        "left_out": left_out,
+        "left_out": len(fitted) - len(known),
     }
 
 

@@ -37,7 +37,7 @@ class RaterTable:
         )
         raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")
         if question.scale.ordered and own.judgments["rater"].n_unique() > 1:
-            quality = rater_quality(own, kinds="all")
+            quality = _beside_people(own)
             columns = ["rater", "flags", *(name for name in NUMBERS if name in quality.columns)]
             raters = raters.join(quality.select(columns), on="rater", how="left", maintain_order="left")
         unknown = {"flags": pl.lit([], pl.List(pl.String)), **dict.fromkeys(NUMBERS, pl.lit(None, pl.Float64))}
@@ -119,3 +119,14 @@ class RaterTable:
         known = {*quality, "flags"}
         traits = {name: str(value) for name, value in row.items() if name not in known and value is not None}
         return {**quality, "flags": row["flags"] or [], "traits": traits}
+
+
+def _beside_people(corpus: Corpus) -> pl.DataFrame:
+    """The quality of people among people, and of every other rater alone among people, if there are any."""
+    people = corpus.people()
+    if people.judgments.is_empty():
+        return rater_quality(corpus, kinds="all")
+    names = people.raters["rater"].to_list()
+    others = [name for name in corpus.raters["rater"] if name not in set(names)]
+    alone = [rater_quality(corpus.filter(rater=[*names, one]), kinds="all").filter(rater=one) for one in others]
+    return pl.concat([rater_quality(people), *alone], how="diagonal_relaxed")
