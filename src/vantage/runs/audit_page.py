@@ -25,7 +25,8 @@ td, th {{ text-align: left; padding: .2rem .8rem .2rem 0 }}
 </style></head><body><main>{0}</main></body></html>"""
 
 _HEADERS: Final = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+    "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
