@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vantage.instruments import Instrument
+from vantage.instruments import Instrument, Question
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.scales import Scale
 
@@ -31,6 +31,31 @@ TRUST = Instrument.load("warmth-competence").question("trust")
 def test_no_value_without_an_answer_line(text: str) -> None:
     reply = parse_reply(text, TRUST, cut=True)
     assert (reply.value, reply.status) == (None, "unparsed")
+
+
+WRONG = Question(
+    "wrong",
+    "Wrong",
+    "How wrong is this?",
+    Scale.points(0, 3, anchors={0: "Not at all wrong", 1: "Not too wrong", 2: "Somewhat wrong", 3: "Very wrong"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3: Very wrong. Curfews are there for a reason. However, a teenager who", 3),
+        ("1: Not too wrong. It could be wrong in a sense, as", 1),
+        ("3: Very wrong. On reflection, 2: Somewhat wrong. But the", None),
+        ("0: Not at all wrong. 1: Not too wrong. 2: Somewhat wrong. 3: Very", None),
+        ("3: Not too wrong. Because of", None),
+        ("3: Very wrong. This is not very wrong, however, since", None),
+        ("3: Very wrong. Wait, no, that is", None),
+        ("3: Very wrong. Actually it may be somewhat", None),
+    ],
+)
+def test_a_code_with_its_wording_at_the_beginning_is_an_answer_if_it_is_kept(text: str, value: float | None) -> None:
+    assert parse_reply(text, WRONG, cut=True).value == value
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """What further models wrote, most of them four answers to a reply, and the rules that came of it.
 
 The replies were judged before the parser read them; `part` says whether rules were mended on the model (A), or it was
-held out until they stood (B, then C to G, H, I, L, M; most of H and I is free prose). "again" is a model of which one
-reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with more
-than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
+held out until they stood (B, then C to G, H, I, L, M, O; most of H and I is free prose). "again" is a model of which
+one reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with
+more than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
-from vantage.scales import Scale
+from vantage.scales import OptOut, Scale
 
 HERE = Path(__file__).parent
 ASKED = {
@@ -88,6 +88,7 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
         "I": 8,
         "L": 36,
         "M": 381,
+        "O": 383,
         "again": 48,
         "sums": 21,
     }
@@ -354,7 +355,13 @@ def _questions(record: dict[str, Any]) -> list[Question]:
     questions = []
     for name, (ask, options) in zip(record["questions"], record["asked"], strict=True):
         points = Scale.continuous if record.get("continuous") else Scale.points
-        scale = Scale.labels(*options) if isinstance(options[0], str) else points(*options)
+        if isinstance(options, dict):  # codes with their labels
+            labels = {int(code): label for code, label in options.items()}
+            scale = Scale.points(min(labels), max(labels), anchors=labels)
+        else:
+            scale = Scale.labels(*options) if isinstance(options[0], str) else points(*options)
+        if "opt_out" in record:
+            scale = replace(scale, opt_outs=(OptOut("opted_out", record["opt_out"]),))
         questions.append(Question(name.lower(), name, ask, replace(scale, called=record.get("shown"))))
     return questions
 

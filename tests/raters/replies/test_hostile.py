@@ -188,6 +188,7 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (sar, "Someone rated this as 4.", None),
     (sar, "The author rated the movie 4/6.", None),
     (sar, "They gave the restaurant a 4.", None),
+    (irony, "It is ironic. Wait, no, that is not it.", None),
 ]
 
 

@@ -9,6 +9,8 @@ from vantage.raters.replies.refusals import refuses
     "text",
     [
         "I cannot answer that.",
+        "I do not feel comfortable recommending for or against revenge.",
+        "I don't possess feelings or experiences, so I cannot agree or disagree with that statement.",
         "I can't rate this.",
         "I won't make such generalizations.",
         "I'm unable to provide a rating.",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vantage.instruments import Question
 
 _MARKED = "answer|rating|score|label|choice|verdict|response|judge?ment"
+_PAIR = re.compile(r"(?:^|(?<=[\s,]))([-+]?\d{1,3})\s?[:=–-]\s?([^\n.!?]{1,80})[.!]\s")
 _FENCE = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
 _NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
 """Obstacles that say only that there is no answer, not that there is an unusable one."""
@@ -91,6 +92,8 @@ class Parser:
         if marked is not None:
             form = marked.rule.partition(":")[2]
             return unparsed("cut") if marked.status == "unparsed" else replace(marked, rule=f"cut:{form}")
+        if stated := self._led_by_pair(text):
+            return stated
         lines = text.split("\n")
         answers = [(n, self._answer_line(line)) for n, line in enumerate(lines)]
         if len(lines) > 1 and (first := read_all(lines[0], self.scale)):
@@ -114,6 +117,19 @@ class Parser:
         ):
             return unparsed("cut")
         return reading.reply("cut", "\n".join(lines[:number]).strip() or None)
+
+    def _led_by_pair(self, text: str) -> ParsedReply | None:
+        """The answer that a cut text opens with as a code with its own wording, "3: Very wrong. It is …", and keeps."""
+        pair = _PAIR.match(text)
+        code, label = (read_all(part, self.scale) for part in pair.groups()) if pair else (None, None)
+        if pair is None or code is None or label is None or not code.usable or not code.same(label):
+            return None
+        rest = text[pair.end() :]
+        doubted = re.search(
+            rf"\b(?:actually|wait|no)\b|(?:\bnot|n't)\s(?:\w+\s)?{re.escape(pair[2])}", rest, re.IGNORECASE
+        )
+        kept = self._free(text).value == code.value and not _PAIR.search(rest) and not doubted
+        return code.reply("cut", rest) if kept else None
 
     def _answer_line(self, line: str) -> Reading | None:
         """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""

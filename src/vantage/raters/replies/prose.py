@@ -312,6 +312,8 @@ class Prose:
         reading = reading or read_statement(self.shown, self.question.ask, self.scale)
         if reading is None:
             return unparsed(obstacle(self.text, self.shown, self.scale))
+        if reading.value is not None and withdrawn(self.shown):
+            return unparsed("conflict")
         return reading.reply("prose", _reason(self.text))
 
     def _concludes(self) -> bool:
