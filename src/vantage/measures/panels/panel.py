@@ -42,7 +42,7 @@ VIEW: Final = View(
     },
     notes=(
         "Errors are distances from the distribution of people's answers; a copy of a model adds no vote, an "
-        "independent one adds one.",
+        "independent one adds one. More votes than models mean that their errors cancel out in part.",
         "Distances are scored on items that had no part in choosing the panel.",
     ),
     says=(
