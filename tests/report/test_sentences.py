@@ -89,6 +89,13 @@ def test_comparisons_are_corrected_over_the_whole_report() -> None:
     assert "no better than chance" in separate[0][0].text
 
 
+def test_an_interval_without_the_reference_comes_with_the_p_value_that_decided() -> None:
+    frame = pl.DataFrame({"rater": ["m"], "estimate": [-0.09], "low": [-0.17], "high": [-0.02], "p": [0.12]})
+    rule = Against(0.0, above="further: {rows}", below="closer: {rows}", within="cannot be told apart: {rows}", p="p")
+    (said,) = decide([statement(rule, frame, Words(by=("rater",)))])[0]
+    assert said.text == "cannot be told apart: m (−0.09, 95 % CI −0.17 to −0.02, p = .120 after correction)."
+
+
 def test_noise_is_told_as_a_finding_in_at_most_five_of_a_hundred_reports() -> None:
     assert sum(noise(seed) for seed in range(400)) <= 400 * 0.05 + 2 * np.sqrt(400 * 0.05 * 0.95)
 

@@ -188,7 +188,10 @@ def _compared(
         reference = _reference(rule, row, words)
         assert reference is not None  # noqa: S101 - only rows with a reference are tested
         side = "within" if p >= LEVEL else ("above" if row[rule.value] > reference else "below")
-        lost = p if side == "within" and before < LEVEL else None
+        low, high = row.get(rule.low), row.get(rule.high)
+        beyond = low is not None and high is not None and not low <= reference <= high
+        # An interval without the reference beside "cannot be told apart" needs the p value that decided.
+        lost = p if side == "within" and (before < LEVEL or beyond) else None
         evidence = Evidence(
             f"against:{side}", row[rule.value], row.get(rule.low), row.get(rule.high), reference, p, words.name(row)
         )
