@@ -10,7 +10,7 @@ from tests.report.made import made
 from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
-from vantage import Corpus, Instrument, Scale, demo_corpus
+from vantage import Corpus, Instrument, Scale, demo_corpus, load
 from vantage.measures import alpha
 from vantage.report import beside, groups
 from vantage.report import overview as report_on_a_corpus
@@ -44,6 +44,21 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     direct = dict(alpha(demo_corpus(), by="question", seed=3).select("question", "low").iter_rows())
     assert dict(found.select("question", "low").iter_rows()) == direct
     assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
+
+
+def test_without_people_models_are_scored_by_the_reference_that_came_with_the_data() -> None:
+    values = [(0, 0, 0, 1), (1, 1, 1, 1), (2, 0, 0, 0), (3, 1, 0, 1), (4, 1, 1, 0), (5, 0, 0, 0)]
+    kinds = {"gold": "aggregate", "m1": "model", "m2": "model"}
+    table = pl.DataFrame(
+        [(f"i{item}", rater, value) for item, *row in values for rater, value in zip(kinds, row, strict=True)],
+        schema=["item", "rater", "value"],
+        orient="row",
+    )
+    result = overview(load("table", table, kinds=kinds))
+    assert "2 models" in next(one for one in result.tables if one.name == "alpha").caption
+    scores = frame(result, "reference").filter(metric="accuracy").select("rater", "reference", "estimate").rows()
+    assert scores == [("m1", "gold", pytest.approx(5 / 6)), ("m2", "gold", pytest.approx(4 / 6))]
+    assert not [one.name for one in result.tables if one.name in ("alt-test", "accuracy")]
 
 
 SAYING = Claiming("vantage.report", report_on_a_corpus, beside, groups, file="corpus.yaml")

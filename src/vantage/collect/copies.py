@@ -13,13 +13,13 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import MODELS
 
 WORDS: Final = 3
 FEWEST: Final = 8
 """Words that a reason must have to be compared."""
 NEAR: Final = 0.5
 """From this likeness on, a reason nearly copies another."""
-MODELS: Final = ("model", "persona", "trained")
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:

@@ -20,6 +20,8 @@ writer of the text, `aggregate` a released summary of people who are no longer t
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 PEOPLE: Final[tuple[Kind, ...]] = ("person", "slot")
 """The kinds of raters that are people who judge; the others are never pooled with them unasked."""
+MODELS: Final[tuple[Kind, ...]] = ("model", "persona", "trained")
+"""The kinds of raters that a machine is."""
 STATUS: Final = pl.Categorical()
 """Open, since instruments name opt-outs of their own; which statuses a question may have is checked with its values."""
 KIND: Final = pl.Enum(KINDS)

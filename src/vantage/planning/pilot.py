@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
+from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
 from vantage.measures.agreement.alpha import alpha, coefficient_over_raters
 from vantage.measures.agreement.differences import difference
@@ -58,7 +59,7 @@ class Pilot:
         if has_column(data, "kind"):
             everyone = parts(selected(data, None, include_excluded=False, pools=False).data, extra=["kind"])
             frame = next(everyone).answered
-            beside = pl.col("kind").cast(pl.String).is_in(["model", "persona", "trained"])
+            beside = pl.col("kind").cast(pl.String).is_in(MODELS)
             others = frame.filter(beside, pl.col("question").is_in(asked)).select(answers.columns)
             others = others.join(answers.select("rater").unique(), on="rater", how="anti")
         if len(codes) == 2:

@@ -10,13 +10,14 @@ from functools import cached_property
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.measures.aggregation.balanced import balanced
 from vantage.measures.audit.cards import UNKNOWN
 from vantage.measures.audit.effects import audit
 from vantage.measures.audit.g_study import g_study
 from vantage.measures.presentation import Column
 from vantage.report.cells import counted, minus
-from vantage.report.engine import PEOPLE, Analysis, Data, there
+from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now

@@ -7,6 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import MODELS
 from vantage.instruments import Question
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import student_interval
@@ -70,9 +71,24 @@ def accuracies(analysis: CorpusAnalysis) -> Data | None:
     return Data(pl.concat(frames, how="diagonal_relaxed"), {"unequal": note if unequal else None})
 
 
-def _scores(part: Corpus, question: Question, seed: int) -> pl.DataFrame:
-    wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
-    wanted += [("majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
+def against_aggregates(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """Each model against the aggregates that came with the data, such as gold labels or a majority."""
+    kinds = dict(analysis.corpus.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
+    names = {kind: [name for name in kinds if kinds[name] == kind] for kind in set(kinds.values())}
+    tested = [name for kind in MODELS for name in names.get(kind, [])]
+    frames = [
+        _scores(part, question, analysis.seed, gold).with_columns(reference=pl.lit(gold))
+        for gold in names.get("aggregate", [])
+        if tested
+        for question in analysis.corpus.questions
+        if len(answered(part := analysis.corpus.filter(rater=[*tested, gold], question=question.id)))
+    ]
+    return pl.concat(frames, how="diagonal_relaxed").drop_nulls("estimate") if frames else None
+
+
+def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None) -> pl.DataFrame:
+    wanted: list[tuple[str, list[str]]] = [(gold or "mean", ["mae", "spearman"])] if question.scale.ordered else []
+    wanted += [(gold or "majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
     frame = pl.concat(
         [
             accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=seed)

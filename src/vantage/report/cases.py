@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
-from vantage.report.engine import PEOPLE, Analysis, there
+from vantage.report.engine import Analysis, there
 from vantage.report.parts import Dialogue, Part
 from vantage.scales import Scale, show_code
 
@@ -153,7 +154,7 @@ def others_of(corpus: Corpus) -> list[str]:
     if not any(kind in PEOPLE for kind in kinds.values()):
         return []
     names = corpus.judgments["rater"].unique().to_list()
-    return sorted(name for name in names if kinds[name] in ("model", "persona", "trained"))
+    return sorted(name for name in names if kinds[name] in MODELS)
 
 
 def _varied(corpus: Corpus) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.measures.presentation import Column, View
@@ -22,7 +23,6 @@ from vantage.report.views import Presented, interval_words, option_words, presen
 
 Function = Callable[[Any], Any]
 V = TypeVar("V")
-PEOPLE: Final = ("person", "slot")
 HEADLINES: Final = 6
 """How many sentences open a report, at most."""
 EVERYONE: Final = "everyone"
@@ -60,9 +60,10 @@ class Analysis:
 
     @cached_property
     def people(self) -> Corpus:
-        """The part of the corpus that people judged; all of it where nobody says who they are."""
-        kinds = self.corpus.raters["kind"].cast(pl.String)
-        return self.corpus.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.corpus
+        """The part of the corpus that people judged; where there are none, all of it but aggregates."""
+        kinds = self.corpus.raters["kind"].cast(pl.String).unique()
+        used = [kind for kind in kinds if kind in PEOPLE] or [kind for kind in kinds if kind != "aggregate"]
+        return self.corpus.filter(kind=used) if used and len(used) < len(kinds) else self.corpus
 
 
 class Absent(Exception):  # noqa: N818 - nothing is wrong: there is nothing to show

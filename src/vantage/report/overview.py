@@ -39,7 +39,7 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 
     >>> from vantage import demo_corpus
     >>> [section.title for section in overview(demo_corpus()).sections]
-    ['Do people agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
+    ['Do raters agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
     """
     recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, groups, file="corpus.yaml")
     part = corpus.included()

@@ -373,3 +373,28 @@ def test_the_ceiling_is_what_a_person_reaches_against_the_others(reference: str)
     assert set(each["ceiling"]) == {row["ceiling"]}, "it is people's, whoever is scored"
     with pytest.raises(InputError, match="reference that people make"):
         accuracy(data, reference={"item": [0], "value": [1]}, ceiling=True)
+
+
+def test_an_aggregate_is_a_reference_and_is_not_tested() -> None:
+    rows = [(1, 1, 1, 0), (2, 0, 0, 0), (3, 1, 0, 1), (4, 1, 1, 1)]
+    kinds = {"gold": "aggregate", "m1": "model", "m2": "model"}
+    table = pl.DataFrame(
+        [(item, rater, value, kinds[rater]) for item, *row in rows for rater, value in zip(kinds, row, strict=True)],
+        schema=["item", "rater", "value", "kind"],
+        orient="row",
+    )
+    wanted: dict[str, Any] = {"by": "rater", "metric": "accuracy", "ci": "none"}
+    named = accuracy(table, reference="gold", **wanted)
+    assert named.select("rater", "estimate").rows() == [("m1", 0.75), ("m2", 0.75)]
+    assert accuracy(table, **wanted).select("rater", "estimate").equals(named.select("rater", "estimate"))
+    people = table.filter(rater="gold").with_columns(
+        rater=pl.lit("ann"), kind=pl.lit("slot"), value=1 - pl.col("value")
+    )
+    tested = alt_test(pl.concat([table, people]), level="nominal", min_items=1, ci="none")
+    assert set(tested["model"]) == {"m1", "m2"}
+    both = accuracy(pl.concat([table, people]), **wanted)  # a slot is a person, whose answers are the majority then
+    assert both.select("rater", "estimate").rows() == [("m1", 0.25), ("m2", 0.25)]
+    with pytest.raises(InputError, match="neither a column of the table, nor a rater"):
+        accuracy(table, reference="golden")
+    with pytest.raises(InputError, match="rater 'gold' answered an item several times"):
+        accuracy(pl.concat([table, table.with_columns(condition=pl.lit("b"))], how="diagonal"), reference="gold")

@@ -14,20 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Part
 from vantage.measures.ratings import UNIT, Floats, Ints, level_of
 from vantage.measures.resampling import item_codes
 from vantage.scales import Level
-
-MEMBERS: Final = ("model", "persona", "trained")
-"""The kinds of raters that make a panel where nobody is named."""
-PEOPLE: Final = ("person", "slot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ def _sides(
             remedy="add a column 'kind', or name them with the options raters and people",
         )
     named = pl.col("rater").is_in(list(raters or ()))
-    member = named if raters is not None or kind is None else kind.is_in(MEMBERS)
+    member = named if raters is not None or kind is None else kind.is_in(MODELS)
     person = pl.col("rater").is_in(list(people or ())) if people is not None or kind is None else kind.is_in(PEOPLE)
     return frame.filter(member), frame.filter(person & ~member)
 

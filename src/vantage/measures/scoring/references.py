@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
+from vantage.corpora.schema import PEOPLE as KINDS_OF_PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
 from vantage.measures.rater_variance import without_raters
@@ -18,7 +19,7 @@ Reference: TypeAlias = str | pl.DataFrame | Mapping[str, Any]
 """What is right:
 
 * `mean`, `median` or `majority` of the people, or `each` of them in turn;
-* the name of an item column (codes, or labels of the scale);
+* the name of an item column (codes, or labels of the scale), or of a rater, such as an aggregate;
 * a frame with `item`, `value` and, where they matter, `question` and `condition`.
 """
 
@@ -37,16 +38,22 @@ def against(
 ) -> pl.DataFrame:
     """The judgments of the raters under test, each with the reference beside it in the column `gold`.
 
-    `raters` are those under test and `people` those who make the reference; by default the raters of kind
-    `person` make it and all others are under test. A rater under test is never part of their own
-    reference. With `each`, a judgment occurs once for every person who answered too, named in `person`.
-    A majority needs more votes than any other answer; a tie leaves `gold` empty.
+    `raters` are those under test and `people` those who make the reference; by default people (raters of kind
+    `person` or `slot`) make it and all others but aggregates are under test. Where there are no people and one
+    aggregate, it is the reference. A rater under test is never part of their own reference.
+    With `each`, a judgment occurs once for every person who answered too, named in `person`. A majority needs more
+    votes than any other answer; a tie leaves `gold` empty.
     """
     keys = names(match)
     columns = list(dict.fromkeys([*names(by), *keys]))
     if isinstance(reference, str) and reference in PEOPLE:
         tested, judges = under_test_and_judges(data, columns, raters, people)
-        return tested.join(_of_people(judges, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
+        sole = _sole_aggregate(data) if judges.is_empty() and reference == "majority" and people is None else None
+        if sole is None:
+            return tested.join(_of_people(judges, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
+        return _against_rater(data, sole, columns, keys, raters)
+    if isinstance(reference, str) and not has_column(data, reference) and _is_rater(data, reference):
+        return _against_rater(data, reference, columns, keys, raters)
     if isinstance(reference, str):
         frame = _known(data, [*columns, reference], reference)
         gold = _codes(frame, reference, scales_of(data))
@@ -55,6 +62,27 @@ def against(
         frame = _joined(judgments_frame(data, columns), reference, scales_of(data))
     frame = frame.with_columns(_round(frame["gold"], rounding), pl.lit(None, dtype=pl.String).alias("person"))
     return _under_test(frame, raters)
+
+
+def _against_rater(
+    data: Judgments, rater: str, columns: list[str], keys: list[str], raters: Sequence[str] | None
+) -> pl.DataFrame:
+    """The judgments of the others, with the answers of one rater as the reference."""
+    frame, mine = judgments_frame(data, columns), pl.col("rater").cast(pl.String) == rater
+    gold = frame.filter(mine & pl.col("value").is_not_null()).select(*keys, gold="value", person=pl.lit(rater))
+    if gold.select(keys).is_duplicated().any():
+        remedy = "match by condition or sample as well"
+        raise InputError(f"rater '{rater}' answered an item several times", remedy=remedy)
+    return _under_test(frame.filter(~mine), raters).join(gold, on=keys, how="left", nulls_equal=True)
+
+
+def _is_rater(data: Judgments, name: str) -> bool:
+    return bool((judgments_frame(data)["rater"].cast(pl.String) == name).any())
+
+
+def _sole_aggregate(data: Judgments) -> str | None:
+    aggregates = judgments_frame(data, ["kind"]).filter(pl.col("kind").cast(pl.String) == "aggregate")["rater"].unique()
+    return str(aggregates[0]) if len(aggregates) == 1 else None
 
 
 def against_without_each(
@@ -111,7 +139,8 @@ def under_test_and_judges(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All judgments of the raters under test, and the answers of the people who are not."""
     frame, person = _with_people(data, columns, people)
-    tested = _under_test(frame, raters) if raters is not None else frame.filter(~person)
+    aggregate = pl.col("kind").cast(pl.String) == "aggregate" if "kind" in frame.columns else pl.lit(value=False)
+    tested = _under_test(frame, raters) if raters is not None else frame.filter(~person & ~aggregate)
     if tested.is_empty() and not frame.is_empty():
         raise InputError(
             "all raters are people, so none is under test", remedy="name those to test with the option raters"
@@ -125,7 +154,7 @@ def _with_people(data: Judgments, columns: list[str], people: Sequence[str] | No
     if people is not None:
         named = [str(person) for person in people]
         return judgments_frame(data, columns), pl.col("rater").cast(pl.String).is_in(named)
-    return _known(data, [*columns, "kind"], "kind"), pl.col("kind").cast(pl.String) == "person"
+    return _known(data, [*columns, "kind"], "kind"), pl.col("kind").cast(pl.String).is_in(KINDS_OF_PEOPLE)
 
 
 def _of_people(judges: pl.DataFrame, reference: str, keys: list[str], rounding: Rounding) -> pl.DataFrame:
@@ -161,8 +190,8 @@ def _known(data: Judgments, columns: Sequence[str], wanted: str) -> pl.DataFrame
                 remedy="add a column 'kind' or name them with the option people",
             )
         raise InputError(
-            f"reference '{wanted}' is neither a column of the table nor one of {', '.join(PEOPLE)}",
-            remedy="give a column, one of these words, or a frame with item and value",
+            f"reference '{wanted}' is neither a column of the table, nor a rater, nor one of {', '.join(PEOPLE)}",
+            remedy="give a column, a rater, one of these words, or a frame with item and value",
         )
     return judgments_frame(data, list(dict.fromkeys(columns)))
 

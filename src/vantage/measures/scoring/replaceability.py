@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, Unpack
 import numpy as np
 import polars as pl
 
+from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, IntervalOptions
@@ -358,7 +359,11 @@ def _sides(
         person = pl.col("kind").cast(pl.String) == "person"
     else:
         person = pl.lit(True)
-    model = rater.is_in([str(m) for m in models]) if models is not None else ~person
+    model = ~person
+    if models is not None:
+        model = rater.is_in([str(m) for m in models])
+    elif people is None:
+        model = pl.col("kind").cast(pl.String).is_in(MODELS)
     return frame.filter(person & ~model), frame.filter(model)
 
 
