@@ -107,8 +107,8 @@ class RaterTable:
         ]
         return {
             "title": f"Raters of {self.question.title or self.question.id}",
-            "x": "Severity: mean difference from the other raters",
-            "y": "Consistency: correlation with the other raters",
+            "x": "Severity: mean difference from people",
+            "y": "Consistency: correlation with people",
             "of": "rater",
             "points": points,
             "left_out": len(self.frame) - len(points),
