@@ -377,7 +377,7 @@ const views = {
       kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
       select("sort", "Sort by", [["flags", "What stands out"], ["estimate", "Consistency"], ["bias", "Severity"], ["answers", "Number of answers"], ["rater", "Name"]], given.sort || "flags"),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
-    return [h("h1", {}, "Raters"), h("p", { class: "note" }, "Consistency is the correlation with the other raters of the same items, with a 95 % interval; severity is the mean difference from them."), form,
+    return [h("h1", {}, "Raters"), h("p", { class: "note" }, "Consistency is the correlation with other people on the same items, with a 95 % interval; severity is the mean difference from them."), form,
       h("p", {}, link("map", { kind: "raters", question: given.question }, "Show them on a map")),
       table(["rater", "kind", { title: "answers", number: true }, { title: "consistency", number: true }, { title: "severity", number: true }, { title: "spread", number: true }, "traits", "what stands out"],
         answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), Object.entries(row.traits).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`).join(", ") || "–", row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]), "Raters"),
