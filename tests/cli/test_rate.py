@@ -90,6 +90,10 @@ def test_calls_and_cost_are_estimated(vantage: Vantage, demo: Path, tmp_path: Pa
         (("--question", "trst"), "did you mean 'trust'?"),
         (("--limit", "0"), "no items are left"),
         (("--setting", "threads"), "--setting takes NAME=VALUE"),
+        (("--personas", "3"), "--personas has no effect without --persona;"),
+        (("--style", "persona", "--persona", "control", "--user", "r1"), "has no place for a user; leave it out"),
+        (("--shots-from", "target=the baker"), "--shots-from has no effect without few-shot or history in --style"),
+        (("--min-mass", "0.9"), "--min-mass has no effect without scoring or sampling in --style"),
     ],
 )
 def test_bad_input_gets_one_sentence(vantage: Vantage, demo: Path, words: tuple[str, ...], sentence: str) -> None:
@@ -161,7 +165,7 @@ def test_a_presentation_is_shown_as_the_model_sees_it(vantage: Vantage, demo: Pa
         (("--vary", "odrer"), "there is no factor 'odrer'; did you mean 'order'?"),
         (("--vary", "shots"), "the style has no examples to vary; add few-shot:K to --style"),
         (("--vary", "order", "--design", "latin"), "there is no design 'latin'; use balanced or full"),
-        (("--balanced",), "--balanced averages over presentations; add --vary"),
+        (("--balanced",), "--balanced has no effect without --vary"),
         (("--template", "nowhere.j2"), "the template cannot be read"),
     ],
 )

@@ -280,7 +280,8 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
         "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
-        **{name: record.summary.get(name, 0) for name in ("sent", "stored", "failed", "missing")},
+        "sent": spent["calls"] + spent["failures"],
+        **{name: record.summary.get(name, 0) for name in ("stored", "failed", "missing")},
         **{name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost")},
     }
 

@@ -49,7 +49,7 @@ CLARIFIED: Final = "clarified:"
 """How the rule of a judgment begins that was read from a second reply, which only states the answer of the first."""
 _ASIDE: Final = "[Asked for the answer alone:]"
 """Stands between the two replies where both are stored as one."""
-_SILENT: Final = ("cut", "thinking", "empty", "too-long")
+SILENT: Final = ("cut", "thinking", "empty", "too-long")
 """Obstacles of replies that hold no answer to be stated: a setting of the run has to change."""
 
 
@@ -151,7 +151,7 @@ class Conversations:
         asked, way = call.request, str(call.presentations[0]) if call.presentations else ""
         completion = yield Ask(asked, sample=call.repetition)
         replies = {id_: (r, completion) for id_, r in self._read(completion, call.questions, call.item, way).items()}
-        unread = [id_ for id_, (r, _) in replies.items() if r.status == "unparsed" and r.rule not in _SILENT]
+        unread = [id_ for id_, (r, _) in replies.items() if r.status == "unparsed" and r.rule not in SILENT]
         if not (self.clarify and unread):
             return asked, completion, replies
         said = _parted(completion)[0]
