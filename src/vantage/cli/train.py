@@ -81,19 +81,23 @@ def train(
             remedy="use a saved rater with: vantage judge FILE --rater FOLDER, or import the table with its judgments",
         )
     whole = Corpus.read(folder)
-    part = whole.filter(**conditions(judge)) if judge else whole
     options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
     options |= {"kind": kind, "seed": seed, **settings(setting)}
-    if kind in ("encoder", "blend"):
-        options["checkpoints"] = checkpoints
+    if checkpoints is not None and kind not in ("encoder", "probe", "blend"):
+        raise InputError(f"--checkpoints has no effect with --kind {kind}", remedy="leave it out")
+    options["checkpoints"] = checkpoints
     if model is not None:
         options["model"] = model
-    rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
-    if on and judge:
-        rater.about["tested"] = _tested(rater, part)
+    rater, part, seen = _fitted(whole, on, validation, judge, names(question), options)
+    if not seen and on:
+        rater.about["tested"] = _tested(rater, part, names(raters))
     if save is not None:
         rater.save(save, overwrite=overwrite)
-    _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, as_json=as_json)
+    told = [
+        f"{seen:,} of the {len(part.items):,} items judged are among those that it learned from, where it does better "
+        "than on new texts; to see how well it does, choose items with --on and others with --judge."
+    ]
+    _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, told if seen else [], as_json=as_json)
 
 
 def judge(
@@ -132,7 +136,7 @@ def judge(
         folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
     part = whole.filter(**conditions(on)) if on else whole
     if not as_table:
-        _tell(trained, _added(trained, whole, part, to or folder), None, to or folder, as_json=as_json)
+        _tell(trained, _added(trained, whole, part, to or folder), None, to or folder, [], as_json=as_json)
         return
     table = trained.table(part)
     place = to or texts.with_name(f"{texts.name.split('.')[0]}-judged.csv")
@@ -163,23 +167,25 @@ def _every_column(file: Path, rater: TrainedRater, mapping: list[str] | None) ->
     return given | {column: column for column in columns if column not in given}
 
 
-def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> int:
-    """Writes the corpus with the rater's judgments; how many there are."""
-    judged = rater.rate(whole, part)
+def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> tuple[int, int]:
+    """Writes the corpus with the rater's judgments; how many there are, and how many of a namesake they replace."""
+    kept = rater.without_namesake(whole)
+    judged = rater.rate(kept, part)
     judged.write(to)
-    return judged.judgments.height - whole.judgments.height
+    return judged.judgments.height - kept.judgments.height, whole.judgments.height - kept.judgments.height
 
 
-def _tested(rater: TrainedRater, part: Corpus) -> dict[str, Any]:
+def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, Any]:
     """How the rater does on judged items that it did not learn from, by question."""
     import polars as pl
 
     from vantage.measures.scoring.accuracy import accuracy
+    from vantage.raters.trained.examples import answers_of
 
-    table = rater.table(part)
+    table, answers = rater.table(part), answers_of(part, raters)
     tested = {}
     for question in rater.questions:
-        given = part.filter(question=question.id, kind="person").judgments.drop_nulls("value")
+        given = answers.filter(question=question.id)
         if given.is_empty() or f"{question.id}_mean" not in table.columns:
             continue
         means = given.group_by("item").agg(pl.col("value").mean(), pl.lit(question.id).alias("question"))
@@ -191,7 +197,8 @@ def _tested(rater: TrainedRater, part: Corpus) -> dict[str, Any]:
         ends = values.join(table.select("item", f"{question.id}_low", f"{question.id}_high"), on="item")
         inside = ends["value"].is_between(ends[f"{question.id}_low"], ends[f"{question.id}_high"]).mean()
         ranks = {name: ranks[name] for name in ("estimate", "low", "high")}
-        tested[question.id] = {"items": len(means), "inside": inside, "spearman": ranks}
+        whose = f"the answers of {', '.join(raters)}" if raters else "people's means"
+        tested[question.id] = {"items": len(means), "inside": inside, "spearman": ranks, "whose": whose}
     return tested
 
 
@@ -205,9 +212,10 @@ def _say_quality(rater: TrainedRater) -> None:
         estimate, low, high = (row["spearman"][name] for name in ("estimate", "low", "high"))
         ranks = "no rank correlation" if estimate is None else f"Spearman {estimate:.2f}"
         ranks += "" if low is None else f" [{low:.2f}, {high:.2f}]"
-        what = "people's answers" if rater.predicts_people else "these means"
+        what = "single answers" if rater.predicts_people else "these"
         inside = f"{row['inside']:.0%} of {what} lie in the range"
-        typer.echo(f"{row['items']:,} unseen items, {printable(question)}: {ranks} with people's means; {inside}")
+        whose = printable(row["whose"])
+        typer.echo(f"{row['items']:,} unseen items, {printable(question)}: {ranks} with {whose}; {inside}")
     for note in rater.notes:
         typer.echo(f"• {printable(note)}")
 
@@ -235,47 +243,61 @@ def _fitted(
     whole: Corpus,
     on: list[str] | None,
     validation: list[str] | None,
-    judged: Corpus | None,
+    judge: list[str] | None,
     questions: list[str],
     options: dict[str, Any],
-) -> TrainedRater:
+) -> tuple[TrainedRater, Corpus, int]:
+    """The rater, what it is to judge, and how many items of that it learned from."""
+    import polars as pl
     from rich.console import Console
     from rich.progress import Progress
 
+    from vantage.raters.trained.examples import answers_of
     from vantage.raters.trained.fitting import fit
-    from vantage.raters.trained.instances import fields_of, reading, refuse_shared
+    from vantage.raters.trained.instances import fields_of, reading, refuse_shared, shared_texts
 
     learned = whole.filter(**conditions(on)) if on else whole
+    judged = whole.filter(**conditions(judge)) if judge else whole
     held = whole.filter(**conditions(validation)) if validation else None
     asked = questions or [question.id for question in whole.questions]
-    if on and judged is not None:
-        fields = fields_of(whole.instruments, asked)
-        parts = {"the training part": reading(learned.items, fields), "what is judged": reading(judged.items, fields)}
-        if held is not None:
-            parts["the validation part"] = reading(held.items, fields)
-        refuse_shared(parts)
+    fields = fields_of(whole.instruments, asked)
+    answered = answers_of(learned, options["raters"]).filter(pl.col("question").is_in(asked)).select("item").unique()
+    parts = {"the training part": learned.items.join(answered, on="item", how="semi"), "what is judged": judged.items}
+    if held is not None:
+        parts["the validation part"] = held.items
+    texts = {name: reading(part, fields) for name, part in parts.items()}
+    if on and judge:
+        refuse_shared(texts)
+    shared = set(shared_texts(texts["the training part"], texts["what is judged"]))
+    seen = sum(text in shared for text in texts["what is judged"].first)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(printable(f"learning ({options['kind']})"), total=None)
 
         def moved(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return fit(learned, asked, validation=held, progress=moved, **options)
+        return fit(learned, asked, validation=held, progress=moved, **options), judged, seen
 
 
-def _tell(rater: TrainedRater, added: int, save: Path | None, to: Path, *, as_json: bool) -> None:
+def _tell(
+    rater: TrainedRater, changed: tuple[int, int], save: Path | None, to: Path, notes: list[str], *, as_json: bool
+) -> None:
     about = rater.about
     row: dict[str, Any] = {
         "rater": rater.id,
         "learned": about.get("style", ""),
         **{name: about.get(name) for name in ("items", "raters", "judgments")},
-        "added": added,
+        "added": changed[0],
     }
+    if changed[1]:
+        notes = [*notes, f"{changed[1]:,} judgments of a rater of this name that had learned otherwise were replaced."]
     if as_json:
-        print_json({**row, "about": about, "notes": rater.notes})
+        print_json({**row, "about": about, "notes": [*rater.notes, *notes]})
         return
     print_rows([row])
     _say_quality(rater)
+    for note in notes:
+        typer.echo(f"• {note}")
     if save is not None:
         typer.echo(f"\nKept the rater in {save}")
     typer.echo(f"Wrote {to}")

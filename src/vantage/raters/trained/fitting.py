@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -98,6 +99,7 @@ def fit(
         "judgments": learned.judgments,
         "raters": learned.raters,
         "seed": seed,
+        "learned": _digest(learned.pieces(), kind, coarse, seed, settings),
     }
     predictor: Predictor
     if kind == "encoder":
@@ -135,6 +137,11 @@ def _blend(
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
     probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
+
+
+def _digest(pieces: Sequence[bytes], *how: object) -> str:
+    """A fingerprint of what a rater learns from and how, by which its judgments are told from those of another."""
+    return blake2b(b"\0".join([*pieces, repr(how).encode()]), digest_size=6).hexdigest()
 
 
 def _style(kind: Kind, target: Target, about: dict[str, Any]) -> str:
