@@ -317,10 +317,12 @@ def read_reply(
         replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
     else:
         replies = parse_replies(answer, questions, source, cut=cut)
-    if lettered:
-        return replies
-    unasked = ParsedReply(None, "unparsed", None, "letter")
-    return {id_: unasked if reply.rule.endswith(":letter") else reply for id_, reply in replies.items()}
+    return replies if lettered else {id_: without_letter(reply) for id_, reply in replies.items()}
+
+
+def without_letter(reply: ParsedReply) -> ParsedReply:
+    """What a reply says where options had no letters, so that a letter chooses nothing."""
+    return ParsedReply(None, "unparsed", None, "letter") if reply.rule.endswith(":letter") else reply
 
 
 def _parted(completion: Completion) -> tuple[str, str]:
