@@ -5,8 +5,6 @@ Similarity is the cosine of TF-IDF vectors (Salton and Buckley 1988), or of any 
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +22,6 @@ from vantage.raters.shots import others
 Vectors = NDArray[np.float64]
 Encode = Callable[[Sequence[str]], Vectors]
 """Texts to rows of numbers; any sentence encoder will do."""
-_WORD = re.compile(r"\w+")
 
 
 def tfidf(texts: Sequence[str]) -> Vectors:
@@ -34,17 +31,13 @@ def tfidf(texts: Sequence[str]) -> Vectors:
     >>> bool(a @ b > a @ c)
     True
     """
-    counts = [Counter(_WORD.findall(text.casefold())) for text in texts]
-    vocabulary = {word: n for n, word in enumerate(sorted({word for count in counts for word in count}))}
-    vectors = np.zeros((len(texts), max(len(vocabulary), 1)))
-    for row, count in zip(vectors, counts, strict=True):
-        for word, times in count.items():
-            row[vocabulary[word]] = 1 + np.log(times)
-    document_frequency = np.count_nonzero(vectors, axis=0)
-    vectors *= np.log((1 + len(texts)) / (1 + document_frequency)) + 1
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    np.divide(vectors, norms, out=vectors, where=norms > 0)
-    return vectors
+    from sklearn.feature_extraction.text import TfidfVectorizer  # which takes long to load
+
+    words = TfidfVectorizer(preprocessor=str.casefold, token_pattern=r"\w+", sublinear_tf=True)  # noqa: S106
+    try:
+        return np.asarray(words.fit_transform(texts).toarray())
+    except ValueError:  # no text has a word
+        return np.zeros((len(texts), 1))
 
 
 @dataclass(frozen=True, slots=True)
