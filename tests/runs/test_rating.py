@@ -352,7 +352,7 @@ def test_a_run_that_ends_early_is_told_with_what_there_is(endpoint: Endpoint) ->
 def test_a_rater_is_not_asked_with_other_settings_under_the_same_id(endpoint: Endpoint) -> None:
     cold = ChatRater("openai:tester", settings={"base_url": endpoint.url})
     rated = rate(corpus(), cold, INSTRUMENT, questions=["trust"])
-    with pytest.raises(InputError, match=r"asked with temperature=0\.0, not with temperature=1\.0"):
+    with pytest.raises(InputError, match=r"other settings \(then temperature=0\.0, now temperature=1\.0\)"):
         rate(rated, replace(cold, temperature=1.0, samples=2), INSTRUMENT, questions=["trust"])
     warm = rate(rated, replace(cold, temperature=1.0, samples=2, name="warm"), INSTRUMENT, questions=["trust"])
     assert warm.judgments.filter(rater="warm").height == 2 * len(ITEMS)

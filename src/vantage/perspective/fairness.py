@@ -206,7 +206,7 @@ def _f1(tally: ClassCounts, column: int) -> Floats:
 
 def _widest(scores: Floats) -> Floats:
     """How far the highest score lies from the lowest, along the last axis; 0 where fewer than two are defined."""
-    return np.nan_to_num(np.fmax.reduce(scores, axis=-1) - np.fmin.reduce(scores, axis=-1))
+    return np.asarray(np.nan_to_num(np.fmax.reduce(scores, axis=-1) - np.fmin.reduce(scores, axis=-1)))
 
 
 def _dealt(evaluation: Evaluation, column: int, widest: float) -> dict[str, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -142,6 +142,7 @@ def _finite(scores: list[float]) -> list[float | None]:
 
 def export(store: RunStore, to: Path, *, run: int | None = None, prompts: bool = True) -> int:
     """Writes stored calls to a `.jsonl`, `.csv` or `.parquet` file; how many there were."""
+    sinks: dict[str, Callable[..., Any]]
     sinks = {".jsonl": pl.LazyFrame.sink_ndjson, ".csv": pl.LazyFrame.sink_csv, ".parquet": pl.LazyFrame.sink_parquet}
     if to.suffix not in sinks:
         raise InputError(f"'{to.suffix}' is no format for calls", file=to, remedy=f"use {', '.join(sinks)}")

@@ -119,7 +119,7 @@ def settings(rater: ChatRater) -> str:
     """What the answers of a rater depend on that its id does not tell, as the raters table keeps it.
 
     >>> settings(ChatRater("embedded", temperature=1.0, seed=3))
-    'calibrates=True, seed=3, temperature=1.0, top_p=1.0'
+    'seed=3, temperature=1.0, top_p=1.0'
     """
     facts = described(rater, identity(rater))
     if rater.parts.distribution:
@@ -129,7 +129,9 @@ def settings(rater: ChatRater) -> str:
     return ", ".join(f"{name}={facts[name]}" for name in sorted(facts) if name not in _TOLD)
 
 
-_TOLD: Final = frozenset({"rater", "model", "style", "persona", "user", "samples", "max_tokens", "design"})
+_TOLD: Final = frozenset(
+    {"rater", "model", "style", "persona", "user", "samples", "max_tokens", "design", "calibrates"}
+)
 """What a rater's id and judgments tell themselves; the longest reply changes only those that were cut."""
 SIZE: Final = 16
 """Bytes of a key: two of a thousand billion calls agree by chance once in some hundred trillion cases."""

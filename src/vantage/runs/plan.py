@@ -81,15 +81,15 @@ class PlanPart:
     def check(self) -> None:
         """Refuses to add to a rater's judgments what would be asked with other settings or in other words."""
         rater = self.corpus.raters.filter(pl.col("rater") == self.rater.id)
-        before = rater["settings"].first() if "settings" in rater.columns else None
-        if before is None:
+        before = rater["settings"].drop_nulls() if "settings" in rater.columns else rater["rater"].clear()
+        if before.is_empty():
             return
-        then, now = before.split(", "), settings(self.rater).split(", ")
+        then, now = (set(words.split(", ")) for words in (str(before[0]), settings(self.rater)))
         mine = self.corpus.judgments.filter(pl.col("rater") == self.rater.id, pl.col("question").is_in(self.asked))
         problem = ""
-        if changed := [word for word in now if word not in then]:
-            was = [word for word in then if word not in now]
-            problem = f"was asked with {', '.join(was) or 'other settings'}, not with {', '.join(changed)}"
+        if then != now:
+            was, is_ = (", ".join(sorted(one - other)) or "–" for one, other in ((then, now), (now, then)))
+            problem = f"was asked with other settings (then {was}, now {is_})"
         elif len(mine) and any(one.id == self.used.id and one != self.used for one in self.corpus.instruments):
             problem = f"was asked before the instrument '{self.used.id}' changed"
         if problem:

@@ -150,7 +150,7 @@ def place(
     scores = composites(expected_values(rated), instrument)
     raters = scores["rater"].unique().sort().to_list()
     models = [name for name in raters if name != PEOPLE]
-    placed = []
+    placed: list[PlacedGroups] = []
     for name in [*(name for name in raters if name == PEOPLE), *models, *([ALL] if len(models) > 1 else [])]:
         named = pl.col("rater").is_in(models if name == ALL else [name])
         mine = scores.filter(named)
