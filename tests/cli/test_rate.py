@@ -124,6 +124,11 @@ def test_every_turn_that_would_be_sent_is_shown(vantage: Vantage, demo: Path) ->
     assert "── asked 5 times" in vantage(*words, "--style", "sampling:5").out
 
 
+def test_a_history_is_drawn_from_the_whole_corpus_however_few_items_are_judged(vantage: Vantage, demo: Path) -> None:
+    words = ("rate", demo, "--instrument", "warmth-competence", "--question", "trust", "--show", 1)
+    assert vantage(*words, "--style", "history:3", "--user", "r1", "--limit", 1).out.count("── assistant") == 3
+
+
 def test_samples_without_temperature_are_warned_about(vantage: Vantage, demo: Path) -> None:
     done = vantage("rate", demo, "--instrument", "warmth-competence", "--samples", 3, "--show", 1)
     assert "3 samples at temperature 0 are 3 times the likeliest reply" in done.err

@@ -157,8 +157,11 @@ def rate(
             part = part.filter(item=part.items["item"].head(limit).to_list())
         if part.items.is_empty():
             raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
-    training = whole.filter(**conditions([shots_from])) if shots_from else None
     style = f"{style}+free" if free else style
+    parts = Style.parse(style)
+    # A history is what the user answered to any item of the corpus, however few are judged now.
+    remembered = whole if parts.voice == "history" and not parts.shots else None
+    training = whole.filter(**conditions([shots_from])) if shots_from else remembered
     options: dict[str, Any] = {
         "samples": samples,
         "min_mass": min_mass,
@@ -176,7 +179,6 @@ def rate(
             err=True,
         )
     asked = names(question)
-    parts = Style.parse(style)
     for option, given, needed, there in (
         ("--balanced", balanced, "--vary", vary),
         ("--design", design != "balanced", "--vary", vary),
