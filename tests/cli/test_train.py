@@ -15,7 +15,7 @@ def test_a_rater_is_learned_kept_and_judges(vantage: Vantage, demo: Path, tmp_pa
     done = vantage(*words, "--to", tmp_path / "out")
     assert done.code == 0, done.err
     assert "tfidf-ridge" in done.out
-    assert "30 of the 30 items judged are among those that it learned from" in done.out
+    assert "30 of the 30 items judged have texts that it learned from" in done.out
     rated = Corpus.read(tmp_path / "out")
     assert rated.raters.filter(kind="trained")["rater"].to_list() == ["tfidf-ridge"]
     mine = rated.judgments.filter(rater="tfidf-ridge")

@@ -88,16 +88,13 @@ def train(
     options["checkpoints"] = checkpoints
     if model is not None:
         options["model"] = model
-    rater, part, seen = _fitted(whole, on, validation, judge, names(question), options)
-    if not seen and on:
+    part = whole.filter(**conditions(judge)) if judge else whole
+    rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
+    if on and judge:
         rater.about["tested"] = _tested(rater, part, names(raters))
     if save is not None:
         rater.save(save, overwrite=overwrite)
-    told = [
-        f"{seen:,} of the {len(part.items):,} items judged are among those that it learned from, where it does better "
-        "than on new texts; to see how well it does, choose items with --on and others with --judge."
-    ]
-    _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, told if seen else [], as_json=as_json)
+    _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, as_json=as_json)
 
 
 def judge(
@@ -136,7 +133,7 @@ def judge(
         folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
     part = whole.filter(**conditions(on)) if on else whole
     if not as_table:
-        _tell(trained, _added(trained, whole, part, to or folder), None, to or folder, [], as_json=as_json)
+        _tell(trained, _added(trained, whole, part, to or folder), None, to or folder, as_json=as_json)
         return
     table = trained.table(part)
     place = to or texts.with_name(f"{texts.name.split('.')[0]}-judged.csv")
@@ -147,7 +144,7 @@ def judge(
     print_rows(table.head(5).to_dicts())
     if len(table) > 5:
         typer.echo(f"… and {len(table) - 5:,} more")
-    _say_quality(trained)
+    _say_quality(trained, _seen(trained, part))
     typer.echo(f"Wrote {place}")
 
 
@@ -167,12 +164,24 @@ def _every_column(file: Path, rater: TrainedRater, mapping: list[str] | None) ->
     return given | {column: column for column in columns if column not in given}
 
 
-def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> tuple[int, int]:
-    """Writes the corpus with the rater's judgments; how many there are, and how many of a namesake they replace."""
+def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> tuple[int, list[str]]:
+    """Writes the corpus with the rater's judgments; how many there are, and what is to be known of them."""
     kept = rater.without_namesake(whole)
-    judged = rater.rate(kept, part)
+    judged, notes = rater.rate(kept, part), _seen(rater, part)
     judged.write(to)
-    return judged.judgments.height - kept.judgments.height, whole.judgments.height - kept.judgments.height
+    if replaced := whole.judgments.height - kept.judgments.height:
+        notes.append(f"{replaced:,} judgments of a rater of this name that had learned otherwise were replaced.")
+    return judged.judgments.height - kept.judgments.height, notes
+
+
+def _seen(rater: TrainedRater, part: Corpus) -> list[str]:
+    """Says how many of the items a rater learned from."""
+    if not (seen := rater.seen(part)):
+        return []
+    return [
+        f"{seen:,} of the {len(part.items):,} items judged have texts that it learned from, where it does better than "
+        "on new ones; to see how well it does, choose items with --on and others with --judge."
+    ]
 
 
 def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, Any]:
@@ -202,8 +211,8 @@ def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, A
     return tested
 
 
-def _say_quality(rater: TrainedRater) -> None:
-    """How well the rater did on texts that it had not seen."""
+def _say_quality(rater: TrainedRater, notes: list[str]) -> None:
+    """How well the rater did on texts that it had not seen, and what else is to be known."""
     for question, score in rater.about.get("validation", {}).get("held_out", {}).items():
         typer.echo(
             f"held-out texts, {printable(question)}: {score:.3f} (rank correlation, or macro F1 of a nominal scale)"
@@ -216,7 +225,7 @@ def _say_quality(rater: TrainedRater) -> None:
         inside = f"{row['inside']:.0%} of {what} lie in the range"
         whose = printable(row["whose"])
         typer.echo(f"{row['items']:,} unseen items, {printable(question)}: {ranks} with {whose}; {inside}")
-    for note in rater.notes:
+    for note in [*rater.notes, *notes]:
         typer.echo(f"• {printable(note)}")
 
 
@@ -243,61 +252,48 @@ def _fitted(
     whole: Corpus,
     on: list[str] | None,
     validation: list[str] | None,
-    judge: list[str] | None,
+    judged: Corpus | None,
     questions: list[str],
     options: dict[str, Any],
-) -> tuple[TrainedRater, Corpus, int]:
-    """The rater, what it is to judge, and how many items of that it learned from."""
-    import polars as pl
+) -> TrainedRater:
     from rich.console import Console
     from rich.progress import Progress
 
-    from vantage.raters.trained.examples import answers_of
     from vantage.raters.trained.fitting import fit
-    from vantage.raters.trained.instances import fields_of, reading, refuse_shared, shared_texts
+    from vantage.raters.trained.instances import fields_of, reading, refuse_shared
 
     learned = whole.filter(**conditions(on)) if on else whole
-    judged = whole.filter(**conditions(judge)) if judge else whole
     held = whole.filter(**conditions(validation)) if validation else None
     asked = questions or [question.id for question in whole.questions]
-    fields = fields_of(whole.instruments, asked)
-    answered = answers_of(learned, options["raters"]).filter(pl.col("question").is_in(asked)).select("item").unique()
-    parts = {"the training part": learned.items.join(answered, on="item", how="semi"), "what is judged": judged.items}
-    if held is not None:
-        parts["the validation part"] = held.items
-    texts = {name: reading(part, fields) for name, part in parts.items()}
-    if on and judge:
-        refuse_shared(texts)
-    shared = set(shared_texts(texts["the training part"], texts["what is judged"]))
-    seen = sum(text in shared for text in texts["what is judged"].first)
+    if on and judged is not None:
+        fields = fields_of(whole.instruments, asked)
+        parts = {"the training part": reading(learned.items, fields), "what is judged": reading(judged.items, fields)}
+        if held is not None:
+            parts["the validation part"] = reading(held.items, fields)
+        refuse_shared(parts)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(printable(f"learning ({options['kind']})"), total=None)
 
         def moved(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return fit(learned, asked, validation=held, progress=moved, **options), judged, seen
+        return fit(learned, asked, validation=held, progress=moved, **options)
 
 
-def _tell(
-    rater: TrainedRater, changed: tuple[int, int], save: Path | None, to: Path, notes: list[str], *, as_json: bool
-) -> None:
+def _tell(rater: TrainedRater, added: tuple[int, list[str]], save: Path | None, to: Path, *, as_json: bool) -> None:
     about = rater.about
     row: dict[str, Any] = {
         "rater": rater.id,
         "learned": about.get("style", ""),
         **{name: about.get(name) for name in ("items", "raters", "judgments")},
-        "added": changed[0],
+        "added": added[0],
     }
-    if changed[1]:
-        notes = [*notes, f"{changed[1]:,} judgments of a rater of this name that had learned otherwise were replaced."]
     if as_json:
-        print_json({**row, "about": about, "notes": [*rater.notes, *notes]})
+        told = {name: value for name, value in about.items() if name != "texts"}
+        print_json({**row, "about": told, "notes": [*rater.notes, *added[1]]})
         return
     print_rows([row])
-    _say_quality(rater)
-    for note in notes:
-        typer.echo(f"• {note}")
+    _say_quality(rater, added[1])
     if save is not None:
         typer.echo(f"\nKept the rater in {save}")
     typer.echo(f"Wrote {to}")

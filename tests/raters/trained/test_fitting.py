@@ -46,6 +46,8 @@ def test_predictions_stand_in_the_corpus_like_anyones() -> None:
     whole = demo_corpus()
     rater = fit(whole, ["trust", "competence"], kind="ridge", name="my ridge")
     rated = rater.rate(whole)
+    shouted = whole.items.head(3).with_columns(pl.col("text").str.to_uppercase())
+    assert (rater.seen(shouted), rater.seen(shouted.with_columns(text=pl.lit("Something else.")))) == (3, 0)
     row = rated.raters.filter(rater="my ridge").row(0, named=True)
     assert (row["kind"], row["model"], row["style"]) == ("trained", "tfidf-ridge", "ridge on mean")
     assert rated.judgments.filter(rater="my ridge").height == 2 * whole.items.height

@@ -13,6 +13,7 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
+from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
@@ -100,6 +101,7 @@ def fit(
         "raters": learned.raters,
         "seed": seed,
         "learned": _digest(learned.pieces(), kind, coarse, seed, settings),
+        "texts": sorted({fingerprint(text) for text in learned.instances.texts.first}),
     }
     predictor: Predictor
     if kind == "encoder":

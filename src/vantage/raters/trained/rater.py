@@ -15,6 +15,7 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
+from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Floats, PredictedAnswers, decide, mixture
 from vantage.raters.trained.instances import Instances, fields_of, reading
 from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
@@ -172,6 +173,12 @@ class TrainedRater:
         judged = judged.join(corpus.judgments.select(keys), on=keys, how="anti", maintain_order="left")
         known = self.id in set(corpus.raters["rater"])
         return corpus.add(judged, None if known else pl.DataFrame([self.row()]), [self.instrument])
+
+    def seen(self, items: Corpus | pl.DataFrame) -> int:
+        """How many of the items have a text that it learned from, of which it knows more than of new ones."""
+        table, known = items.items if isinstance(items, Corpus) else items, set(self.about.get("texts", ()))
+        texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
+        return sum(fingerprint(text) in known for text in texts.first)
 
     def without_namesake(self, corpus: Corpus) -> Corpus:
         """The corpus without the judgments of a rater of the same name that had learned otherwise."""
