@@ -289,8 +289,8 @@ def _tell(rater: TrainedRater, added: tuple[int, list[str]], save: Path | None, 
         "added": added[0],
     }
     if as_json:
-        told = {name: value for name, value in about.items() if name != "texts"}
-        print_json({**row, "about": told, "notes": [*rater.notes, *added[1]]})
+        stated = {name: value for name, value in about.items() if name != "texts"}
+        print_json({**row, "about": stated, "notes": [*rater.notes, *added[1]]})
         return
     print_rows([row])
     _say_quality(rater, added[1])
