@@ -73,6 +73,7 @@ def train(
     """
     from vantage.corpora import Corpus
     from vantage.errors import InputError
+    from vantage.raters.trained.fitting import BASELINES
 
     if folder.is_file():
         raise InputError(
@@ -83,8 +84,12 @@ def train(
     whole = Corpus.read(folder)
     options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
     options |= {"kind": kind, "seed": seed, **settings(setting)}
-    if checkpoints is not None and kind not in ("encoder", "probe", "blend"):
-        raise InputError(f"--checkpoints has no effect with --kind {kind}", remedy="leave it out")
+    for option, given, without in (
+        ("--checkpoints", checkpoints, ("ridge", "logistic", *BASELINES)),
+        ("--validation", validation, ("probe", *BASELINES)),
+    ):
+        if given and kind in without:
+            raise InputError(f"{option} has no effect with --kind {kind}", remedy="leave it out")
     options["checkpoints"] = checkpoints
     if model is not None:
         options["model"] = model
