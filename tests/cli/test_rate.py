@@ -96,6 +96,10 @@ def test_calls_and_cost_are_estimated(vantage: Vantage, demo: Path, tmp_path: Pa
         (("--question", "trst"), "did you mean 'trust'?"),
         (("--limit", "0"), "no items are left"),
         (("--setting", "threads"), "--setting takes NAME=VALUE"),
+        (("--personas", "3"), "--personas has no effect without --persona;"),
+        (("--style", "persona", "--persona", "control", "--user", "r1"), "has no place for a user; leave it out"),
+        (("--shots-from", "target=the baker"), "--shots-from has no effect without few-shot or history in --style"),
+        (("--min-mass", "0.9"), "--min-mass has no effect without scoring or sampling in --style"),
     ],
 )
 def test_bad_input_gets_one_sentence(vantage: Vantage, demo: Path, words: tuple[str, ...], sentence: str) -> None:
@@ -124,6 +128,11 @@ def test_every_turn_that_would_be_sent_is_shown(vantage: Vantage, demo: Path) ->
     assert "Now give your answer." in scored
     assert "── scored\nA, B, C, D, E, F, G" in scored
     assert "── asked 5 times" in vantage(*words, "--style", "sampling:5").out
+
+
+def test_a_history_is_drawn_from_the_whole_corpus_however_few_items_are_judged(vantage: Vantage, demo: Path) -> None:
+    words = ("rate", demo, "--instrument", "warmth-competence", "--question", "trust", "--show", 1)
+    assert vantage(*words, "--style", "history:3", "--user", "r1", "--limit", 1).out.count("── assistant") == 3
 
 
 def test_samples_without_temperature_are_warned_about(vantage: Vantage, demo: Path) -> None:
@@ -167,7 +176,7 @@ def test_a_presentation_is_shown_as_the_model_sees_it(vantage: Vantage, demo: Pa
         (("--vary", "odrer"), "there is no factor 'odrer'; did you mean 'order'?"),
         (("--vary", "shots"), "the style has no examples to vary; add few-shot:K to --style"),
         (("--vary", "order", "--design", "latin"), "there is no design 'latin'; use balanced or full"),
-        (("--balanced",), "--balanced averages over presentations; add --vary"),
+        (("--balanced",), "--balanced has no effect without --vary"),
         (("--template", "nowhere.j2"), "the template cannot be read"),
     ],
 )

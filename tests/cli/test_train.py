@@ -15,6 +15,7 @@ def test_a_rater_is_learned_kept_and_judges(vantage: Vantage, demo: Path, tmp_pa
     done = vantage(*words, "--to", tmp_path / "out")
     assert done.code == 0, done.err
     assert "tfidf-ridge" in done.out
+    assert "30 of the 30 items judged have texts that it learned from" in done.out
     rated = Corpus.read(tmp_path / "out")
     assert rated.raters.filter(kind="trained")["rater"].to_list() == ["tfidf-ridge"]
     mine = rated.judgments.filter(rater="tfidf-ridge")
@@ -81,3 +82,12 @@ def test_a_language_model_is_probed_from_the_command_line(vantage: Vantage, demo
     assert done.code == 0, done.err
     assert done.json["about"]["model"] == "probe:tiny"
     assert Corpus.read(tmp_path / "out").judgments.filter(rater="probe:tiny").height == 30
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"), [("ridge", ("--checkpoints", "kept")), ("mean", ("--validation", "target=the baker"))]
+)
+def test_options_without_effect_are_refused(vantage: Vantage, demo: Path, kind: str, option: tuple[str, str]) -> None:
+    done = vantage("train", demo, "--kind", kind, *option)
+    assert done.code == 2
+    assert f"{option[0]} has no effect with --kind {kind}; leave it out" in done.err

@@ -150,3 +150,18 @@ def test_users_who_judged_texts_of_their_own_have_a_gap_and_no_p_value() -> None
     row = gaps(evaluate(pairs.filter(of_own), part, resamples=50)).row(0, named=True)
     assert row["p"] is None
     assert row["reason"] == "no text links the users of the two values, so the gap could come from the texts"
+
+
+def test_a_value_whose_users_never_gave_the_answer_has_no_score_and_no_gap() -> None:
+    corpus = made(6, 12, 12, seed=1)
+    pairs = people_pairs(corpus, "seen").join(corpus.raters.select("rater", "side"), on="rater")
+    left = pl.col("side") == "left"
+    said = corpus.judgments.join(corpus.raters.select("rater", "side"), on="rater", maintain_order="left")
+    quiet = said.with_columns(value=pl.when(left).then(0.0).otherwise("value")).drop("side")
+    found = evaluate(pairs.select("item", "rater", value=pl.lit(1.0)), corpus._with(judgments=quiet), resamples=50)
+    label = next(
+        name for name in found.classes if found.trait_values.filter(pl.col("class") == name)["f1"].null_count()
+    )
+    row = gaps(found, label).row(0, named=True)
+    assert (row["gap"], row["best"], row["p"]) == (None, None, None)
+    assert row["reason"] == "fewer than two values have users who gave the answer"

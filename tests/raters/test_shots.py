@@ -2,13 +2,17 @@ from __future__ import annotations
 
 from collections import Counter
 
+import polars as pl
 import pytest
 
-from vantage import InputError, Instrument, demo_corpus
+from vantage import Corpus, InputError, Instrument, demo_corpus
+from vantage.instruments import Field
+from vantage.raters.prompts import Shot
 from vantage.raters.shots import choose, corpus_shots, instrument_shots
 
 INSTRUMENT = Instrument.load("warmth-competence")
 TRUST = [INSTRUMENT.question("trust")]
+FIELDS = INSTRUMENT.fields
 
 
 def test_the_instrument_gives_its_worked_examples() -> None:
@@ -53,19 +57,49 @@ def test_the_item_itself_is_never_an_example() -> None:
     for shot in pool[:8]:
         renamed = {**shot.item, "item": "another-id", "text": shot.item["text"].upper() + " "}
         for item in (shot.item, renamed):
-            chosen = choose(pool, len(pool) - 1, "trust", item, seed=1)
+            chosen = choose(pool, len(pool) - 1, "trust", item, 1, FIELDS)
             assert all(one.item["text"] != shot.item["text"] for one in chosen)
 
 
 def test_examples_are_balanced_over_the_answers_and_drawn_by_seed() -> None:
     pool = corpus_shots(demo_corpus(), TRUST)
     answers = {shot.answers["trust"] for shot in pool}
-    chosen = choose(pool, len(answers), "trust", {"item": "x", "text": "y"}, seed=3)
+    chosen = choose(pool, len(answers), "trust", {"item": "x", "text": "y"}, 3, FIELDS)
     assert {shot.answers["trust"] for shot in chosen} == answers
-    assert chosen == choose(pool, len(answers), "trust", {"item": "x", "text": "y"}, seed=3)
-    assert chosen != choose(pool, len(answers), "trust", {"item": "x", "text": "y"}, seed=4)
+    assert chosen == choose(pool, len(answers), "trust", {"item": "x", "text": "y"}, 3, FIELDS)
+    assert chosen != choose(pool, len(answers), "trust", {"item": "x", "text": "y"}, 4, FIELDS)
 
 
 def test_too_few_examples_are_told() -> None:
     with pytest.raises(InputError, match="there are 4 worked examples for question 'trust', 9 were asked for"):
-        choose(instrument_shots(INSTRUMENT, TRUST), 9, "trust", {"text": "x"}, seed=0)
+        choose(instrument_shots(INSTRUMENT, TRUST), 9, "trust", {"text": "x"}, 0, FIELDS)
+
+
+def test_a_person_counts_once_and_excluded_people_not_at_all() -> None:
+    codes = [(rater, value, n) for rater, values in {"a": [3] * 3, "b": [1], "c": [1], "d": [2] * 5}.items()
+             for n, value in enumerate(values)]  # fmt: skip
+    rows = [{"item": "i", "question": "trust", "rater": rater, "value": float(v), "sample": n} for rater, v, n in codes]
+    raters = pl.DataFrame({"rater": list("abcd"), "kind": ["person"] * 4, "excluded": [False] * 3 + [True]})
+    items = pl.DataFrame({"item": ["i"], "text": ["A"], "target": ["x"]})
+    (shot,) = corpus_shots(Corpus(items, raters, pl.DataFrame(rows), INSTRUMENT), TRUST)
+    assert shot.answers == {"trust": 1.0}
+
+
+def test_people_asked_under_another_condition_give_no_examples() -> None:
+    sarcasm = Instrument.load("sarcasm")
+    items = pl.DataFrame({"item": ["i"], "text": ["Great."], "speaker": ["A"]})
+    rows = [
+        {"item": "i", "question": sarcasm.questions[0].id, "rater": who, "value": value, "condition": condition}
+        for who, condition, value in (("a", "static", 0.0), ("b", "context", 1.0), ("c", "context", 1.0))
+    ]
+    raters = pl.DataFrame({"rater": list("abc"), "kind": ["person"] * 3})
+    corpus = Corpus(items, raters, pl.DataFrame(rows), sarcasm)
+    (shot,) = corpus_shots(corpus, sarcasm.questions[:1], "static")
+    assert list(shot.answers.values()) == [0.0]
+
+
+def test_items_of_other_fields_are_told_apart() -> None:
+    fields = [Field("headline", "Headline")]
+    pool = [Shot({"item": name, "headline": name}, {"trust": 1.0}) for name in ("one", "two")]
+    chosen = choose(pool, 1, "trust", {"item": "x", "headline": "One!"}, 0, fields)
+    assert [shot.item["item"] for shot in chosen] == ["two"]

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.runs.conftest import corpus
 from vantage import Corpus, InputError
 from vantage.raters.replies import parse_reply
-from vantage.runs.audit import Case, accuracies, draw, load, save
+from vantage.runs.audit import Case, accuracies, draw, load, reread, save
 from vantage.runs.audit_page import page
 
 
@@ -100,3 +100,24 @@ def test_a_corpus_without_replies_is_told(tmp_path: Path) -> None:
     (tmp_path / "audit.json").write_text("[]")
     with pytest.raises(InputError, match="this is no audit"):
         load(tmp_path)
+
+
+def test_what_is_known_beforehand_counts_when_its_turn_has_come() -> None:
+    cases = draw(rated({"m": ["2"] * 10}), 10)
+    marked = [replace(case, meant="1") if n == 6 else case for n, case in enumerate(cases)]
+    assert accuracies(marked) == []
+    half = [replace(case, meant=case.meant or case.read) if n < 7 else case for n, case in enumerate(marked)]
+    (found,) = accuracies(half)
+    assert found.audited == 7
+    assert found.right == pytest.approx(6 / 7)
+
+
+def test_an_audit_is_about_the_parser_as_it_is_now() -> None:
+    body = rated({"m": ["2", "3"]})
+    cases = [replace(case, meant=case.read) for case in draw(body, 2)]
+    first = pl.col("item") == "i0000"
+    changed = body.judgments.with_columns(
+        value=pl.when(first).then(1.0).otherwise("value"), reply=pl.when(~first).then(pl.lit("4")).otherwise("reply")
+    )
+    (case,) = reread(cases, body._with(judgments=changed))
+    assert (case.key[0], case.read, case.meant) == ("i0000", "1", "2")

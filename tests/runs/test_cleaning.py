@@ -4,10 +4,10 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import InputError
-from vantage.runs import RunStore, run
+from vantage.runs import RunOptions, RunStore, run
 from vantage.runs.claims import Claims
 from vantage.runs.cleaning import clean
-from vantage.runs.records import records
+from vantage.runs.records import ledger, records, totals
 
 from .conftest import MakePlan
 
@@ -47,3 +47,12 @@ def test_a_store_at_work_and_unknown_runs_are_told(store: RunStore) -> None:
     with pytest.raises(InputError, match="another process is at work"):
         clean(store)
     other.release()
+
+
+def test_what_a_forgotten_run_paid_for_others_stays_known(plan: MakePlan, store: RunStore) -> None:
+    prices = RunOptions(prices={"openai:tester": {"input": 1.0, "output": 2.0}})
+    run(plan(3), store, prices)
+    run(plan(5), store, prices)
+    before = totals(ledger(store))
+    clean(store, [1])
+    assert totals(ledger(store, 2)) == {**before, "cost": pytest.approx(before["cost"])}

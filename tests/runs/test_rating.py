@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -346,3 +347,26 @@ def test_a_run_that_ends_early_is_told_with_what_there_is(endpoint: Endpoint) ->
     with pytest.raises(RunEnded, match=r"first \d+ requests all failed.*refuses the key") as ended:
         rate(demo_corpus(), rater(endpoint, "zero-shot"), INSTRUMENT)
     assert ended.value.outcome.judged[0].judgments["status"].unique().to_list() == ["failed"]
+
+
+def test_a_rater_is_not_asked_with_other_settings_under_the_same_id(endpoint: Endpoint) -> None:
+    cold = ChatRater("openai:tester", settings={"base_url": endpoint.url})
+    rated = rate(corpus(), cold, INSTRUMENT, questions=["trust"])
+    with pytest.raises(InputError, match=r"other settings \(then temperature=0\.0, now temperature=1\.0\)"):
+        rate(rated, replace(cold, temperature=1.0, samples=2), INSTRUMENT, questions=["trust"])
+    warm = rate(rated, replace(cold, temperature=1.0, samples=2, name="warm"), INSTRUMENT, questions=["trust"])
+    assert warm.judgments.filter(rater="warm").height == 2 * len(ITEMS)
+    document = json.loads(json.dumps(dict(INSTRUMENT.document)).replace("How trustworthy", "How dishonest"))
+    with pytest.raises(InputError, match="before the instrument 'warmth-competence' changed"):
+        rate(rated, cold, Instrument.from_document(document), questions=["trust"])
+
+
+def test_a_reply_that_was_cut_is_asked_for_again_with_more_tokens(endpoint: Endpoint) -> None:
+    endpoint.reply = lambda body: Answer(
+        "2" if body["max_tokens"] > 8 else "Let me", finish="stop" if body["max_tokens"] > 8 else "length"
+    )
+    short = ChatRater("openai:tester", max_tokens=8, settings={"base_url": endpoint.url})
+    rated = rate(corpus(), short, INSTRUMENT, questions=["trust"])
+    assert set(rated.judgments.filter(rater=short.id)["rule"]) == {"cut"}
+    rated = rate(rated, replace(short, max_tokens=64), INSTRUMENT, questions=["trust"])
+    assert rated.judgments.filter(rater=short.id)["value"].to_list() == [2.0] * len(ITEMS)

@@ -42,6 +42,27 @@ def test_every_style_reads_the_same_again(endpoint: Endpoint, plan: MakePlan, st
     assert done.corpus.judgments.equals(rated.judgments)
 
 
+def test_questions_that_are_put_as_one_read_the_same_again(endpoint: Endpoint, plan: MakePlan) -> None:
+    diary = Instrument.load(Path(__file__).parent.parent / "instruments" / "kinds.yaml")
+    asked = ["emotions", "best", "worst"]
+    endpoint.reply = lambda body: '{"best": "end", "worst": "middle"}' if "best" in str(body) else "joy; fear"
+    base = corpus(2)
+    empty = Corpus(base.items, base.raters, base.judgments.clear(), diary)
+    rated = rate(empty, plan(2).parts[0].rater, diary, questions=asked)
+    assert rated.judgments.filter(question="emotions.fear")["value"].to_list() == [1.0, 1.0]
+    assert reparse(rated).corpus.judgments.equals(rated.judgments)
+
+
+def test_a_letter_that_was_not_offered_stays_unread(endpoint: Endpoint, plan: MakePlan) -> None:
+    endpoint.reply = lambda body: "A"
+    part = plan(2).parts[0]
+    rated = rate(part.corpus, part.rater, "warmth-competence", questions=["trust"])
+    assert rated.judgments["rule"].to_list() == ["letter", "letter"]
+    assert reparse(rated).changes.is_empty()
+    lettered = rate(part.corpus, part.rater, "warmth-competence", questions=["trust"], presentation="labels=letters")
+    assert reparse(lettered).corpus.judgments.equals(lettered.judgments)
+
+
 def test_lists_of_keywords_are_left_to_the_study_that_reads_them() -> None:
     keywords = keyword_instrument(Instrument.load("stereotype-content"))
     question = keywords.questions[0].id

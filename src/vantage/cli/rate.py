@@ -77,6 +77,7 @@ def rate(
         int | None, typer.Option(help="Maximum length of a reply in tokens (512; 4,096 for reasoning models).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    name: Annotated[str, typer.Option(help="The rater's id in the corpus (default: MODEL+STYLE).")] = "",
     persona: Annotated[
         str | None, typer.Option(help="pool, control, or a persona file, for the persona styles.")
     ] = None,
@@ -142,6 +143,7 @@ def rate(
     from vantage.instruments import Instrument
     from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
+    from vantage.raters.style import Style
     from vantage.raters.templates import Template
     from vantage.runs.options import RunOptions
     from vantage.runs.plan import RunPlan
@@ -159,8 +161,11 @@ def rate(
             part = part.filter(item=part.items["item"].head(limit).to_list())
         if part.items.is_empty():
             raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
-    training = whole.filter(**conditions([shots_from])) if shots_from else None
     style = f"{style}+free" if free else style
+    parts = Style.parse(style)
+    # A history is what the user answered to any item of the corpus, however few are judged now.
+    remembered = whole if parts.voice == "history" and not parts.shots else None
+    training = whole.filter(**conditions([shots_from])) if shots_from else remembered
     options: dict[str, Any] = {
         "samples": samples,
         "min_mass": min_mass,
@@ -178,11 +183,21 @@ def rate(
             err=True,
         )
     asked = names(question)
-    if balanced and not vary:
-        raise InputError("--balanced averages over presentations", remedy="add --vary")
+    for option, given, needed, there in (
+        ("--balanced", balanced, "--vary", vary),
+        ("--design", design != "balanced", "--vary", vary),
+        ("--personas", personas, "--persona", persona),
+        ("--shots-from", shots_from, "few-shot or history in --style", parts.shots or parts.voice == "history"),
+        ("--retrieval", retrieval != "tfidf", "history in --style", parts.voice == "history"),
+        ("--min-mass", min_mass is not None, "scoring or sampling in --style", parts.distribution),
+        ("--workers", workers, "--engine ray", engine == "ray"),
+        ("--batch-wait", batch_wait is not None, "--batch", batch or engine == "batch"),
+    ):
+        if given and not there:
+            raise InputError(f"{option} has no effect without {needed}", remedy="add it, or leave the option out")
     raters = [
         varied(rater, known, asked, vary=vary, design=design, presentation=presentation)
-        for rater in _raters(model, style, persona, personas, names(user), options)
+        for rater in _raters(model, style, name, persona, personas, names(user), options)
     ]
 
     def plan_of(chosen: list[ChatRater]) -> RunPlan:
@@ -243,18 +258,24 @@ def _study(flow: str, folder: Path | None, instrument: str | None, *others: obje
 
 
 def _raters(
-    model: str, style: str, persona: str | None, drawn: int | None, users: list[str], options: dict[str, Any]
+    model: str,
+    style: str,
+    name: str,
+    persona: str | None,
+    drawn: int | None,
+    users: list[str],
+    options: dict[str, Any],
 ) -> list[ChatRater]:
+    from dataclasses import replace
+
     from vantage.raters.chat import ChatRater
     from vantage.raters.personas import Personas, sample
 
-    if persona:
-        people = tuple(Personas.load(persona))
-        chosen = sample(people, drawn, options["seed"]) if drawn else people
-        return [ChatRater(model, style, persona=one, **options) for one in chosen]
-    if users:
-        return [ChatRater(model, style, user=one, **options) for one in users]
-    return [ChatRater(model, style, **options)]
+    people = tuple(Personas.load(persona)) if persona else ()
+    chosen = sample(people, drawn, options["seed"]) if drawn else people
+    asked_as = [(one, user) for one in chosen or (None,) for user in users or (None,)]
+    raters = [ChatRater(model, style, persona=one, user=user, **options) for one, user in asked_as]
+    return [replace(rater, name=f"{name}{rater.played}") for rater in raters] if name else raters
 
 
 def _show(plan: RunPlan, count: int) -> None:

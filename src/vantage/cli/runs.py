@@ -177,11 +177,14 @@ def reparse(
     Replies are read by the rules as they are now; no model is called.
     """
     from vantage.corpora import Corpus
+    from vantage.runs.audit import load, reread, save
     from vantage.runs.reparse import reparse as again
 
     done = again(Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
+        if cases := load(to or folder):
+            save(to or folder, reread(cases, done.corpus))
     if as_json or as_csv:
         print_frame(done.changes, as_json=as_json, as_csv=as_csv)
         return
@@ -198,7 +201,7 @@ def reparse(
 @app.command("audit")
 def audit(
     folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
-    count: Annotated[int, typer.Option("--count", "-n", help="How many replies to draw.")] = 100,
+    count: Annotated[int | None, typer.Option("--count", "-n", help="How many replies to draw (100).")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     port: Annotated[int, typer.Option(help="The port of the page, on this machine only.")] = 8765,
     result: Annotated[bool, typer.Option("--result", help="Show the results so far and exit.")] = False,
@@ -216,13 +219,16 @@ def audit(
     from dataclasses import asdict
 
     from vantage.corpora import Corpus
-    from vantage.runs.audit import accuracies, draw, filled_in, load, save, write_fixture
+    from vantage.errors import InputError
+    from vantage.runs.audit import NAME, accuracies, draw, filled_in, load, reread, save, write_fixture
 
     corpus = Corpus.read(folder)
     if fixture is not None:
         typer.echo(f"Wrote {fixture}: {write_fixture(folder, corpus, fixture)} replies")
         return
-    cases = load(folder)
+    cases = reread(load(folder), corpus)
+    if cases and count not in (None, len(cases)):
+        raise InputError(f"the audit has {len(cases)} replies", file=folder / NAME, remedy="remove it to draw others")
     if not result:
         import secrets
 
@@ -230,7 +236,7 @@ def audit(
 
         from vantage.runs.audit_page import page
 
-        cases = filled_in(cases or draw(corpus, count, seed), folder)
+        cases = filled_in(cases or draw(corpus, 100 if count is None else count, seed), folder)
         questions = {question.id: question for question in corpus.questions}
         path = f"/{secrets.token_urlsafe(12)}"
         typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}{path} and stop with Ctrl-C.", err=True)
@@ -284,7 +290,8 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
         "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
-        **{name: record.summary.get(name, 0) for name in ("sent", "stored", "failed", "missing")},
+        "sent": spent["calls"] + spent["failures"],
+        **{name: record.summary.get(name, 0) for name in ("stored", "failed", "missing")},
         **{name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost")},
     }
 

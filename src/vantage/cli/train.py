@@ -73,6 +73,7 @@ def train(
     """
     from vantage.corpora import Corpus
     from vantage.errors import InputError
+    from vantage.raters.trained.fitting import BASELINES
 
     if folder.is_file():
         raise InputError(
@@ -81,16 +82,21 @@ def train(
             remedy="use a saved rater with: vantage judge FILE --rater FOLDER, or import the table with its judgments",
         )
     whole = Corpus.read(folder)
-    part = whole.filter(**conditions(judge)) if judge else whole
     options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
     options |= {"kind": kind, "seed": seed, **settings(setting)}
-    if kind in ("encoder", "blend"):
-        options["checkpoints"] = checkpoints
+    for option, given, without in (
+        ("--checkpoints", checkpoints, ("ridge", "logistic", *BASELINES)),
+        ("--validation", validation, ("probe", *BASELINES)),
+    ):
+        if given and kind in without:
+            raise InputError(f"{option} has no effect with --kind {kind}", remedy="leave it out")
+    options["checkpoints"] = checkpoints
     if model is not None:
         options["model"] = model
+    part = whole.filter(**conditions(judge)) if judge else whole
     rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
     if on and judge:
-        rater.about["tested"] = _tested(rater, part)
+        rater.about["tested"] = _tested(rater, part, names(raters))
     if save is not None:
         rater.save(save, overwrite=overwrite)
     _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, as_json=as_json)
@@ -143,7 +149,7 @@ def judge(
     print_rows(table.head(5).to_dicts())
     if len(table) > 5:
         typer.echo(f"… and {len(table) - 5:,} more")
-    _say_quality(trained)
+    _say_quality(trained, _seen(trained, part))
     typer.echo(f"Wrote {place}")
 
 
@@ -163,23 +169,37 @@ def _every_column(file: Path, rater: TrainedRater, mapping: list[str] | None) ->
     return given | {column: column for column in columns if column not in given}
 
 
-def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> int:
-    """Writes the corpus with the rater's judgments; how many there are."""
-    judged = rater.rate(whole, part)
+def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> tuple[int, list[str]]:
+    """Writes the corpus with the rater's judgments; how many there are, and what is to be known of them."""
+    kept = rater.without_namesake(whole)
+    judged, notes = rater.rate(kept, part), _seen(rater, part)
     judged.write(to)
-    return judged.judgments.height - whole.judgments.height
+    if replaced := whole.judgments.height - kept.judgments.height:
+        notes.append(f"{replaced:,} judgments of a rater of this name that had learned otherwise were replaced.")
+    return judged.judgments.height - kept.judgments.height, notes
 
 
-def _tested(rater: TrainedRater, part: Corpus) -> dict[str, Any]:
+def _seen(rater: TrainedRater, part: Corpus) -> list[str]:
+    """Says how many of the items a rater learned from."""
+    if not (seen := rater.seen(part)):
+        return []
+    return [
+        f"{seen:,} of the {len(part.items):,} items judged have texts that it learned from, where it does better than "
+        "on new ones; to see how well it does, choose items with --on and others with --judge."
+    ]
+
+
+def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, Any]:
     """How the rater does on judged items that it did not learn from, by question."""
     import polars as pl
 
     from vantage.measures.scoring.accuracy import accuracy
+    from vantage.raters.trained.examples import answers_of
 
-    table = rater.table(part)
+    table, answers = rater.table(part), answers_of(part, raters)
     tested = {}
     for question in rater.questions:
-        given = part.filter(question=question.id, kind="person").judgments.drop_nulls("value")
+        given = answers.filter(question=question.id)
         if given.is_empty() or f"{question.id}_mean" not in table.columns:
             continue
         means = given.group_by("item").agg(pl.col("value").mean(), pl.lit(question.id).alias("question"))
@@ -191,12 +211,13 @@ def _tested(rater: TrainedRater, part: Corpus) -> dict[str, Any]:
         ends = values.join(table.select("item", f"{question.id}_low", f"{question.id}_high"), on="item")
         inside = ends["value"].is_between(ends[f"{question.id}_low"], ends[f"{question.id}_high"]).mean()
         ranks = {name: ranks[name] for name in ("estimate", "low", "high")}
-        tested[question.id] = {"items": len(means), "inside": inside, "spearman": ranks}
+        whose = f"the answers of {', '.join(raters)}" if raters else "people's means"
+        tested[question.id] = {"items": len(means), "inside": inside, "spearman": ranks, "whose": whose}
     return tested
 
 
-def _say_quality(rater: TrainedRater) -> None:
-    """How well the rater did on texts that it had not seen."""
+def _say_quality(rater: TrainedRater, notes: list[str]) -> None:
+    """How well the rater did on texts that it had not seen, and what else is to be known."""
     for question, score in rater.about.get("validation", {}).get("held_out", {}).items():
         typer.echo(
             f"held-out texts, {printable(question)}: {score:.3f} (rank correlation, or macro F1 of a nominal scale)"
@@ -205,10 +226,11 @@ def _say_quality(rater: TrainedRater) -> None:
         estimate, low, high = (row["spearman"][name] for name in ("estimate", "low", "high"))
         ranks = "no rank correlation" if estimate is None else f"Spearman {estimate:.2f}"
         ranks += "" if low is None else f" [{low:.2f}, {high:.2f}]"
-        what = "people's answers" if rater.predicts_people else "these means"
+        what = "single answers" if rater.predicts_people else "these"
         inside = f"{row['inside']:.0%} of {what} lie in the range"
-        typer.echo(f"{row['items']:,} unseen items, {printable(question)}: {ranks} with people's means; {inside}")
-    for note in rater.notes:
+        whose = printable(row["whose"])
+        typer.echo(f"{row['items']:,} unseen items, {printable(question)}: {ranks} with {whose}; {inside}")
+    for note in [*rater.notes, *notes]:
         typer.echo(f"• {printable(note)}")
 
 
@@ -263,19 +285,20 @@ def _fitted(
         return fit(learned, asked, validation=held, progress=moved, **options)
 
 
-def _tell(rater: TrainedRater, added: int, save: Path | None, to: Path, *, as_json: bool) -> None:
+def _tell(rater: TrainedRater, added: tuple[int, list[str]], save: Path | None, to: Path, *, as_json: bool) -> None:
     about = rater.about
     row: dict[str, Any] = {
         "rater": rater.id,
         "learned": about.get("style", ""),
         **{name: about.get(name) for name in ("items", "raters", "judgments")},
-        "added": added,
+        "added": added[0],
     }
     if as_json:
-        print_json({**row, "about": about, "notes": rater.notes})
+        stated = {name: value for name, value in about.items() if name != "texts"}
+        print_json({**row, "about": stated, "notes": [*rater.notes, *added[1]]})
         return
     print_rows([row])
-    _say_quality(rater)
+    _say_quality(rater, added[1])
     if save is not None:
         typer.echo(f"\nKept the rater in {save}")
     typer.echo(f"Wrote {to}")

@@ -24,6 +24,12 @@ from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
 
 APART: Final = "no text links the users of the two values, so the gap could come from the texts"
+UNDEFINED: Final = "fewer than two values have users who gave the answer"
+APART_BY: Final[dict[str, Any]] = {
+    **{name: kind for end in ("best", "worst") for name, kind in ((end, pl.String), (f"{end}_f1", pl.Float64))},
+    **dict.fromkeys(("gap", "low", "high", "chance", "p"), pl.Float64),
+}
+"""The columns of a gap, which are null where there is none."""
 
 
 def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
@@ -39,42 +45,42 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
     """
     column = the_column(evaluation, label)
     of_traits = {trait: evaluation.tally(trait) for trait in evaluation.traits}
-    f1 = {trait: tally.scored("gold")[0][:, column, 2] for trait, (_, tally) in of_traits.items()}
-    dealt = _dealt(evaluation, column, max((float(np.ptp(scores)) for scores in f1.values()), default=0.0))
+    f1 = {trait: _f1(tally, column) for trait, (_, tally) in of_traits.items()}
+    dealt = _dealt(evaluation, column, max((float(_widest(scores)) for scores in f1.values()), default=0.0))
     largest = np.max(list(dealt.values()), axis=0) if dealt else None
     rows: list[dict[str, Any]] = []
     for trait, (values, _) in of_traits.items():
         scores = f1[trait]
-        best, worst = int(np.argmax(scores)), int(np.argmin(scores))
-        worst = worst if worst != best else (best + 1) % len(values)
+        row: dict[str, Any] = {"trait": trait, "class": label, **dict.fromkeys(APART_BY), "values": len(values)}
+        row |= {"users": int((evaluation.value_of_user(trait) >= 0).sum()), "reason": UNDEFINED}
+        rows.append(row)
+        order = [int(n) for n in np.argsort(-scores, kind="stable") if not np.isnan(scores[n])]
+        if len(order) < 2:
+            continue
+        best, worst = order[0], order[-1]
         gap = float(scores[best] - scores[worst])
         low, high = _pair_interval(evaluation, [evaluation.of_value(trait, values[n]) for n in (best, worst)], column)
         inside = low is not None and high is not None and low <= gap <= high
         moved = dealt.get(trait)
         linked = linked_values(evaluation.pairs, trait, ["item"])
         apart = not any({values[best], values[worst]} <= one for one in linked)
-        reason = "every value has one user" if moved is None and evaluation.resamples else APART if apart else None
-        rows.append(
-            {
-                "trait": trait,
-                "class": label,
-                "best": values[best],
-                "best_f1": float(scores[best]),
-                "worst": values[worst],
-                "worst_f1": float(scores[worst]),
-                "gap": gap,
-                "low": low if inside else None,
-                "high": high if inside else None,
-                "chance": None if moved is None else float(moved.mean()),
-                "p": None if moved is None or largest is None or apart else share_beyond(largest >= gap - 1e-12),
-                "values": len(values),
-                "users": int((evaluation.value_of_user(trait) >= 0).sum()),
-                "reason": reason,
-            }
-        )
-    return pl.DataFrame(
-        rows, schema_overrides={**dict.fromkeys(("low", "high", "chance", "p"), pl.Float64), "reason": pl.String}
-    )
+        row |= {
+            "best": values[best],
+            "best_f1": float(scores[best]),
+            "worst": values[worst],
+            "worst_f1": float(scores[worst]),
+            "gap": gap,
+            "low": low if inside else None,
+            "high": high if inside else None,
+            "chance": None if moved is None else float(moved.mean()),
+            "p": None if moved is None or largest is None or apart else share_beyond(largest >= gap - 1e-12),
+            "reason": "every value has one user"
+            if moved is None and evaluation.resamples
+            else APART
+            if apart
+            else None,
+        }
+    return pl.DataFrame(rows, schema_overrides={**APART_BY, "reason": pl.String})
 
 
 def below(evaluation: Evaluation, threshold: float = 0.5, label: str = "macro") -> pl.DataFrame:
@@ -192,6 +198,17 @@ def _pair_interval(evaluation: Evaluation, pair: list[ClassCounts], column: int)
     return percentile(drawn[0] - drawn[1], evaluation.confidence, min(len(group.rows) for group in pair))
 
 
+def _f1(tally: ClassCounts, column: int) -> Floats:
+    """The F1 of each group; undefined where nobody in it gave the answer."""
+    scores, counts = tally.scored("gold")
+    return np.where(counts[:, column] > 0, scores[:, column, 2], np.nan)
+
+
+def _widest(scores: Floats) -> Floats:
+    """How far the highest score lies from the lowest, along the last axis; 0 where fewer than two are defined."""
+    return np.asarray(np.nan_to_num(np.fmax.reduce(scores, axis=-1) - np.fmin.reduce(scores, axis=-1)))
+
+
 def _dealt(evaluation: Evaluation, column: int, widest: float) -> dict[str, Floats]:
     """The gaps of each trait when users are dealt out at random, all traits of a user together.
 
@@ -213,8 +230,8 @@ def _dealt(evaluation: Evaluation, column: int, widest: float) -> dict[str, Floa
             for trait, code in codes.items():
                 values = int(code.max()) + 1
                 member = (code[order][:, None, :] == np.arange(values)[None, :, None]).astype(np.float64)
-                scores = tally.summed(member.reshape(-1, users)).scored("gold")[0][:, column, 2].reshape(many, values)
-                dealt[trait].append(scores.max(axis=1) - scores.min(axis=1))
+                scores = _f1(tally.summed(member.reshape(-1, users)), column).reshape(many, values)
+                dealt[trait].append(_widest(scores))
             reached = np.append(reached, np.max([gaps_[-1] for gaps_ in dealt.values()], axis=0) >= widest - 1e-12)
         if share_beyond(reached) > COARSE:
             break

@@ -109,12 +109,13 @@ class ChatRater:
         if isinstance(self.style, str):
             object.__setattr__(self, "style", Style.parse(self.style))
         voice = self.parts.voice
-        if (voice in ("persona", "selective-persona")) != (self.persona is not None):
-            wanted = "needs a persona" if self.persona is None else "has no place for a persona"
-            raise InputError(f"style '{self.parts.name}' {wanted}", remedy="pass persona=, or style persona")
-        if (voice in ("perspective", "history")) != (self.user is not None):
-            wanted = "needs a user" if self.user is None else "has no place for a user"
-            raise InputError(f"style '{self.parts.name}' {wanted}", remedy="pass user=, a rater of the corpus")
+        for who, given, needed in (
+            ("persona", self.persona, voice in ("persona", "selective-persona")),
+            ("user", self.user, voice in ("perspective", "history")),
+        ):
+            if needed != (given is not None):
+                wanted, remedy = ("needs", f"pass {who}=") if needed else ("has no place for", "leave it out")
+                raise InputError(f"style '{self.parts.name}' {wanted} a {who}", remedy=remedy)
         if self.samples < 1:
             raise InputError(f"{self.samples} samples were asked for", remedy="ask for at least one")
         if self.parts.distribution and self.samples > 1:
@@ -170,11 +171,12 @@ class ChatRater:
     @property
     def id(self) -> str:
         """The rater's id in the raters table."""
-        if self.name:
-            return self.name
-        model = self.model_name
-        who = f"/{self.persona.id}" if self.persona else f"/@{self.user}" if self.user else ""
-        return f"{model}+{self.style_name}{who}"
+        return self.name or f"{self.model_name}+{self.style_name}{self.played}"
+
+    @property
+    def played(self) -> str:
+        """Whom the rater stands for, as the end of its id."""
+        return f"/{self.persona.id}" if self.persona else f"/@{self.user}" if self.user else ""
 
     @property
     def style_name(self) -> str:
@@ -341,6 +343,7 @@ class _Shots:
 
     def __init__(self, rater: ChatRater, corpus: Corpus, instrument: Instrument, condition: str) -> None:
         self.rater, self.corpus, self.instrument, self.condition = rater, corpus, instrument, condition
+        self.fields = instrument.shown(condition)
         self.pools: dict[tuple[str, ...], list[Shot]] = {}
         self.histories: dict[str, History] = {}
 
@@ -364,7 +367,7 @@ class _Shots:
         shots: list[Shot] = []
         if style.shots:
             pool = [shot for shot in self._pool(questions) if self._shown(shot, questions, presentation)]
-            shots = choose(pool, style.shots, questions[0].id, item, self.rater.seed)
+            shots = choose(pool, style.shots, questions[0].id, item, self.rater.seed, self.fields)
         if style.voice == "history":
             question = questions[0]
             if len(questions) > 1:
@@ -372,7 +375,7 @@ class _Shots:
             if question.id not in self.histories:
                 assert self.rater.user is not None  # noqa: S101 - checked when the rater was made
                 known = self.corpus if self.rater.training is None else self.rater.training
-                history = History.of(known, self.rater.user, question, self.rater.encode)
+                history = History.of(known, self.rater.user, question, self.fields, self.condition, self.rater.encode)
                 if not history.shots:
                     raise InputError(
                         f"user '{self.rater.user}' has answered '{question.id}' about no item, so there is no history",
@@ -403,7 +406,7 @@ class _Shots:
         if key not in self.pools:
             training = self.rater.training
             pool = (
-                corpus_shots(training, questions)
+                corpus_shots(training, questions, self.condition)
                 if training is not None
                 else instrument_shots(self.instrument, questions, self.condition)
             )

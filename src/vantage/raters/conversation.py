@@ -49,7 +49,7 @@ CLARIFIED: Final = "clarified:"
 """How the rule of a judgment begins that was read from a second reply, which only states the answer of the first."""
 _ASIDE: Final = "[Asked for the answer alone:]"
 """Stands between the two replies where both are stored as one."""
-_SILENT: Final = ("cut", "thinking", "empty", "too-long")
+SILENT: Final = ("cut", "thinking", "empty", "too-long")
 """Obstacles of replies that hold no answer to be stated: a setting of the run has to change."""
 
 
@@ -151,7 +151,7 @@ class Conversations:
         asked, way = call.request, str(call.presentations[0]) if call.presentations else ""
         completion = yield Ask(asked, sample=call.repetition)
         replies = {id_: (r, completion) for id_, r in self._read(completion, call.questions, call.item, way).items()}
-        unread = [id_ for id_, (r, _) in replies.items() if r.status == "unparsed" and r.rule not in _SILENT]
+        unread = [id_ for id_, (r, _) in replies.items() if r.status == "unparsed" and r.rule not in SILENT]
         if not (self.clarify and unread):
             return asked, completion, replies
         said = _parted(completion)[0]
@@ -317,10 +317,12 @@ def read_reply(
         replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
     else:
         replies = parse_replies(answer, questions, source, cut=cut)
-    if lettered:
-        return replies
-    unasked = ParsedReply(None, "unparsed", None, "letter")
-    return {id_: unasked if reply.rule.endswith(":letter") else reply for id_, reply in replies.items()}
+    return replies if lettered else {id_: without_letter(reply) for id_, reply in replies.items()}
+
+
+def without_letter(reply: ParsedReply) -> ParsedReply:
+    """What a reply says where options had no letters, so that a letter chooses nothing."""
+    return ParsedReply(None, "unparsed", None, "letter") if reply.rule.endswith(":letter") else reply
 
 
 def _parted(completion: Completion) -> tuple[str, str]:

@@ -5,8 +5,6 @@ Similarity is the cosine of TF-IDF vectors (Salton and Buckley 1988), or of any 
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +14,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.corpora import Corpus
-from vantage.instruments import Question
+from vantage.instruments import Field, Question
+from vantage.raters.item_words import item_words
 from vantage.raters.prompts import Shot
+from vantage.raters.shots import others
 
 Vectors = NDArray[np.float64]
 Encode = Callable[[Sequence[str]], Vectors]
 """Texts to rows of numbers; any sentence encoder will do."""
-_WORD = re.compile(r"\w+")
 
 
 def tfidf(texts: Sequence[str]) -> Vectors:
@@ -32,17 +31,13 @@ def tfidf(texts: Sequence[str]) -> Vectors:
     >>> bool(a @ b > a @ c)
     True
     """
-    counts = [Counter(_WORD.findall(text.casefold())) for text in texts]
-    vocabulary = {word: n for n, word in enumerate(sorted({word for count in counts for word in count}))}
-    vectors = np.zeros((len(texts), max(len(vocabulary), 1)))
-    for row, count in zip(vectors, counts, strict=True):
-        for word, times in count.items():
-            row[vocabulary[word]] = 1 + np.log(times)
-    document_frequency = np.count_nonzero(vectors, axis=0)
-    vectors *= np.log((1 + len(texts)) / (1 + document_frequency)) + 1
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    np.divide(vectors, norms, out=vectors, where=norms > 0)
-    return vectors
+    from sklearn.feature_extraction.text import TfidfVectorizer  # which takes long to load
+
+    words = TfidfVectorizer(preprocessor=str.casefold, token_pattern=r"\w+", sublinear_tf=True)  # noqa: S106
+    try:
+        return np.asarray(words.fit_transform(texts).toarray())
+    except ValueError:  # no text has a word
+        return np.zeros((len(texts), 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +45,43 @@ class History:
     """The judgments of one user, ready to be searched."""
 
     shots: tuple[Shot, ...]
-    texts: tuple[str, ...]
+    fields: tuple[Field, ...]
+    """What an item shows, which makes two of them similar."""
     encode: Encode = tfidf
 
     @classmethod
-    def of(cls, corpus: Corpus, user: str, question: Question, encode: Encode = tfidf) -> History:
-        """What a user answered to a question, in the order of the judgments table."""
+    def of(
+        cls,
+        corpus: Corpus,
+        user: str,
+        question: Question,
+        fields: Sequence[Field],
+        condition: str = "",
+        encode: Encode = tfidf,
+    ) -> History:
+        """What a user answered to a question under a condition, in the order of the judgments table."""
         judged = corpus.judgments.filter(
-            pl.col("rater") == user, pl.col("question") == question.id, pl.col("value").is_not_null()
+            pl.col("rater") == user,
+            pl.col("question") == question.id,
+            pl.col("value").is_not_null(),
+            pl.col("condition").is_in(["", condition]) if condition else True,
         ).unique("item", keep="first", maintain_order=True)
         rows = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
         shots = tuple(
             Shot(rows[item], {question.id: value}, {question.id: rationale or ""})
             for item, value, rationale in judged.select("item", "value", "rationale").iter_rows()
         )
-        return cls(shots, tuple(item_text(shot.item) for shot in shots), encode)
+        return cls(shots, tuple(fields), encode)
 
     def similar(self, item: Mapping[str, Any], count: int) -> list[Shot]:
         """The `count` most similar earlier items, the most similar last; fewer where there are not so many.
 
-        The item itself is left out. Ties go to the earlier judgment.
+        The item itself, and any other with its text, is left out. Ties go to the earlier judgment.
         """
-        others = [n for n, shot in enumerate(self.shots) if shot.item.get("item", 0) != item.get("item", 1)]
-        if not others:
+        known = others(self.shots, item, self.fields)
+        if not known:
             return []
-        vectors = self.encode([item_text(item), *(self.texts[n] for n in others)])
+        vectors = self.encode([item_words(one, self.fields) for one in (item, *(shot.item for shot in known))])
         likeness = vectors[1:] @ vectors[0]
         nearest = np.argsort(-likeness, kind="stable")[:count]
-        return [self.shots[others[n]] for n in reversed(nearest)]
-
-
-def item_text(item: Mapping[str, Any]) -> str:
-    """The words of an item, for comparing it with others."""
-    parts = [item.get(name) for name in ("post", "reply", "context", "response", "text", "target")]
-    return " ".join(str(part) for part in parts if part)
+        return [known[n] for n in reversed(nearest)]

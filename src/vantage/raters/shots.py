@@ -13,12 +13,13 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.instruments import Instrument, Question
+from vantage.instruments import Field, Instrument, Question
+from vantage.raters.item_words import item_key
 from vantage.raters.prompts import Shot
 
 
 def instrument_shots(instrument: Instrument, questions: Sequence[Question], condition: str = "") -> list[Shot]:
-    """The instrument's worked examples that answer all the questions, those of the condition first."""
+    """The instrument's worked examples that answer all the questions under a condition."""
     ids = [question.id for question in questions]
     fitting = [e for e in instrument.examples if set(ids) <= set(e.answers)]
     if condition:
@@ -26,13 +27,20 @@ def instrument_shots(instrument: Instrument, questions: Sequence[Question], cond
     return [Shot(e.item, {q: e.answers[q].answer for q in ids}, {q: e.answers[q].reason for q in ids}) for e in fitting]
 
 
-def corpus_shots(training: Corpus, questions: Sequence[Question]) -> list[Shot]:
-    """Items of a training corpus with the answer that most people gave; ties go to the lower code."""
+def corpus_shots(training: Corpus, questions: Sequence[Question], condition: str = "") -> list[Shot]:
+    """Items of a training corpus with the answer that most people gave under a condition; ties go to the lower code.
+
+    Raters who are marked as excluded do not count, and of a person's repetitions only the first does.
+    """
     ids = [question.id for question in questions]
-    people = training.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"])).judgments
+    people = training.included().filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"])).judgments
+    if condition:
+        people = people.filter(pl.col("condition").is_in(["", condition]))
+    answered = people.filter(pl.col("value").is_not_null()).sort("sample", maintain_order=True)
+    people = answered.unique(["item", "question", "rater"], keep="first", maintain_order=True)
     people = pl.concat([people, *_in_bands(people, training, questions)])
     answers = (
-        people.filter(pl.col("question").is_in(ids), pl.col("value").is_not_null())
+        people.filter(pl.col("question").is_in(ids))
         .group_by("item", "question", "value")
         .len()
         .sort("item", "question", "len", "value", descending=[False, False, True, False])
@@ -63,7 +71,7 @@ def _in_bands(people: pl.DataFrame, training: Corpus, questions: Sequence[Questi
         scale = known.get(question.id.removesuffix("-coarse"))
         if scale is None or not scale.bands or question.id in people["question"]:
             continue
-        mine = people.filter(pl.col("question") == question.id.removesuffix("-coarse"), pl.col("value").is_not_null())
+        mine = people.filter(pl.col("question") == question.id.removesuffix("-coarse"))
         codes = {option.label: option.code for option in question.scale.options}
         banded = {value: codes.get(scale.band(value) or "") for value in mine["value"].unique()}
         yield mine.with_columns(
@@ -72,13 +80,22 @@ def _in_bands(people: pl.DataFrame, training: Corpus, questions: Sequence[Questi
         )
 
 
-def choose(pool: Sequence[Shot], count: int, question: str, item: Mapping[str, Any], seed: int) -> list[Shot]:
+def others(pool: Sequence[Shot], item: Mapping[str, Any], fields: Sequence[Field]) -> list[Shot]:
+    """The examples that are neither the item itself nor another with the same text in the fields that are shown."""
+    text = item_key(item, fields)
+    return [
+        shot for shot in pool if item_key(shot.item, fields) != text and shot.item.get("item", 0) != item.get("item", 1)
+    ]
+
+
+def choose(
+    pool: Sequence[Shot], count: int, question: str, item: Mapping[str, Any], seed: int, fields: Sequence[Field]
+) -> list[Shot]:
     """`count` examples from a pool, balanced over the answers to a question, in an order drawn from the seed.
 
     The item itself, and any example with the same text, is never chosen.
     """
-    text = _key(item)
-    allowed = [shot for shot in pool if _key(shot.item) != text and shot.item.get("item", 0) != item.get("item", 1)]
+    allowed = others(pool, item, fields)
     if len(allowed) < count:
         raise InputError(
             f"there are {len(allowed)} worked examples for question '{question}', {count} were asked for",
@@ -94,8 +111,3 @@ def choose(pool: Sequence[Shot], count: int, question: str, item: Mapping[str, A
             if by_answer[answer] and len(chosen) < count:
                 chosen.append(by_answer[answer].pop())
     return [chosen[index] for index in rng.permutation(count)]
-
-
-def _key(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """What makes two items the same to a reader: their texts, whatever their ids."""
-    return tuple(" ".join(str(item[name]).casefold().split()) for name in ("text", "post", "reply") if item.get(name))

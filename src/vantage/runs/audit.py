@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,13 +100,14 @@ def draw(corpus: Corpus, count: int, seed: int = 0) -> list[Case]:
 def accuracies(cases: Sequence[Case], confidence: float = 0.95) -> list[Accuracy]:
     """How well each model's replies are read, from the cases that a person has read.
 
-    The interval is Wilson's (1927) at the size of a simple random sample of the same precision.
+    Cases are read in the order in which they were drawn. One that is known beforehand, since it was marked as read
+    wrongly, counts once those before it are read: replies that are read rightly are not marked. The interval is
+    Wilson's (1927) at the size of a simple random sample of the same precision.
     """
     accuracies_of: list[Accuracy] = []
-    for model in sorted({case.model for case in cases}):
-        done = [case for case in cases if case.model == model and case.meant]
-        if not done:
-            continue
+    known = list(takewhile(lambda case: case.meant, cases))
+    for model in sorted({case.model for case in known}):
+        done = [case for case in known if case.model == model]
         total, right, variance = sum(case.weight for case in done), 0.0, 0.0
         for rule in {case.rule for case in done}:
             part = [case for case in done if case.rule == rule]
@@ -130,6 +132,15 @@ def save(folder: Path, cases: Sequence[Case]) -> None:
     fresh = place.with_suffix(".new")
     fresh.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
     fresh.replace(place)
+
+
+def reread(cases: Sequence[Case], corpus: Corpus) -> list[Case]:
+    """The cases with what the parser makes of their replies now, without those whose reply is another one or gone."""
+    keys = pl.DataFrame([case.key for case in cases], schema=dict.fromkeys(KEY, pl.String), orient="row")
+    rows = corpus.judgments.with_columns(pl.col(KEY).cast(pl.String)).join(keys, on=list(KEY), how="semi")
+    now = {known.key: known for known in (_case({"model": "", **row}, 0.0) for row in rows.iter_rows(named=True))}
+    same = [(case, now[case.key]) for case in cases if case.key in now and now[case.key].reply == case.reply]
+    return [replace(case, read=known.read) for case, known in same]
 
 
 def load(folder: Path) -> list[Case]:

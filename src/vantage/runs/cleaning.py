@@ -54,13 +54,15 @@ def clean(store: RunStore, drop: Sequence[int] = (), *, dry_run: bool = False) -
             connection.execute("DELETE FROM runs WHERE id = ?", (number,))
             connection.execute("DELETE FROM uses WHERE run = ?", (number,))
             connection.execute("DELETE FROM finished WHERE run = ?", (number,))
-            connection.execute("DELETE FROM sittings WHERE run = ?", (number,))
-            # A call that another run rests on becomes that run's.
-            connection.execute(
+            # A call that another run rests on becomes that run's, with the prices at which it was made.
+            heirs = connection.execute(
                 "UPDATE calls SET run = (SELECT MIN(uses.run) FROM uses WHERE uses.call = calls.id) "
-                "WHERE run = ? AND id IN (SELECT call FROM uses)",
+                "WHERE run = ? AND id IN (SELECT call FROM uses) RETURNING run",
                 (number,),
             )
+            inherited = "INSERT INTO sittings SELECT NULL, ?, started, engine, prices FROM sittings WHERE run = ?"
+            connection.executemany(inherited, [(heir, number) for heir in {row[0] for row in heirs.fetchall()}])
+            connection.execute("DELETE FROM sittings WHERE run = ?", (number,))
         orphans = "run NOT IN (SELECT id FROM runs)"
         calls = connection.execute(f"DELETE FROM calls WHERE {orphans}").rowcount  # noqa: S608
         made_good = "key IN (SELECT key FROM calls)"

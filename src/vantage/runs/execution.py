@@ -91,6 +91,8 @@ def run(
     """
     check_sending()
     options = options or RunOptions()
+    for part in plan.parts:
+        part.check()
     check_affordable(plan, store, options)
     engine = load_engine(options.engine)
     number = begin(store, plan)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,51 +142,23 @@ def _finite(scores: list[float]) -> list[float | None]:
 
 def export(store: RunStore, to: Path, *, run: int | None = None, prompts: bool = True) -> int:
     """Writes stored calls to a `.jsonl`, `.csv` or `.parquet` file; how many there were."""
-    writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
-    if to.suffix not in writers:
-        raise InputError(f"'{to.suffix}' is no format for calls", file=to, remedy=f"use {', '.join(writers)}")
-    names = [name for name in COLUMNS if prompts or name != "messages"]
-    try:
-        return writers[to.suffix](_frames(store, run, names), to)
-    except OSError as error:
-        raise InputError(f"the file cannot be written ({error.strerror or error})", file=to) from None
-
-
-def _frames(store: RunStore, run: int | None, names: Sequence[str]) -> Iterator[pl.DataFrame]:
-    held: list[dict[str, Any]] = []
-    schema = {name: COLUMNS[name] for name in names}
-    for call in calls(store, run=run):
-        held.append({name: call[name] for name in names})
-        if len(held) == PART:
-            yield pl.DataFrame(held, schema=schema)
-            held = []
-    yield pl.DataFrame(held, schema=schema)
-
-
-def _jsonl(frames: Iterator[pl.DataFrame], to: Path) -> int:
-    count = 0
-    with to.open("w", encoding="utf-8") as file:
-        for frame in frames:
-            count += len(frame)
-            for row in frame.iter_rows(named=True):
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    return count
-
-
-def _csv(frames: Iterator[pl.DataFrame], to: Path) -> int:
-    count = 0
-    with to.open("w", encoding="utf-8", newline="") as file:
-        for number, frame in enumerate(frames):
-            count += len(frame)
-            file.write(safe(flat(frame)).write_csv(include_header=number == 0))
-    return count
-
-
-def _parquet(frames: Iterator[pl.DataFrame], to: Path) -> int:
-    count = 0
+    sinks: dict[str, Callable[..., Any]]
+    sinks = {".jsonl": pl.LazyFrame.sink_ndjson, ".csv": pl.LazyFrame.sink_csv, ".parquet": pl.LazyFrame.sink_parquet}
+    if to.suffix not in sinks:
+        raise InputError(f"'{to.suffix}' is no format for calls", file=to, remedy=f"use {', '.join(sinks)}")
+    schema = {name: COLUMNS[name] for name in COLUMNS if prompts or name != "messages"}
+    every, count = calls(store, run=run), 0
     with tempfile.TemporaryDirectory(prefix="vantage-export-") as folder:
-        for number, frame in enumerate(frames):
-            count += len(frame)
-            frame.write_parquet(Path(folder) / f"{number:06}.parquet")
-        pl.scan_parquet(sorted(Path(folder).iterdir())).sink_parquet(to)
+        # One part more than there are, so that a store without calls has a header too.
+        while (part := list(islice(every, PART))) or not count:
+            frame = pl.DataFrame([{name: call[name] for name in schema} for call in part], schema=schema)
+            frame = safe(flat(frame)) if to.suffix == ".csv" else frame
+            frame.write_parquet(Path(folder) / f"{count:012}.parquet")
+            count += len(part)
+            if not part:
+                break
+        try:
+            sinks[to.suffix](pl.scan_parquet(sorted(Path(folder).iterdir())), to)
+        except OSError as error:
+            raise InputError(f"the file cannot be written ({error.strerror or error})", file=to) from None
     return count

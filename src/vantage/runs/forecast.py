@@ -103,6 +103,7 @@ class Forecast:
     def add(self, plan: RunPlan, assumption: str = "") -> None:
         """Adds what a plan asks beyond what was added before; `assumption` says what had to be assumed for it."""
         for part in plan.parts:
+            part.check()
             rater = part.rater
             mine = Estimate(rater.id, rater.model_name, str(rater.row()["style"]))
             self._walk(part, mine)

@@ -115,6 +115,24 @@ def described(rater: ChatRater, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def settings(rater: ChatRater) -> str:
+    """What the answers of a rater depend on that its id does not tell, as the raters table keeps it.
+
+    >>> settings(ChatRater("embedded", temperature=1.0, seed=3))
+    'seed=3, temperature=1.0, top_p=1.0'
+    """
+    facts = described(rater, identity(rater))
+    if rater.parts.distribution:
+        facts["min_mass"] = rater.least_mass
+    if rater.parts.voice == "history":
+        facts["retrieval"] = getattr(rater.encode, "__name__", type(rater.encode).__name__)
+    return ", ".join(f"{name}={facts[name]}" for name in sorted(facts) if name not in _TOLD)
+
+
+_TOLD: Final = frozenset(
+    {"rater", "model", "style", "persona", "user", "samples", "max_tokens", "design", "calibrates"}
+)
+"""What a rater's id and judgments tell themselves; the longest reply changes only those that were cut."""
 SIZE: Final = 16
 """Bytes of a key: two of a thousand billion calls agree by chance once in some hundred trillion cases."""
 FORMAT: Final = 1

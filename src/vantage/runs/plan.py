@@ -13,11 +13,13 @@ import polars as pl
 
 from vantage._version import __version__
 from vantage.corpora import Corpus
+from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.presentations import Presentation
 from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
-from vantage.runs.keys import described, identity
+from vantage.raters.conversation import SILENT
+from vantage.runs.keys import described, identity, settings
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,11 @@ class PlanPart:
 
     def done(self, open_statuses: Iterable[str] = ("failed",)) -> pl.DataFrame:
         """The keys of the judgments that the corpus has and that need not be asked for again."""
-        judgments = self.corpus.judgments
-        mine = judgments.filter(
-            pl.col("rater") == self.rater.id,
-            pl.col("condition") == self.condition,
-            ~pl.col("status").cast(pl.String).is_in(list(open_statuses)),
-        )
+        mine = self.corpus.judgments.filter(pl.col("rater") == self.rater.id)
+        is_open = pl.col("status").cast(pl.String).is_in(list(open_statuses))
+        if "failed" in open_statuses and "rule" in mine.columns:
+            is_open |= pl.col("rule").is_in(SILENT).fill_null(value=False)
+        mine = mine.filter(pl.col("condition") == self.condition, ~is_open)
         if "presentation" in mine.columns:
             # The same sample may have been asked otherwise in an earlier design.
             texts = mine["presentation"].fill_null("")
@@ -76,6 +77,24 @@ class PlanPart:
         elif self.rater.design:
             mine = mine.clear()
         return mine.select("item", "question", "sample")
+
+    def check(self) -> None:
+        """Refuses to add to a rater's judgments what would be asked with other settings or in other words."""
+        rater = self.corpus.raters.filter(pl.col("rater") == self.rater.id)
+        before = rater["settings"].drop_nulls() if "settings" in rater.columns else rater["rater"].clear()
+        if before.is_empty():
+            return
+        then, now = (set(words.split(", ")) for words in (str(before[0]), settings(self.rater)))
+        mine = self.corpus.judgments.filter(pl.col("rater") == self.rater.id, pl.col("question").is_in(self.asked))
+        problem = ""
+        if then != now:
+            was, is_ = (", ".join(sorted(one - other)) or "–" for one, other in ((then, now), (now, then)))
+            problem = f"was asked with other settings (then {was}, now {is_})"
+        elif len(mine) and any(one.id == self.used.id and one != self.used for one in self.corpus.instruments):
+            problem = f"was asked before the instrument '{self.used.id}' changed"
+        if problem:
+            remedy = "give the rater another name (--name, name=), which keeps both"
+            raise InputError(f"the rater '{self.rater.id}' of this corpus {problem}", remedy=remedy)
 
     def _asked_so(self, item: str, question: str, sample: int, presentation: str) -> bool:
         """Whether the plan asks a sample in a presentation."""

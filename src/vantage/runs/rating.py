@@ -17,6 +17,7 @@ from vantage.instruments import Instrument
 from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.runs.execution import JudgedPart, Outcome, run
+from vantage.runs.keys import settings
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
 from vantage.runs.store import RunStore
@@ -95,7 +96,7 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     rows = pl.concat([one.judgments for one in given], how="diagonal")
     if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
-    rows_of = {one.rater.id: one.rater.row() for one in given}
+    rows_of = {one.rater.id: {**one.rater.row(), "settings": settings(one.rater)} for one in given}
     new = [pl.DataFrame([rows_of[id_]]) for id_ in rows_of if id_ not in set(corpus.raters["rater"])]
     raters = pl.concat(new, how="diagonal_relaxed") if new else None
     return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])

@@ -15,9 +15,9 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.errors import InputError
-from vantage.instruments import Question
+from vantage.instruments import Question, grouped
 from vantage.presentations import Presentation
-from vantage.raters.conversation import CLARIFIED
+from vantage.raters.conversation import CLARIFIED, without_letter
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
@@ -92,33 +92,32 @@ def reparse(corpus: Corpus) -> Reparsed:
 def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply]]:
     """Every reply, read again; those to several questions at once are read for all of them together."""
     questions = {question.id: question for question in corpus.questions}
-    sources = _sources(corpus)
-    together = _raters_asked_together(corpus)
+    sources, styles = _sources(corpus), _styles(corpus)
     if "presentation" not in rows.columns:
         rows = rows.with_columns(pl.lit("").alias("presentation"))
     rows = rows.with_columns(pl.col("presentation").fill_null(""))
-    alone = rows.filter(~pl.col("rater").is_in(together))
-    columns = ("__row", "item", "question", "reply", "presentation")
+    together = [rater for rater, style in styles.items() if "together" in style.split("+")]
+    # Questions that are put as one are answered in one reply, unless a template or a history asks one at a time.
+    one_at_a_time = [rater for rater, style in styles.items() if style.startswith("template:") or "history" in style]
+    as_one = [question.id for group in grouped(corpus.questions) if len(group) > 1 for question in group]
+    in_groups = pl.col("rater").is_in(list(styles)) & ~pl.col("rater").is_in(one_at_a_time)
+    joint = pl.col("rater").is_in(together) | (pl.col("question").is_in(as_one) & in_groups)
+    columns = ("__row", "rater", "item", "question", "reply", "presentation")
     # Runs at a low temperature repeat each other.
     known: dict[tuple[Any, ...], ParsedReply] = {}
-    for row, *asked_for in alone.select(*columns, _WAS_CUT).iter_rows():
-        key = item, question, reply, way, cut = tuple(asked_for)
+    for row, rater, *asked_for in rows.filter(~joint).select(*columns, _WAS_CUT).iter_rows():
+        item, question, reply, way, cut = asked_for
+        key = (rater in styles, *asked_for)
         if key not in known:
             shown = _shown(questions[question], way)
-            known[key] = _meant(parse_reply(reply, shown, sources.get(item), cut=cut), shown, way)
+            parsed = parse_reply(reply, shown, sources.get(item), cut=cut)
+            known[key] = _meant(parsed, shown, way, unlettered=rater in styles)
         yield row, known[key]
-    joint = rows.filter(pl.col("rater").is_in(together))
-    for key, part in joint.group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
+    for key, part in rows.filter(joint).group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
         asked = [_shown(questions[id_], way) for id_, way in part.select("question", "presentation").iter_rows()]
-        yield from _read_joint(part, str(key[4]), asked, sources.get(str(key[0])))
-
-
-def _read_joint(
-    part: pl.DataFrame, reply: str, asked: list[Question], source: str | None
-) -> Iterator[tuple[int, ParsedReply]]:
-    replies = parse_replies(reply, asked, source, cut=part.select(_WAS_CUT.any()).item())
-    for shown, (row, way) in zip(asked, part.select("__row", "presentation").iter_rows(), strict=True):
-        yield row, _meant(replies[shown.id], shown, way)
+        replies = parse_replies(str(key[4]), asked, sources.get(str(key[0])), cut=part.select(_WAS_CUT.any()).item())
+        for shown, (row, way) in zip(asked, part.select("__row", "presentation").iter_rows(), strict=True):
+            yield row, _meant(replies[shown.id], shown, way, unlettered=key[1] in styles)
 
 
 def _shown(question: Question, presentation: str) -> Question:
@@ -126,8 +125,10 @@ def _shown(question: Question, presentation: str) -> Question:
     return Presentation.parse(presentation).shown(question) if presentation else question
 
 
-def _meant(reply: ParsedReply, shown: Question, presentation: str) -> ParsedReply:
-    """What was read, in the codes of the question."""
+def _meant(reply: ParsedReply, shown: Question, presentation: str, *, unlettered: bool) -> ParsedReply:
+    """What was read, in the codes of the question; a letter is read where the options had letters, or may have had."""
+    if unlettered and shown.scale.called != "letters":
+        reply = without_letter(reply)
     if reply.value is None or not presentation:
         return reply
     return replace(reply, value=Presentation.parse(presentation).decoded(shown, reply.value))
@@ -141,8 +142,10 @@ def _sources(corpus: Corpus) -> Mapping[str, str]:
     }
 
 
-def _raters_asked_together(corpus: Corpus) -> list[str]:
-    if "style" not in corpus.raters.columns:
-        return []
-    parts = corpus.raters["style"].cast(pl.String).str.split("+")
-    return corpus.raters.filter(parts.list.contains("together").fill_null(value=False))["rater"].to_list()
+def _styles(corpus: Corpus) -> dict[str, str]:
+    """The styles of the raters whom Vantage has asked; recorded replies were asked for by others."""
+    if not {"style", "model"} <= set(corpus.raters.columns):
+        return {}
+    recorded = pl.col("model").cast(pl.String).str.starts_with("recorded:").fill_null(value=False)
+    asked = corpus.raters.filter(~recorded, pl.col("style").is_not_null())
+    return dict(asked.select("rater", pl.col("style").cast(pl.String)).iter_rows())

@@ -46,6 +46,8 @@ def test_predictions_stand_in_the_corpus_like_anyones() -> None:
     whole = demo_corpus()
     rater = fit(whole, ["trust", "competence"], kind="ridge", name="my ridge")
     rated = rater.rate(whole)
+    shouted = whole.items.head(3).with_columns(pl.col("text").str.to_uppercase())
+    assert (rater.seen(shouted), rater.seen(shouted.with_columns(text=pl.lit("Something else.")))) == (3, 0)
     row = rated.raters.filter(rater="my ridge").row(0, named=True)
     assert (row["kind"], row["model"], row["style"]) == ("trained", "tfidf-ridge", "ridge on mean")
     assert rated.judgments.filter(rater="my ridge").height == 2 * whole.items.height
@@ -188,3 +190,27 @@ def test_halves_belong_to_the_higher_option() -> None:
     codes = np.arange(-3.0, 4.0)
     values = np.array([-0.5, 0.5, -2.5, 2.4999, 9.0, -9.0])
     assert codes[nearest_option(values, codes)].tolist() == [0.0, 1.0, -2.0, 2.0, 3.0, -3.0]
+
+
+def test_excluded_people_repetitions_and_labels_made_of_others_are_not_learned_from() -> None:
+    items = pl.DataFrame({"item": ["i", "j"], "text": ["A", "B"], "target": ["x", "x"]})
+    said = [("a", 0, 3.0), ("a", 1, 3.0), ("b", 0, -1.0), ("out", 0, 3.0), ("panel", 0, 3.0)]
+    rows = [
+        {"item": item, "question": "trust", "rater": rater, "sample": sample, "value": value}
+        for item in ("i", "j")
+        for rater, sample, value in said
+    ]
+    kinds = {"a": "person", "b": "person", "out": "person", "panel": "aggregate"}
+    raters = pl.DataFrame({"rater": list(kinds), "kind": list(kinds.values()), "excluded": [False, False, True, False]})
+    whole = Corpus(items, raters, pl.DataFrame(rows), Instrument.load("warmth-competence"))
+    learned = examples(whole, ["trust"], target="mean")
+    assert (learned.raters, learned.judgments, learned.labels[0].score.tolist()) == (2, 4, [1.0, 1.0])
+    assert examples(whole, ["trust"], target="mean", raters=["panel"]).labels[0].score.tolist() == [3.0, 3.0]
+
+
+def test_a_rater_that_learned_otherwise_takes_the_place_of_its_namesake() -> None:
+    whole = demo_corpus()
+    first, second = (fit(whole, ["trust"], kind="ridge", name="mine", target=how) for how in ("mean", "median"))
+    rated = second.rate(first.rate(whole, whole.filter(item=["s01", "s02"])), whole.filter(item=["s02"]))
+    assert rated.judgments.filter(rater="mine").select("item").to_series().to_list() == ["s02"]
+    assert rated.raters.filter(rater="mine")["settings"].to_list() == [second.row()["settings"]]

@@ -495,3 +495,28 @@ def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> No
     assert isinstance(figure, Figure)
     assert (figure.options["beside"], figure.options["height"]) == (1, 8.2)
     assert figure.data["warmth_low"].null_count() == len(figure.data)
+
+
+def test_all_models_together_place_the_groups_that_each_of_them_placed() -> None:
+    from vantage.studies.stereomap.placing import ALL, place
+
+    instrument = Instrument.load("stereotype-content:short")
+    # The second model is a point higher, and did not answer about the last group.
+    rows = [
+        {
+            "item": item,
+            "question": q.id,
+            "rater": rater,
+            "condition": "",
+            "sample": run,
+            "value": value + 1.0 * (rater == "b"),
+        }
+        for value, item in enumerate(["x", "y", "z"], 1)
+        for q in instrument.questions
+        for rater in "ab"
+        for run in range(2)
+        if (rater, item) != ("b", "z")
+    ]
+    placed = {one.name: one for one in place(pl.DataFrame(rows), instrument, k=2, resamples=10)}
+    assert (placed["a"].items, placed["b"].items, placed[ALL].items) == (("x", "y", "z"), ("x", "y"), ("x", "y"))
+    assert placed[ALL].points[:, 0].tolist() == [1.5, 2.5]

@@ -335,3 +335,22 @@ def test_answers_that_examples_lead_astray_are_counted_and_shown() -> None:
     shown = predictions.astray(analysis)
     assert shown is not None
     assert shown.select("text", "gold", "zero", "few", "why_few").rows() == [("A!", 3, 3.0, 0.0, "so it seems")]
+
+
+def test_raters_that_answered_other_pairs_are_compared_on_the_same_ones() -> None:
+    names = [f"i{n}" for n in range(12)]
+    items = pl.DataFrame({"item": names, "text": names, "target": ["x"] * 12, "split": ["test"] * 12})
+    scores = items.with_columns(
+        pl.Series(f"final_{question}", [n % 6 - 3 for n in range(12)]) for question in QUESTIONS
+    )
+    # The second rater meets the first six scores and refuses the others, which the first rater turns round.
+    rows = [(f"i{n}", "all", float(n % 6 - 3) * (1 if n < 6 else -1)) for n in range(12)]
+    rows += [(f"i{n}", "some", float(n - 3)) for n in range(6)]
+    judged = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row").with_columns(question=pl.lit("trust"))
+    people = judged.filter(rater="all").with_columns(rater=pl.lit("p"))
+    raters = pl.DataFrame({"rater": ["all", "some", "p"], "kind": ["model", "model", "person"]})
+    corpus = Corpus(scores, raters, pl.concat([judged, people]), Instrument.load("warmth-competence"))
+    found = predictions.scores(predictions.WarmthAnalysis(corpus, None, 0))
+    by_rater = {row["rater"]: row for row in found.iter_rows(named=True)}
+    assert by_rater["all"]["spearman"] < 0.5
+    assert [by_rater[name]["same_pairs"] for name in ("all", "some")] == [pytest.approx(1.0)] * 2

@@ -43,7 +43,7 @@ VIEW: Final = View(
             "Models that pass the alternative annotator test: {rows}.",
             row="{model}[ for {group}] (winning rate {estimate})",
             where="passes",
-            none="No model passes the alternative annotator test.",
+            none="No model that could be tested passes the alternative annotator test.",
         ),
     ),
     method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "

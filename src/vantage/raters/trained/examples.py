@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, ItemTexts, nearest_option
@@ -20,7 +21,6 @@ from vantage.raters.trained.people import People
 Target = Literal["individual", "mean", "median", "majority"]
 """What is learned: every single judgment, or one aggregated value per item."""
 TARGETS: Final[tuple[Target, ...]] = get_args(Target)
-PEOPLE: Final = ("person", "slot", "author", "aggregate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,25 @@ def examples(
     return Examples(instances, labels, judgments["rater"].n_unique(), len(judgments))
 
 
-def _judgments(corpus: Corpus, questions: Sequence[str], raters: Sequence[str], condition: str | None) -> pl.DataFrame:
-    kinds = dict(corpus.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
+def answers_of(corpus: Corpus, raters: Sequence[str] = ()) -> pl.DataFrame:
+    """What is learned from: the answers of some raters, or of all people who are not excluded, repetitions left out.
+
+    Authors, and then labels that others put together, count where no person judged.
+    """
+    known = corpus.raters["rater"].to_list()
     for rater in raters:
-        if rater not in kinds:
-            raise InputError(f"the corpus has no rater '{rater}'", remedy=nearest(rater, list(kinds)[:2000]))
-    chosen = list(raters) or [rater for rater, kind in kinds.items() if kind in PEOPLE]
-    judged = corpus.judgments.filter(
-        pl.col("question").is_in(list(questions)), pl.col("rater").is_in(chosen), pl.col("value").is_not_null()
-    )
+        if rater not in known:
+            raise InputError(f"the corpus has no rater '{rater}'", remedy=nearest(rater, known[:2000]))
+    of_kind = dict(corpus.included().raters.group_by(pl.col("kind").cast(pl.String)).agg("rater").iter_rows())
+    people = [rater for kind in PEOPLE for rater in of_kind.get(kind, ())]
+    chosen = list(raters) or people or of_kind.get("author") or of_kind.get("aggregate") or []
+    answered = corpus.judgments.filter(pl.col("rater").is_in(chosen), pl.col("value").is_not_null())
+    once = ["item", "question", "rater", "condition"]
+    return answered.sort("sample", maintain_order=True).unique(once, keep="first", maintain_order=True)
+
+
+def _judgments(corpus: Corpus, questions: Sequence[str], raters: Sequence[str], condition: str | None) -> pl.DataFrame:
+    judged = answers_of(corpus, raters).filter(pl.col("question").is_in(list(questions)))
     if condition is not None:
         judged = judged.filter(pl.col("condition") == condition)
     for question in questions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -12,6 +13,7 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
+from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
@@ -98,6 +100,8 @@ def fit(
         "judgments": learned.judgments,
         "raters": learned.raters,
         "seed": seed,
+        "learned": _digest(learned.pieces(), kind, coarse, seed, settings),
+        "texts": sorted({fingerprint(text) for text in learned.instances.texts.first}),
     }
     predictor: Predictor
     if kind == "encoder":
@@ -135,6 +139,11 @@ def _blend(
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
     probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
+
+
+def _digest(pieces: Sequence[bytes], *how: object) -> str:
+    """A fingerprint of what a rater learns from and how, by which its judgments are told from those of another."""
+    return blake2b(b"\0".join([*pieces, repr(how).encode()]), digest_size=6).hexdigest()
 
 
 def _style(kind: Kind, target: Target, about: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,20 +17,11 @@ from numpy.typing import NDArray
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
+from vantage.raters.item_words import content_words, item_words, key
 from vantage.raters.trained.base import ItemTexts
 from vantage.raters.trained.people import Profile, profiles_of
 
 Rows: TypeAlias = NDArray[np.intp]
-
-
-def key(text: str) -> str:
-    """What makes two texts the same to a reader: their letters and digits, whatever the case and the signs.
-
-    >>> key("Good  morning, all!") == key("good morning all")
-    True
-    """
-    letters = "".join(c for c in text.casefold() if c.isalnum())
-    return letters or text.strip()
 
 
 def shared_texts(one: ItemTexts | Sequence[str], other: ItemTexts | Sequence[str]) -> list[str]:
@@ -162,17 +153,7 @@ def reading(items: pl.DataFrame, fields: Sequence[Field]) -> ItemTexts:
         raise InputError(f"the items have none of the columns {wanted}", remedy=f"they have {', '.join(items.columns)}")
     targets = [field for field in shown if field.kind == "target"]
     rows = items.select([field.name for field in shown]).to_dicts()
-    first = tuple("\n".join(_words(row[field.name]) for field in texts).strip() for row in rows)
+    first = tuple(item_words(row, texts) for row in rows)
     if not targets:
         return ItemTexts(first)
-    return ItemTexts(first, tuple(", ".join(_words(row[field.name]) for field in targets) for row in rows))
-
-
-def _words(content: Any) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, list):
-        return "\n".join(_words(turn) for turn in content)
-    if isinstance(content, dict):
-        return ": ".join(str(part) for part in content.values() if part is not None)
-    return str(content)
+    return ItemTexts(first, tuple(", ".join(content_words(row[field.name]) for field in targets) for row in rows))

@@ -15,6 +15,7 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
+from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Floats, PredictedAnswers, decide, mixture
 from vantage.raters.trained.instances import Instances, fields_of, reading
 from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
@@ -70,7 +71,7 @@ class TrainedRater:
     def row(self) -> dict[str, Any]:
         """Its row in the raters table."""
         row = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.id)}
-        return {**row, "style": self.about.get("style", "")}
+        return {**row, "style": self.about.get("style", ""), "settings": f"learned={self.about.get('learned')}"}
 
     def predict(self, items: Corpus | pl.DataFrame) -> dict[str, PredictedAnswers]:
         """Per question the predicted distribution of people's answers."""
@@ -167,11 +168,24 @@ class TrainedRater:
     def rate(self, corpus: Corpus, items: Corpus | pl.DataFrame | None = None, *, condition: str = "") -> Corpus:
         """The corpus with this rater's judgments of all its items, or of some; what it has judged stays."""
         chosen = corpus if items is None else items
-        judged = self.judge(chosen, condition=condition)
+        judged, corpus = self.judge(chosen, condition=condition), self.without_namesake(corpus)
         keys = ["item", "question", "rater", "condition", "sample"]
         judged = judged.join(corpus.judgments.select(keys), on=keys, how="anti", maintain_order="left")
         known = self.id in set(corpus.raters["rater"])
         return corpus.add(judged, None if known else pl.DataFrame([self.row()]), [self.instrument])
+
+    def seen(self, items: Corpus | pl.DataFrame) -> int:
+        """How many of the items have a text that it learned from, of which it knows more than of new ones."""
+        table, known = items.items if isinstance(items, Corpus) else items, set(self.about.get("texts", ()))
+        texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
+        return sum(fingerprint(text) in known for text in texts.first)
+
+    def without_namesake(self, corpus: Corpus) -> Corpus:
+        """The corpus without the judgments of a rater of the same name that had learned otherwise."""
+        if "settings" not in corpus.raters.columns:
+            return corpus
+        alike = pl.col("settings").is_null() | (pl.col("settings") == self.row()["settings"])
+        return corpus.filter((pl.col("rater") != self.id) | alike)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Writes the rater into a folder: JSON, arrays and safetensors, nothing that runs code when it is read."""

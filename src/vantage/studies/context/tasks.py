@@ -23,7 +23,7 @@ from vantage.corpora.storage import is_corpus
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
-from vantage.raters.trained.instances import key
+from vantage.raters.item_words import key
 from vantage.studies.base import listed
 
 TASK: Final = "task"

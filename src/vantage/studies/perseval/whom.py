@@ -161,11 +161,11 @@ def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, A
 def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
     """The gaps of a rater, with the two values of each in words."""
     table = gaps_of(_large(one.evaluations[cell]), one.task.label)
-    ends = [
-        pl.format("{} ({})", pl.col(end), pl.Series([f"{f1:.2f}" for f1 in table[f"{end}_f1"]])).alias(f"served_{end}")
+    shown = {
+        end: pl.Series([None if f1 is None else f"{f1:.2f}" for f1 in table[f"{end}_f1"]], dtype=pl.String)
         for end in ("best", "worst")
-    ]
-    return table.with_columns(ends)
+    }
+    return table.with_columns(pl.format("{} ({})", end, f1).alias(f"served_{end}") for end, f1 in shown.items())
 
 
 def _large(evaluation: Evaluation) -> Evaluation:

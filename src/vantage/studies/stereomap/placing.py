@@ -150,12 +150,15 @@ def place(
     scores = composites(expected_values(rated), instrument)
     raters = scores["rater"].unique().sort().to_list()
     models = [name for name in raters if name != PEOPLE]
-    placed = []
+    placed: list[PlacedGroups] = []
     for name in [*(name for name in raters if name == PEOPLE), *models, *([ALL] if len(models) > 1 else [])]:
         named = pl.col("rater").is_in(models if name == ALL else [name])
         mine = scores.filter(named)
         items, _, cube = scores_by_run(mine, axes)
         known = np.asarray(np.isfinite(mean_over_runs(cube)).all(axis=1))
+        if name == ALL:  # A group that a model did not place would be where the others put it.
+            by_each = [one.items for one in placed if one.name != PEOPLE and one.items]
+            known &= [all(item in theirs for theirs in by_each) for item in items]
         items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
         if items:  # A run without a single answer, all of whose calls failed, is none.
             cube = cube[:, :, np.isfinite(cube).any(axis=(0, 1))]

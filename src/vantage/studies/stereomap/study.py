@@ -79,6 +79,8 @@ def warnings(analysis: Stereomap) -> Iterator[str]:
     for source in analysis.sources:
         if source.reason:
             yield f"There are no clusters for {source.name}: {source.reason}."
+        elif len(source.items) < (asked := analysis.asked["item"].n_unique()):
+            yield f"{source.name} placed {len(source.items)} of {asked} groups, and what is said of it is about these."
     for (rater,), mine in sorted(analysis.models.group_by("rater"), key=lambda part: str(part[0])):
         statuses = mine["status"].cast(pl.String)
         if not (statuses == "answered").any():

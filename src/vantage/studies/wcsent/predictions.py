@@ -69,13 +69,22 @@ class WarmthAnalysis(Analysis):
         answers = there(self.fine).select("item", "question", "rater", "value", "status")
         classes = accuracy(answers, by=PAIR, reference=self.gold, metric=CLASSES, labels=range(-3, 4), ci="none")
         errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
-        ranks = accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed)
-        ranks = ranks.select(*PAIR, spearman="estimate", spearman_low="low", spearman_high="high")
+        # Raters are compared on what all answered: a model can be asked about some pairs only, and refuse others.
+        raters = pl.col("rater").n_unique()
+        shared = exact.filter(raters.over("item", "question") == raters.over("question"))
+        ranks, same = self._ranks(exact, "spearman"), self._ranks(shared, "same")
+        same = same.with_columns(same_pairs="same" if len(shared) < len(exact) else pl.lit(None, dtype=pl.Float64))
         to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
+        to_means = _wide(to_means).rename({"spearman": "spearman_mean"})
         table = _wide(classes)
-        for more in (_wide(errors), ranks, _wide(to_means).rename({"spearman": "spearman_mean"}), _answered(self.fine)):
+        for more in (_wide(errors), ranks, same, to_means, _answered(self.fine)):
             table = table.join(more, on=PAIR, how="left", maintain_order="left")
         return table.sort("spearman_mean", "within", descending=True, nulls_last=True)
+
+    def _ranks(self, exact: pl.DataFrame, name: str) -> pl.DataFrame:
+        """Rank correlations with the released scores."""
+        ranks = accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed)
+        return ranks.select(*PAIR, pl.col("estimate").alias(name), **{f"{name}_{end}": end for end in ("low", "high")})
 
 
 def scores(analysis: WarmthAnalysis) -> pl.DataFrame:
