@@ -122,6 +122,8 @@ def settings(rater: ChatRater) -> str:
     'seed=3, temperature=1.0, top_p=1.0'
     """
     facts = described(rater, identity(rater))
+    if str(facts["model"]).startswith("recorded:"):
+        facts.pop("content", None)  # a file of replies may grow
     if rater.parts.distribution:
         facts["min_mass"] = rater.least_mass
     if rater.parts.voice == "history":
