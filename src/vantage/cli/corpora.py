@@ -355,7 +355,7 @@ def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
     for column, values in conditions(where).items():
         known = corpus.values_of(column)
         for value in values:
-            if value not in known:
+            if value not in known and value.removesuffix(".0") not in known:
                 raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
     part = corpus.filter(**conditions(where)) if where else corpus
     if where and part.judgments.is_empty() and not corpus.judgments.is_empty():

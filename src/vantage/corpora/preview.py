@@ -39,7 +39,7 @@ NAMES: Final[Mapping[str, str]] = {
 """How columns of each role are usually called; Status is what Qualtrics tells of a whole response."""
 TRAITS: Final = re.compile(
     r"age|gender|sex|education|country|nationality|ethnicity|race|language|first_language|religion|income|occupation|"
-    r"political.*|ideology|party|native_?speaker|region|group|how_old_are_you\??|(what_is_)?your_(age|gender|sex)\??",
+    r"political.*|ideology|party|native_?speaker|region|group|excluded|how_old_are_you\??|(what_is_)?your_(age|gender|sex)\??",
     re.IGNORECASE,
 )
 GRID: Final = re.compile(r"\[.+\]$")
