@@ -330,6 +330,36 @@ def test_places_in_quotas_are_given_back(open_service: OpenService, tmp_path: Pa
     assert held == 1
 
 
+def test_an_excluded_person_leaves_their_place_in_a_quota(open_service: OpenService, tmp_path: Path) -> None:
+    flow = ["consent", {"questionnaire": {"questions": [GENDER]}}, {"block": {"id": "all", "batch": 2}}]
+    service = open_service(study(tmp_path, 2, raters=9, flow=flow, quotas={"gender": {"man": 1}}))
+    assert through(service, entered(service), {"gender": "man"}).kind == "finished"
+    assert through(service, entered(service), {"gender": "man"}).kind == "full"
+    (row,) = service.researchers.raters()
+    service.researchers.review_rater(row.rater, "excluded")
+    assert service.participants.give_traits(entered(service), {"gender": "man"}).kind == "item"
+
+
+def test_people_who_judge_items_again_do_not_agree_with_themselves(open_service: OpenService, tmp_path: Path) -> None:
+    flow = ["consent", {"block": {"id": "test"}}, {"block": {"id": "retest", "items": {"same_as": "test"}}}]
+    service = open_service(study(tmp_path, 6, raters=2, flow=flow))
+    for shift in (0, 1):
+        person, step = entered(service), Step("item")
+        while step.kind != "finished":
+            work(
+                service,
+                person,
+                lambda page, by=shift: {
+                    q: QuestionAnswer(1.0 + (a.value + by) % 5 if q == "warm" else a.value)
+                    for q, a in honest(page).items()
+                },
+            )
+            service.participants.finish(person)
+            step = service.participants.step(person)
+    found = service.researchers.reliability().filter(question="warm", measure="pairwise")
+    assert found.select("estimate", "judgments").row(0) == (0.0, 12)
+
+
 def test_time_limits_of_a_block(open_service: OpenService, tmp_path: Path) -> None:
     flow = ["consent", {"block": {"id": "all", "minutes": 5}}, {"questionnaire": {"questions": [GENDER]}}]
     service = open_service(study(tmp_path, 4, raters=1, flow=flow))

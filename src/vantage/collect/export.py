@@ -56,6 +56,7 @@ CHECKED: Final[dict[str, Any]] = {
     "status": pl.String,
     "passed": pl.Boolean,
     "seconds": pl.Float64,
+    "batch": pl.Int32,
     "position": pl.Int32,
 }
 CHECKS_FILE: Final = "checks.csv"
@@ -85,7 +86,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
         select(
-            *(pages.c[name] for name in ("participant", "kind", "check", "condition", "position", "question_set")),
+            *(pages.c[name] for name in ("participant", "kind", "check", "condition", "batch", "position")),
+            pages.c.question_set,
             items.c.item,
             *(submissions.c[name] for name in ("answers", "seconds", "at", "revision")),
             (pages.c.seat < arms.c.seats).label("core"),
@@ -99,7 +101,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
-    for number, kind, check, condition, position, group, item, answers, seconds, at, revision, core in rows:
+    for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
         block = study.blocks[0] if group is None else study.block(group)
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
@@ -108,8 +110,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
                 judged.append((*key, seen[key], value, status, rationale, *saved, CORE if core else EXTRA))
                 seen[key] += 1
             elif (passed := passed_check(block, kind, check, question, value)) is not None:
-                row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
-                checked.append(row)
+                answer = (check, question, condition, value, status, passed)
+                checked.append((names[number], kind, *answer, seconds, batch, position))
     for person in people:
         checked += _practised(study, person["rater"], person["state"])
     judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
@@ -151,7 +153,8 @@ def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple
                 name = part.item if isinstance(part.item, str) else f"training {index + 1}"
                 for question, right in phase.right(index, answers).items():
                     value, status = answers[question].value, answers[question].status
-                    yield rater, "training", name, question, part.condition, value, status, right, None, index + 1
+                    answer = (name, question, part.condition, value, status, right)
+                    yield rater, "training", *answer, None, None, index + 1
 
 
 def passed_check(block: Block, kind: str, check: str, question: str, value: float | None) -> bool | None:

@@ -34,7 +34,7 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
     """Agreement and reliability by question and condition, with intervals; only measures that suit the scale.
 
     Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
-    95 % of the splits).
+    95 % of the splits). Of a rater who judges an item again only the first answer counts.
     """
     from vantage.measures.agreement.alpha import alpha
     from vantage.measures.agreement.pairwise import pairwise
@@ -43,7 +43,7 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
     for question in study.questions:
-        part, level = judgments.filter(pl.col("question") == question.id), question.scale.level
+        part, level = judgments.filter(question=question.id, sample=0), question.scale.level
         if part.is_empty():
             continue
         rows.append(pairwise(part, by=by, resamples=resamples))
@@ -92,24 +92,25 @@ def sequential(
 def rater_rows(
     study: AnnotationStudy,
     answers: Collected,
-    pages: Mapping[int, int],
+    pages: Mapping[int, tuple[int, int]],
     secret: str,
     broken: Mapping[int, Sequence[str]],
 ) -> list[RaterRow]:
-    """One row per rater with answers, flagged raters first; `broken` are the rules that each breaks."""
+    """One row per rater with answers, flagged raters first.
+
+    `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
+    """
     copied = _copied(study, answers.judgments)
     profiles = _profiles(study, answers.judgments)
     checks = _checks(answers.checks)
     times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
-    answered = dict(
-        answers.judgments.unique(["rater", "item"]).group_by("rater").len().select("rater", "len").iter_rows()
-    )
     rows = []
     for person in answers.people.iter_rows(named=True):
         rater = person["rater"]
         profile = profiles.get(rater, {})
         tested = checks.get(rater, {})
-        if rater not in answered and not tested and person["verdict"] == "pending":
+        answered, shown = pages.get(person["number"], (0, 0))
+        if not answered and not tested and person["verdict"] == "pending":
             continue
         rows.append(
             RaterRow(
@@ -119,8 +120,8 @@ def rater_rows(
                 verdict=person["verdict"],
                 note=person["note"],
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
-                answered=answered.get(rater, 0),
-                pages=pages.get(person["number"], 0),
+                answered=answered,
+                pages=shown,
                 attention_failed=tested.get(("attention", False), 0),
                 attention_seen=sum(n for (kind, _), n in tested.items() if kind == "attention"),
                 gold_failed=tested.get(("gold", False), 0),
@@ -169,7 +170,7 @@ def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[s
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
     """Pages of each kind that every rater passed and failed; one wrong answer fails a page."""
-    by_page = checks.group_by("rater", "kind", "check", "position").agg(pl.col("passed").all())
+    by_page = checks.group_by("rater", "kind", "check", "batch", "position").agg(pl.col("passed").all())
     counts: dict[str, dict[tuple[str, bool], int]] = {}
     for rater, kind, passed, n in by_page.group_by("rater", "kind", "passed").len().iter_rows():
         counts.setdefault(rater, {})[kind, passed] = n
