@@ -44,6 +44,8 @@ TRAITS: Final = re.compile(
 )
 GRID: Final = re.compile(r"\[.+\]$")
 """The end of a column of a grid of Google Forms: "How warm is it? [First text]"."""
+CODES: Final = ("missing", "valid")
+"""Options that list codes, to which each doubt adds its own."""
 SETTLED: Final = 12
 """After so many doubts the preview gives up."""
 FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {"strip": {True: "--strip", False: "--keep-spaces"}}
@@ -76,10 +78,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
             corpus = read(rows, **options)
         except Doubt as doubt:
             doubts.append({"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle})
-            settle = dict(doubt.settle)
-            if "missing" in settle:
-                settle["missing"] = [*options.get("missing", []), *settle["missing"]]
-            options |= settle
+            lists = {name: [*options.get(name, []), *codes] for name, codes in doubt.settle.items() if name in CODES}
+            options |= doubt.settle | lists
             problem = str(doubt) if len(doubts) >= SETTLED else None
         except InputError as error:
             problem = str(error)
@@ -156,6 +156,10 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
         if best is not None:
             mapping[role] = best
             taken.add(best)
+    if {"item", "text", "rater", "value"} <= set(mapping) and "item" not in {*given.get("map", {}), *columns}:
+        item, text = (profiles[mapping[role]] for role in ("item", "text"))
+        if item.different == item.rows and (text.different or 0) < text.rows:
+            del mapping["item"]  # it numbers rows; equal texts are one item
     traits = [c for c in columns if c not in taken and TRAITS.fullmatch(_plain(c))]
     rest = [c for c in columns if c not in taken and c not in traits and c not in BOOKKEEPING]
     guesses: dict[str, Any] = {"map": mapping}

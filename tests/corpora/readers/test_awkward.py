@@ -481,6 +481,12 @@ IDS = [
         "1 duplicate judgment resolved (last)",
         duplicates="last",
     ),
+    good(
+        "a number for every row",
+        "item,text,rater,value\n1,Hi.,a,1\n2,Hi.,b,2\n",
+        [("1", "a", 1.0), ("2", "b", 2.0)],
+        "Every row is an item of its own, although texts repeat",
+    ),
     bad(
         "spaces around an item",
         "item,rater,value\n i1 ,a,1\ni1,b,2\n",
@@ -838,3 +844,12 @@ def test_the_preview_shows_the_status_of_an_answer_as_read(tmp_path: Path) -> No
     told = preview(path)
     assert "status=status" in told["command"]
     assert {row["column"]: row["role"] for row in told["columns"]}["status"] == "status"
+
+
+def test_the_preview_sees_that_an_id_numbers_rows_and_that_none_is_an_answer(tmp_path: Path) -> None:
+    rows = [f"{n},Text {n // 2},{'ab'[n % 2]},{['hate', 'none'][n % 2]}" for n in range(6)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["id,tweet,annotator,label", *rows, ""]), encoding="utf-8")
+    seen = preview(path)
+    assert (seen["items"], seen["judgments"]) == (3, 6)
+    assert "--map rater=annotator,value=label,text=tweet --valid none" in seen["command"]

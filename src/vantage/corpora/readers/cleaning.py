@@ -138,7 +138,8 @@ class Cleaning:
                     f"'{nothing[0].strip()}' may mean that there is no answer{_in_all(sum(seen[w] for w in nothing))}",
                     **at(nothing[0]),
                     remedy=f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer",
-                    settle={"missing": written},
+                    # Beside other words, "none" is an answer such as "no hate speech" more often than not.
+                    settle={"valid" if {plain(word) for word in written} == {"none"} else "missing": written},
                 )
             read |= dict.fromkeys(nothing)
             rest = [word for word in rest if word not in nothing]

@@ -116,6 +116,14 @@ def read(
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
         cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
+    if (
+        items.schema.get("text") == pl.String
+        and "item" in roles
+        and len(items) == answers["count"].sum() > items["text"].n_unique()
+    ):
+        cleaning.notes.append(
+            "Every row is an item of its own, although texts repeat; without item=… equal texts are one."
+        )
     about = _about(whole, roles, traits, cleaning, rows.cells)
     return _corpus(rows, judged, items, raters, known, about, duplicates)
 
