@@ -59,7 +59,8 @@ def test_the_offer_needs_minutes(tmp_path: Path) -> None:
 
 
 def test_a_worker_with_two_assignments_is_paid_once(tmp_path: Path) -> None:
-    file = study_file(tmp_path, recruitment={**SONA, "via": "mturk", "parameter": None, "completion_url": None})
+    none = dict.fromkeys(("screen_out_code", "no_consent_code", "failed_check_code", "full_code"))
+    file = study_file(tmp_path, recruitment={"via": "mturk", **none})
     with closing(StudyService(AnnotationStudy.load(file))) as service:
         one = LinkRecruiter(service)
         one.create()
