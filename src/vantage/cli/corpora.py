@@ -330,6 +330,7 @@ def traits(
     source: Annotated[Path, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")],
     rater: Annotated[str | None, typer.Option(help="The column with the rater's id.")] = None,
     to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Join what is known of the raters.
@@ -339,6 +340,7 @@ def traits(
     from vantage.corpora import Corpus
     from vantage.corpora.prolific import read_traits
 
+    _vacant(to or folder, overwrite=overwrite or to is None)
     corpus = Corpus.read(folder).join_traits(read_traits(source, rater))
     _written(corpus, to or folder, as_json=as_json)
 

@@ -25,6 +25,7 @@ from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
+from vantage.corpora.storage import is_corpus
 from vantage.corpora.writers import csv_text
 from vantage.errors import InputError
 from vantage.measures.kinds import CORE, EXTRA
@@ -246,6 +247,16 @@ def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
     return Corpus(
         both.items, both.raters, both.judgments, both.instruments, new.about if not base.about.notes else base.about
     )
+
+
+def check_replaced(folder: Path, new: Corpus, study: str) -> None:
+    """Refuses a folder with judgments that an export does not have, apart from those of the same study."""
+    if not is_corpus(folder):
+        return
+    known = Corpus.read(folder)
+    others = known.filter(pl.col("study").ne_missing(study)) if "study" in known.traits else known
+    if not others.judgments["rater"].is_in(new.raters["rater"].implode()).all():
+        raise InputError("the folder holds another corpus", file=folder, remedy="choose another one with --to")
 
 
 def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:
