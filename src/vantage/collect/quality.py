@@ -101,7 +101,9 @@ def rater_rows(
     `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
     """
     copied = _copied(study, answers.judgments)
-    profiles = _profiles(study, answers.judgments)
+    profiles, counted = _profiles(study, answers.judgments), included(answers)
+    if len(counted) < len(answers.judgments):
+        profiles |= _profiles(study, counted)  # those who count are compared with each other
     checks = _checks(answers.checks)
     times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
     rows = []
