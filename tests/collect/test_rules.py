@@ -80,6 +80,29 @@ def test_checks_of_several_batches_are_counted_one_by_one(tmp_path: Path, open_s
     assert (row.answered, row.pages) == (12, 12), "checks are pages, too"
 
 
+def test_answers_in_own_words_are_not_all_the_same(tmp_path: Path, open_service: OpenService) -> None:
+    data = {**instrument().document, "id": "own", "checks": [], "conditions": {}}
+    data["scales"] = {**data["scales"], "free": {"text": 100}}
+    data["questions"] = [
+        {"id": "stars", "title": "Stars", "ask": "How many?", "scale": data["questions"][0]["scale"]},
+        {"id": "why", "title": "Why", "ask": "Why?", "scale": "free"},
+    ]
+    (tmp_path / "own.yaml").write_text(dump(data), encoding="utf-8")
+    rules = [{"exclude": "same answer > 0.9 after 5"}, {"exclude": "longest run > 5"}]
+    service = open_service(AnnotationStudy.of(corpus(tmp_path), tmp_path / "own.yaml", raters=2, rules=rules))
+
+    def written(page: ItemPage) -> dict[str, QuestionAnswer]:
+        number = int("".join(filter(str.isdigit, page.record["text"])))
+        return {"stars": QuestionAnswer(1.0 + number % 5), "why": QuestionAnswer(1.0, "answered", f"Since {number}.")}
+
+    for _ in range(2):
+        walked(service, answer=written)
+    assert [(row.verdict, row.flags, row.agreement) for row in service.researchers.raters()] == [
+        ("pending", (), 1.0)
+    ] * 2
+    assert set(service.researchers.reliability()["question"]) == {"stars"}
+
+
 def test_a_researcher_decides_beside_the_rules(tmp_path: Path, open_service: OpenService) -> None:
     rules = [{"flag": "longest run > 5"}, {"exclude": "failed attention > 0.5 after 5"}]
     service = open_service(study(tmp_path, attention={"per_batch": 2}, rules=rules))

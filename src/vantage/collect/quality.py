@@ -42,7 +42,7 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
 
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
-    for question in study.questions:
+    for question in study.rated:
         part, level = judgments.filter(question=question.id, sample=0), question.scale.level
         if part.is_empty():
             continue
@@ -73,7 +73,7 @@ def sequential(
         judgments = judgments.filter(pl.col(ALLOCATION) == CORE)
     answered = judgments.filter(pl.col("value").is_not_null(), pl.col("sample") == 0)
     rows = []
-    for question in study.questions:
+    for question in study.rated:
         for condition in study.conditions:
             part = answered.filter(question=question.id, condition=condition)
             if part.is_empty():
@@ -200,10 +200,11 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
     """
     from vantage.measures.reliability.rater_quality import rater_quality
 
+    judgments = judgments.filter(pl.col("question").is_in([question.id for question in study.rated]))
     if judgments.is_empty():
         return {}
     # Two options are ordered: more or less of one of them.
-    ordered = {q.id for q in study.questions if q.scale.ordered or len(q.scale.options) == 2}
+    ordered = {q.id for q in study.rated if q.scale.ordered or len(q.scale.options) == 2}
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in rater_quality(judgments, by="question").iter_rows(named=True):
         if row["question"] not in ordered:

@@ -88,9 +88,10 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
         by_name["seconds"] = RaterFact(median(times), len(times))
     answers: dict[str, list[str]] = {}
+    rated = {question.id for question in study.rated}
     for _, answered, _ in judged:
-        for question, answer in answered.items():
-            answers.setdefault(question, []).append(str(answer[:2]))
+        for question in rated & answered.keys():
+            answers.setdefault(question, []).append(str(answered[question][:2]))
     if answers:
         many = min(map(len, answers.values()))
         runs = max(len([*run]) for given in answers.values() for _, run in groupby(given))
