@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.collect.people import work
+from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, world
 from vantage.errors import InputError
-from vantage.recruit.fake import FakeProlific, PlantedFault
+from vantage.recruit.fake import FakeProlific
 from vantage.recruit.people import people
 
 REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."
