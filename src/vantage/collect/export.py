@@ -239,14 +239,11 @@ def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
 
 def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
     """The corpus with the collected judgments; those of an earlier export of the same study are replaced."""
-    if "study" in base.raters.columns:
-        kept = base.raters.filter(pl.col("study").is_null() | (pl.col("study") != study))
-        judgments = base.judgments.filter(pl.col("rater").is_in(kept["rater"].implode()))
-        base = Corpus(base.items, kept, judgments, base.instruments, base.about)
+    if "study" in base.traits:
+        base = base.of_raters(base.raters.filter(pl.col("study").ne_missing(study)))
     both = base.merge(new)
-    return Corpus(
-        both.items, both.raters, both.judgments, both.instruments, new.about if not base.about.notes else base.about
-    )
+    both.about = base.about if base.about.notes else new.about
+    return both
 
 
 def check_replaced(folder: Path, new: Corpus, study: str) -> None:

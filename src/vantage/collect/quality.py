@@ -116,11 +116,7 @@ def rater_rows(
             continue
         rows.append(
             RaterRow(
-                rater=rater,
-                number=person["number"],
-                stage=person["stage"],
-                verdict=person["verdict"],
-                note=person["note"],
+                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "evidence", "rule")},
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
                 answered=answered,
                 pages=shown,
@@ -129,20 +125,16 @@ def rater_rows(
                 gold_failed=tested.get(("gold", False), 0),
                 gold_seen=sum(n for (kind, _), n in tested.items() if kind == "gold"),
                 seconds=times.get(rater),
-                agreement=profile.get("agreement"),
                 consistency=profile.get("estimate"),
-                top_share=profile.get("top_share"),
-                longest_run=profile.get("longest_run"),
+                **{name: profile.get(name) for name in ("agreement", "top_share", "longest_run")},
                 flags=(
                     *_failures(study, tested),
                     *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
                     *copied.get(rater, ()),
                     *profile.get("flags", ()),
                 ),
-                evidence=person["evidence"],
                 decided=_decided(person),
                 code=code_of(secret, rater) if person["source"] == "mturk" else None,
-                rule=person["rule"],
             )
         )
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))

@@ -324,13 +324,13 @@ class Corpus:
         """The corpus without raters who are marked as excluded (a column `excluded` of the raters)."""
         if "excluded" not in self.traits:
             return self
-        return self._of(self.raters.filter(~schema.is_excluded()))
+        return self.of_raters(self.raters.filter(~schema.is_excluded()))
 
     def people(self) -> Corpus:
         """The corpus of what people judged, without models, personas, trained raters and aggregates."""
-        return self._of(self.raters.filter(pl.col("kind").cast(pl.String).is_in(schema.PEOPLE)))
+        return self.of_raters(self.raters.filter(pl.col("kind").cast(pl.String).is_in(schema.PEOPLE)))
 
-    def _of(self, raters: pl.DataFrame) -> Corpus:
+    def of_raters(self, raters: pl.DataFrame) -> Corpus:
         """The corpus of some of its raters; all items stay."""
         if len(raters) == len(self.raters):
             return self
