@@ -21,7 +21,7 @@ from vantage.collect.flow import williams
 from vantage.collect.phases import TaskPhase
 from vantage.collect.service import StudyService
 from vantage.collect.tables import pages, participants, quota_places, wordings
-from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Refused, Step
+from vantage.collect.views import InvalidAnswers, ItemPage, Participant, QuestionAnswer, Refused, Step
 
 ENGLISH = {"id": "english", "ask": "English?", "options": ["yes", "no"], "required": True}
 AGE = {"id": "age", "ask": "Age?", "kind": "number", "from": 0, "to": 120}
@@ -343,17 +343,15 @@ def test_an_excluded_person_leaves_their_place_in_a_quota(open_service: OpenServ
 def test_people_who_judge_items_again_do_not_agree_with_themselves(open_service: OpenService, tmp_path: Path) -> None:
     flow = ["consent", {"block": {"id": "test"}}, {"block": {"id": "retest", "items": {"same_as": "test"}}}]
     service = open_service(study(tmp_path, 6, raters=2, flow=flow))
-    for shift in (0, 1):
+
+    def other(page: ItemPage) -> dict[str, QuestionAnswer]:
+        shifted = QuestionAnswer(1.0 + (honest(page)["warm"].value or 0.0) % 5)
+        return {**honest(page), "warm": shifted}
+
+    for answer in (honest, other):
         person, step = entered(service), Step("item")
         while step.kind != "finished":
-            work(
-                service,
-                person,
-                lambda page, by=shift: {
-                    q: QuestionAnswer(1.0 + (a.value + by) % 5 if q == "warm" else a.value)
-                    for q, a in honest(page).items()
-                },
-            )
+            work(service, person, answer)
             service.participants.finish(person)
             step = service.participants.step(person)
     found = service.researchers.reliability().filter(question="warm", measure="pairwise")

@@ -87,7 +87,7 @@ class WholeProlific(FakeProlific):
         return answered
 
     def _transition_submission(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        one, action = self._submission(id_), content.get("action")
+        one, action = entry(self.submissions, id_), content.get("action")
         if action != "REJECT":
             raise Refusal(400, {"action": ["This action is not possible."]})
         if len(content.get("message") or "") < 100 or not content.get("rejection_category"):

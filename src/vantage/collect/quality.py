@@ -126,7 +126,9 @@ def rater_rows(
                 gold_seen=sum(n for (kind, _), n in tested.items() if kind == "gold"),
                 seconds=times.get(rater),
                 consistency=profile.get("estimate"),
-                **{name: profile.get(name) for name in ("agreement", "top_share", "longest_run")},
+                agreement=profile.get("agreement"),
+                top_share=profile.get("top_share"),
+                longest_run=profile.get("longest_run"),
                 flags=(
                     *_failures(study, tested),
                     *(f"rule: {rule}" for rule in broken.get(person["number"], ())),

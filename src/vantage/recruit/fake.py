@@ -99,7 +99,6 @@ class FakeProlific:
                 "completed_at": None,
                 "entered_code": None,
                 "bonus_payments": [],
-                "return_requested": None,
             }
             self._changed(id_)
         url = shown["external_study_url"]
@@ -196,10 +195,10 @@ class FakeProlific:
         return JSONResponse(made, 201)
 
     def _get_study(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(self._study(id_))
+        return JSONResponse(entry(self.studies, id_))
 
     def _update_study(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        study = self._study(id_)
+        study = entry(self.studies, id_)
         if study["status"] != "UNPUBLISHED":
             if {*content} - EDITABLE:
                 raise Refusal(400, f"These fields of a published study cannot change: {sorted({*content} - EDITABLE)}")
@@ -211,13 +210,13 @@ class FakeProlific:
         return JSONResponse(study)
 
     def _delete_study(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        if self._study(id_)["status"] != "UNPUBLISHED":
+        if entry(self.studies, id_)["status"] != "UNPUBLISHED":
             raise Refusal(400, "Only drafts can be deleted.")
         del self.studies[id_]
         return Response(status_code=204)
 
     def _transition_study(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        study = self._study(id_)
+        study = entry(self.studies, id_)
         after = ACTIONS.get((study["status"], content.get("action")))
         if after is None:
             raise Refusal(400, f"A study that is {study['status']} cannot {content.get('action')}.")
@@ -225,7 +224,7 @@ class FakeProlific:
         return JSONResponse(study)
 
     def _cost(self, id_: str, _: Any, params: Mapping[str, str]) -> Response:
-        study = self._study(id_)
+        study = entry(self.studies, id_)
         own = [one for one in self.submissions.values() if one["study_id"] == id_]
         paid = sum(one["status"] == "APPROVED" for one in own)
         if params.get("is_projected") == "true":
@@ -245,9 +244,8 @@ class FakeProlific:
         size, page = int(params.get("page_size", 20)), int(params.get("page", 1))
         submissions = [
             {
-                **{name: one[name] for name in ("id", "status", "started_at", "completed_at", "return_requested")},
+                **{name: one[name] for name in ("id", "status", "started_at", "completed_at")},
                 "participant_id": one["participant"],
-                "has_siblings": False,
                 "study_code": one["entered_code"],
             }
             for one in own[(page - 1) * size : page * size]
@@ -255,21 +253,15 @@ class FakeProlific:
         return JSONResponse({"results": submissions})
 
     def _get_submission(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(self._submission(id_))
+        return JSONResponse(entry(self.submissions, id_))
 
     def _bulk_approve(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
-        known = [self._submission(id_) for id_ in content["submission_ids"]]
+        known = [entry(self.submissions, id_) for id_ in content["submission_ids"]]
         for one in known:
             if one["status"] != "APPROVED":  # a second approval pays nothing
                 self.approvals[one["id"]] += 1
                 self._become(one["id"], "APPROVED")
         return JSONResponse("The request to bulk approve has been made successfully.")
-
-    def _study(self, id_: str) -> dict[str, Any]:
-        return entry(self.studies, id_)
-
-    def _submission(self, id_: str) -> dict[str, Any]:
-        return entry(self.submissions, id_)
 
     def _become(self, submission: str, status: str) -> None:
         with self._lock:

@@ -108,7 +108,8 @@ def _annotators(corpus: Corpus, kinds: str) -> tuple[pl.DataFrame, pl.DataFrame]
         raise InputError(f"there is no rater of kind '{unknown}'", remedy=nearest(unknown, ["all", *sorted(present)]))
     raters = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(wanted))["rater"]
     again = pl.col("sample") > pl.col("sample").min().over("item", "question", "rater", "condition")
-    among = pl.col("rater").is_in(raters.implode()) & ~(again & pl.col("rater").is_in(corpus.people().raters["rater"]))
+    people = corpus.people().raters["rater"]
+    among = pl.col("rater").is_in(raters.implode()) & ~(again & pl.col("rater").is_in(people.implode()))
     return corpus.judgments.filter(among), corpus.judgments.filter(~among)
 
 
