@@ -282,13 +282,13 @@ class Corpus:
         new = [column for column in traits.columns if column != "rater"]
         if clash := [column for column in new if column in schema.RATERS]:
             raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
-        found = self.raters["rater"].is_in(traits["rater"].implode())
-        if not found.any() and len(found) and len(traits):
+        described = self.raters["rater"].is_in(traits["rater"].implode())
+        if not described.any() and len(described) and len(traits):
             problem = f"no rater of the corpus is in the table, such as '{self.raters['rater'][0]}'"
             raise InputError(problem, column=on, remedy=f"the table has '{traits['rater'][0]}'; make the ids equal")
         joined = self.raters.join(traits, on="rater", how="left", suffix="__new", maintain_order="left")
         again = [column for column in new if column in self.raters.columns]
-        latest = (pl.when(found).then(f"{column}__new").otherwise(column).alias(column) for column in again)
+        latest = (pl.when(described).then(f"{column}__new").otherwise(column).alias(column) for column in again)
         return self._with(raters=joined.with_columns(latest).drop(f"{column}__new" for column in again))
 
     def check_scales(self, *instruments: Instrument) -> None:

@@ -186,11 +186,11 @@ def _id(rows: FileRows, column: str) -> pl.Expr:
     """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1, and too long ones are refused."""
     ids = pl.col(column)
     if column in rows.schema and rows.schema[column].is_float():
-        long = pl.col(ROW).filter(ids.abs() >= 2**53).min()
-        (found,) = rows.collect(rows.lazy.select((ids.drop_nulls() % 1 == 0).all().alias("whole"), long.alias("long")))
-        if found["long"][0] is not None:
-            raise _cut(rows, found["long"][0], column)
-        ids = ids.cast(pl.Int64) if found["whole"][0] else ids
+        first = pl.col(ROW).filter(ids.abs() >= 2**53).min()
+        (seen,) = rows.collect(rows.lazy.select(whole=(ids.drop_nulls() % 1 == 0).all(), too_long=first))
+        if seen["too_long"][0] is not None:
+            raise _cut(rows, seen["too_long"][0], column)
+        ids = ids.cast(pl.Int64) if seen["whole"][0] else ids
     return ids.cast(pl.String)
 
 
