@@ -179,6 +179,7 @@ def test_a_retest_is_a_second_sample_and_measures_use_it(open_service: OpenServi
         assert through(service, entered(service)).kind == "finished"
     judgments = service.researchers.corpus().judgments
     assert Counter(judgments["sample"]) == {0: 2 * 6 * 2, 1: 2 * 3 * 2}
+    assert "--where sample=0" in service.researchers.corpus().about.notes[-1]
     twice = judgments.filter(question="warm").group_by("rater", "item").agg(pl.col("value").n_unique(), pl.len())
     assert set(twice["value"]) == {1}
     assert [(arm.wanted, arm.answered) for arm in service.researchers.overview().arms] == [(12, 12), (6, 6)]

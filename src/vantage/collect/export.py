@@ -23,7 +23,7 @@ from vantage.collect.evidence import summary
 from vantage.collect.phases import TrainingPhase, accepts
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
-from vantage.corpora import About, Corpus
+from vantage.corpora import Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.storage import is_corpus
 from vantage.corpora.writers import csv_text
@@ -186,13 +186,15 @@ def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
     columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.traits]
-    notes = (*study.corpus.about.notes, f"Human judgments were collected in the study '{study.id}'.")
+    notes = [*study.corpus.about.notes, f"Human judgments were collected in the study '{study.id}'."]
+    if (answers.judgments["sample"] > 0).any():
+        notes.append("People judged items again, as further samples; for their agreement use --where sample=0.")
     return Corpus(
         items=study.corpus.items,
         raters=raters.hstack(columns),
         judgments=answers.judgments,
         instruments=list({block.instrument.id: block.instrument for block in study.blocks}.values()),
-        about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
+        about=replace(study.corpus.about, notes=tuple(notes)),
     )
 
 

@@ -33,8 +33,7 @@ def included(answers: Collected) -> pl.DataFrame:
 def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: int = 500) -> pl.DataFrame:
     """Agreement and reliability by question and condition, with intervals; only measures that suit the scale.
 
-    Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
-    95 % of the splits). Of a rater who judges an item again only the first answer counts.
+    Pairwise agreement, Krippendorff's alpha and split-half reliability, of the first answer of each rater to an item.
     """
     from vantage.measures.agreement.alpha import alpha
     from vantage.measures.agreement.pairwise import pairwise

@@ -44,8 +44,6 @@ TRAITS: Final = re.compile(
 )
 GRID: Final = re.compile(r"\[.+\]$")
 """The end of a column of a grid of Google Forms: "How warm is it? [First text]"."""
-CODES: Final = ("missing", "valid")
-"""Options that list codes, to which each doubt adds its own."""
 SETTLED: Final = 12
 """After so many doubts the preview gives up."""
 FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {"strip": {True: "--strip", False: "--keep-spaces"}}
@@ -78,8 +76,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
             corpus = read(rows, **options)
         except Doubt as doubt:
             doubts.append({"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle})
-            lists = {name: [*options.get(name, []), *codes] for name, codes in doubt.settle.items() if name in CODES}
-            options |= doubt.settle | lists
+            codes = {name: [*options.get(name, []), *v] for name, v in doubt.settle.items() if isinstance(v, list)}
+            options |= doubt.settle | codes
             problem = str(doubt) if len(doubts) >= SETTLED else None
         except InputError as error:
             problem = str(error)

@@ -210,10 +210,7 @@ class Cleaning:
         return shlex.quote(f"--missing={','.join([*self.missing, *codes])}")
 
     def check_far(self, rows: FileRows, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
-        """Doubts numbers that questionnaires use for "no answer" and that lie far from the others, or below zero alone.
-
-        On scales of 0 and 1, -1 is an answer more often than not.
-        """
+        """Doubts numbers that questionnaires use for "no answer", far from the others or alone below a scale from 0."""
         among = numbers.is_in(SENTINELS)
         rest = numbers.filter(~among)
         if not among.any() or rest.n_unique() < 2:
@@ -222,6 +219,7 @@ class Cleaning:
         gap = max(high - low, 2.0)
         known = _numbers([*self.missing, *self.valid])
         doubtful = numbers.filter(among & ~numbers.is_in(known)).unique().sort()
+        # -1, 0 and 1 are a scale; -1 below a longer one from 0 on is a code.
         far = [n for n in doubtful if n < low - gap or n >= high + gap or (n < 0 <= low and high > 1)]
         if far:
             shown = [show_code(number) for number in far]
