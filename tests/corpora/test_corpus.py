@@ -130,7 +130,7 @@ def test_filtering_compares_numbers_and_truth_as_such() -> None:
     assert corpus.filter(value=2).judgments["rater"].to_list() == ["s"]
     assert corpus.filter(age=30).raters["rater"].to_list() == corpus.filter(native=True).raters["rater"].to_list()
     assert corpus.filter(native="False", age="41.5").raters["rater"].to_list() == ["s"]
-    assert corpus.values_of("value") == ["1", "2", "3"]
+    assert (corpus.values_of("value"), corpus.values_of("age")) == (["1", "2", "3"], ["30", "41.5"])
 
 
 @pytest.mark.parametrize("mark", [[True, False], ["yes", "no"], [1, 0], [1.0, None], ["failed a check", None]])

@@ -18,7 +18,6 @@ from vantage.corpora.merging import merge_instruments, questions_of, stacked, un
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
-from vantage.scales import show_code
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 SHOWN: Final = 5
@@ -181,7 +180,8 @@ class Corpus:
         ((table, _, name),) = self._sources([column]).values()
         table = {"item": "items", "rater": "raters"}.get(column, table)
         values = self.scan(table).select(pl.col(name).unique().drop_nulls()).collect().to_series().sort()
-        return [show_code(value) for value in values] if values.dtype.is_float() else values.cast(pl.String).to_list()
+        texts = values.cast(pl.String)
+        return (texts.str.strip_suffix(".0") if values.dtype.is_float() else texts).to_list()
 
     def filter(self, *predicates: pl.Expr, **equals: object) -> Corpus:
         """The corpus of what fits: predicates over columns of any of the three tables, or `column=value`.
