@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.run import run
 from tests.collect.people import study, walked, work
-from vantage import Corpus
+from vantage import Corpus, demo_corpus
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.documents import dump
@@ -49,6 +49,10 @@ def test_export_elsewhere(
     assert "10 collected judgments" in done.out
     assert Corpus.read(tmp_path / "out").raters["study"].to_list() == ["mine"]
     assert run(capsys, monkeypatch, "collect", "export", plan.folder, "--only").code == 2
+    demo = demo_corpus().write(tmp_path / "demo")
+    refused = run(capsys, monkeypatch, "collect", "export", plan.folder, "--to", demo)
+    assert (refused.code, Corpus.read(demo)) == (2, demo_corpus())
+    assert "holds another corpus" in refused.err
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from vantage.collect.flow import williams
 from vantage.collect.phases import TaskPhase
 from vantage.collect.service import StudyService
 from vantage.collect.tables import pages, participants, quota_places, wordings
-from vantage.collect.views import InvalidAnswers, Participant, QuestionAnswer, Refused, Step
+from vantage.collect.views import InvalidAnswers, ItemPage, Participant, QuestionAnswer, Refused, Step
 
 ENGLISH = {"id": "english", "ask": "English?", "options": ["yes", "no"], "required": True}
 AGE = {"id": "age", "ask": "Age?", "kind": "number", "from": 0, "to": 120}
@@ -179,6 +179,7 @@ def test_a_retest_is_a_second_sample_and_measures_use_it(open_service: OpenServi
         assert through(service, entered(service)).kind == "finished"
     judgments = service.researchers.corpus().judgments
     assert Counter(judgments["sample"]) == {0: 2 * 6 * 2, 1: 2 * 3 * 2}
+    assert "--where sample=0" in service.researchers.corpus().about.notes[-1]
     twice = judgments.filter(question="warm").group_by("rater", "item").agg(pl.col("value").n_unique(), pl.len())
     assert set(twice["value"]) == {1}
     assert [(arm.wanted, arm.answered) for arm in service.researchers.overview().arms] == [(12, 12), (6, 6)]
@@ -328,6 +329,34 @@ def test_places_in_quotas_are_given_back(open_service: OpenService, tmp_path: Pa
     assert man()[1] == "item"
     held = service.database.read(lambda c: c.execute(select(func.count()).select_from(quota_places)).scalar_one())
     assert held == 1
+
+
+def test_an_excluded_person_leaves_their_place_in_a_quota(open_service: OpenService, tmp_path: Path) -> None:
+    flow = ["consent", {"questionnaire": {"questions": [GENDER]}}, {"block": {"id": "all", "batch": 2}}]
+    service = open_service(study(tmp_path, 2, raters=9, flow=flow, quotas={"gender": {"man": 1}}))
+    assert through(service, entered(service), {"gender": "man"}).kind == "finished"
+    assert through(service, entered(service), {"gender": "man"}).kind == "full"
+    (row,) = service.researchers.raters()
+    service.researchers.review_rater(row.rater, "excluded")
+    assert service.participants.give_traits(entered(service), {"gender": "man"}).kind == "item"
+
+
+def test_people_who_judge_items_again_do_not_agree_with_themselves(open_service: OpenService, tmp_path: Path) -> None:
+    flow = ["consent", {"block": {"id": "test"}}, {"block": {"id": "retest", "items": {"same_as": "test"}}}]
+    service = open_service(study(tmp_path, 6, raters=2, flow=flow))
+
+    def other(page: ItemPage) -> dict[str, QuestionAnswer]:
+        shifted = QuestionAnswer(1.0 + (honest(page)["warm"].value or 0.0) % 5)
+        return {**honest(page), "warm": shifted}
+
+    for answer in (honest, other):
+        person, step = entered(service), Step("item")
+        while step.kind != "finished":
+            work(service, person, answer)
+            service.participants.finish(person)
+            step = service.participants.step(person)
+    found = service.researchers.reliability().filter(question="warm", measure="pairwise")
+    assert found.select("estimate", "judgments").row(0) == (0.0, 12)
 
 
 def test_time_limits_of_a_block(open_service: OpenService, tmp_path: Path) -> None:

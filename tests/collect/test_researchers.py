@@ -55,6 +55,26 @@ def test_reliability_is_that_of_the_measures(open_service: OpenService, tmp_path
     assert service.researchers.reliability().filter(question="warm", measure="alpha")["estimate"][0] == 1.0
 
 
+def test_raters_are_compared_with_those_who_count(open_service: OpenService, tmp_path: Path) -> None:
+    service = open_service(study(tmp_path, raters=2, batch={"size": 12}))
+    for _ in range(3):
+        walked(
+            service,
+            answer=lambda page: {
+                q: QuestionAnswer(6 - a.value) if q == "warm" else a
+                for q, a in honest(page).items()
+                if a.value is not None
+            },
+        )
+        (row,) = (row for row in service.researchers.raters() if row.verdict == "pending")
+        service.researchers.review_rater(row.rater, "excluded")
+    walked(service)
+    walked(service)
+    assert [(row.agreement, row.flags) for row in service.researchers.raters() if row.verdict == "pending"] == [
+        (1.0, ("kind: gave the same answer all 12 times",))
+    ] * 2
+
+
 def test_the_careless_stand_first_with_reasons(open_service: OpenService, tmp_path: Path) -> None:
     gold = {"per_batch": 2, "items": [{"item": f"i00{n}", "accept": {"warm": [n % 5 + 1]}} for n in (0, 1, 3)]}
     plan = study(tmp_path, 40, raters=5, batch={"size": 30}, attention={"per_batch": 3}, gold=gold)
@@ -72,7 +92,7 @@ def test_the_careless_stand_first_with_reasons(open_service: OpenService, tmp_pa
     assert all(row.attention_failed == row.gold_failed == 0 for row in rest)
     assert all("warm" not in flag for row in rest for flag in row.flags)
     assert all(row.agreement is not None and row.agreement > 0.7 for row in rest)
-    assert (first.answered, first.pages, first.seconds) == (30, 35, 3.0)
+    assert (first.answered, first.pages, first.seconds) == (35, 35, 3.0)
     assert service.researchers.overview().flagged >= 1
 
 

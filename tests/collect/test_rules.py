@@ -47,6 +47,62 @@ def test_a_rule_excludes_with_its_name_the_time_and_who_decided(
     assert [(one.rule, one.decided_by) for one in stored] == [("failed attention > 0.5 after 2", "rule")]
 
 
+def test_checks_of_two_blocks_may_have_one_name(tmp_path: Path, open_service: OpenService) -> None:
+    def block(name: str, answer: int) -> dict[str, object]:
+        check = {"id": "choose", "instruction": f"Choose {answer}.", "question": "warm", "accept": [answer]}
+        items = {"ids": [f"i00{n}" for n in (range(3) if answer == 5 else range(3, 6))]}
+        return {"block": {"id": name, "items": items, "attention": {"per_batch": 1, "checks": [check]}}}
+
+    def attentive(page: ItemPage) -> dict[str, QuestionAnswer]:
+        return honest(page) | ({"warm": QuestionAnswer(float(page.instruction[-2]))} if page.instruction else {})
+
+    rules = [{"exclude": "failed attention > 0.1"}]
+    service = open_service(study(tmp_path, 6, flow=["consent", block("one", 5), block("two", 1)], rules=rules))
+    person = begun(service)
+    for _ in range(2):
+        work(service, person, attentive)
+        service.participants.finish(person)
+    (row,) = service.researchers.raters()
+    assert (row.verdict, row.attention_failed, row.attention_seen) == ("pending", 0, 2)
+
+
+def test_checks_of_several_batches_are_counted_one_by_one(tmp_path: Path, open_service: OpenService) -> None:
+    batch = {"size": 1, "per_participant": 6}
+    service = open_service(study(tmp_path, attention={"per_batch": 1, "checks": ["choose-five"]}, batch=batch))
+    person = begun(service)
+    for number in range(6):
+        work(service, person, careless if number == 2 else honest)
+        service.participants.finish(person)
+        if number < 5:
+            service.participants.another_batch(person)
+    (row,) = service.researchers.raters()
+    assert (row.attention_failed, row.attention_seen) == (1, 6)
+    assert (row.answered, row.pages) == (12, 12), "checks are pages, too"
+
+
+def test_answers_in_own_words_are_not_all_the_same(tmp_path: Path, open_service: OpenService) -> None:
+    data = {**instrument().document, "id": "own", "checks": [], "conditions": {}}
+    data["scales"] = {**data["scales"], "free": {"text": 100}}
+    data["questions"] = [
+        {"id": "stars", "title": "Stars", "ask": "How many?", "scale": data["questions"][0]["scale"]},
+        {"id": "why", "title": "Why", "ask": "Why?", "scale": "free"},
+    ]
+    (tmp_path / "own.yaml").write_text(dump(data), encoding="utf-8")
+    rules = [{"exclude": "same answer > 0.9 after 5"}, {"exclude": "longest run > 5"}]
+    service = open_service(AnnotationStudy.of(corpus(tmp_path), tmp_path / "own.yaml", raters=2, rules=rules))
+
+    def written(page: ItemPage) -> dict[str, QuestionAnswer]:
+        number = int("".join(filter(str.isdigit, page.record["text"])))
+        return {"stars": QuestionAnswer(1.0 + number % 5), "why": QuestionAnswer(1.0, "answered", f"Since {number}.")}
+
+    for _ in range(2):
+        walked(service, answer=written)
+    assert [(row.verdict, row.flags, row.agreement) for row in service.researchers.raters()] == [
+        ("pending", (), 1.0)
+    ] * 2
+    assert set(service.researchers.reliability()["question"]) == {"stars"}
+
+
 def test_a_researcher_decides_beside_the_rules(tmp_path: Path, open_service: OpenService) -> None:
     rules = [{"flag": "longest run > 5"}, {"exclude": "failed attention > 0.5 after 5"}]
     service = open_service(study(tmp_path, attention={"per_batch": 2}, rules=rules))

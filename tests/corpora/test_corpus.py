@@ -125,6 +125,20 @@ def test_filtering_takes_columns_of_all_three_tables() -> None:
     assert both.judgments.select("item", "rater").rows() == [("a", "r")]
 
 
+def test_filtering_compares_numbers_and_truth_as_such() -> None:
+    corpus = small(raters=pl.DataFrame({"rater": ["r", "s"], "age": [30.0, 41.5], "native": [True, False]}))
+    assert corpus.filter(value=2).judgments["rater"].to_list() == ["s"]
+    assert corpus.filter(age=30).raters["rater"].to_list() == corpus.filter(native=True).raters["rater"].to_list()
+    assert corpus.filter(native="False", age="41.5").raters["rater"].to_list() == ["s"]
+    assert (corpus.values_of("value"), corpus.values_of("age")) == (["1", "2", "3"], ["30", "41.5"])
+
+
+@pytest.mark.parametrize("mark", [[True, False], ["yes", "no"], [1, 0], [1.0, None], ["failed a check", None]])
+def test_raters_are_excluded_however_they_are_marked(mark: list[object]) -> None:
+    corpus = small(raters=pl.DataFrame({"rater": ["r", "s"], "excluded": mark}))
+    assert corpus.included().raters["rater"].to_list() == ["s"]
+
+
 def test_items_that_nobody_judged_survive_a_filter_of_judgments() -> None:
     items = pl.DataFrame({"item": ["a", "b", "new"], "text": ["x", "y", "z"], "target": ["T", "U", "V"]})
     assert small(items=items).filter(rater="s").items["item"].to_list() == ["a", "new"]
@@ -158,6 +172,16 @@ def test_merging_keeps_what_agrees_and_refuses_what_does_not() -> None:
         small().merge(clash)
 
 
+def test_merging_names_people_who_are_in_several_corpora() -> None:
+    other = small(
+        items=pl.DataFrame({"item": ["c"]}),
+        raters=pl.DataFrame({"rater": ["r", "t"]}),
+        judgments=judged(item=["c"]),
+    )
+    (note,) = small().merge(other).about.notes
+    assert note.endswith("count as the same people: r.")
+
+
 def test_a_column_of_two_kinds_cannot_be_merged() -> None:
     other = pl.DataFrame({"rater": ["t"], "age": [[30]]})
     new = pl.DataFrame({"item": ["a"], "question": ["rating"], "rater": ["t"], "value": [1]})
@@ -180,6 +204,12 @@ def test_two_versions_of_an_instrument_merge_when_their_scales_agree() -> None:
     other = Instrument.of_questions("other", "Other", {"rating": Scale.points(1, 5)})
     with pytest.raises(InputError, match="two instruments have a question 'rating' with different scales"):
         small().merge(Corpus(small().items, small().raters, judged().clear(), other))
+
+
+def test_traits_of_nobody_are_refused_and_those_of_others_are_kept() -> None:
+    with pytest.raises(InputError, match=r"no rater of the corpus is in the table, such as 'r'; the table has 'r1'"):
+        small().join_traits(pl.DataFrame({"rater": ["r1"], "age": [20]}))
+    assert small().join_traits(pl.DataFrame({"rater": ["r"], "age": [20]})).raters["age"].to_list() == [20, 40]
 
 
 def test_traits_are_joined_to_raters() -> None:

@@ -254,6 +254,19 @@ def test_samples_of_one_rater_stay_apart_in_lewidi_json(tmp_path: Path) -> None:
     assert (entry["annotators"], entry["annotations"], entry["hard_label"]) == ("m,m~2,m~3", "1,0,1", "1")
 
 
+def test_what_people_say_again_is_no_second_annotation(tmp_path: Path) -> None:
+    judgments = {"item": "a", "question": "q", "rater": ["r", "r", "s"], "sample": [1, 2, 1], "value": [1, 1, 0]}
+    made = Corpus(
+        items=pl.DataFrame({"item": ["a"], "text": ["x"]}),
+        raters=pl.DataFrame({"rater": ["r", "s"]}),
+        judgments=pl.DataFrame(judgments),
+        instruments=Instrument.of_questions("q", "Q", {"q": Scale.labels("no", "yes")}),
+    )
+    entry = json.loads((export(made, "lewidi", tmp_path / "out") / "corpus_all.json").read_text())["a"]
+    assert (entry["annotators"], entry["soft_label"]) == ("r,s", {"0": 0.5, "1": 0.5})
+    assert entry["other_info"]["other raters"] == {"r": 1.0}
+
+
 def test_hugging_face_folder(tmp_path: Path) -> None:
     made = corpus(licence="CC BY 4.0", source="example.org", citation="Doe 2020", notes=("Mind the gap.",))
     folder = export(made, "huggingface", tmp_path / "out")

@@ -53,6 +53,18 @@ def test_people_are_counted_by_the_words_they_would_write() -> None:
     assert asked[2].form == {"words": [], "range": [0.0, 1.0]}
 
 
+def test_people_are_counted_once_and_under_one_condition() -> None:
+    again = corpus().judgments.filter(rater="ann", item="a").with_columns(sample=pl.lit(1, dtype=pl.Int32))
+    assert next(Sheet.of(corpus().add(again)).asked()).people == {"no": 1, "yes": 1, "ambiguous": 1}
+    assert list(Sheet.of(corpus(), question="rude").asked())[1].people == {}, "nobody was asked about b like that"
+    static = corpus().judgments.with_columns(
+        condition=pl.when(condition="").then(pl.lit("static")).otherwise("condition")
+    )
+    before_after = Corpus(corpus().items, corpus().raters, static, MINE)
+    with pytest.raises(InputError, match=r"several conditions \(context, static\); name one"):
+        next(Sheet.of(before_after).asked())
+
+
 def test_the_messages_are_those_of_a_run() -> None:
     demo = demo_corpus()
     sheet = Sheet.of(demo, question="trust", style="few-shot:2+reasoning", seed=3)

@@ -58,6 +58,21 @@ def test_the_offer_needs_minutes(tmp_path: Path) -> None:
         recruiter(service)
 
 
+def test_a_worker_with_two_assignments_is_paid_once(tmp_path: Path) -> None:
+    none = dict.fromkeys(("screen_out_code", "no_consent_code", "failed_check_code", "full_code"))
+    file = study_file(tmp_path, recruitment={"via": "mturk", **none})
+    with closing(StudyService(AnnotationStudy.load(file))) as service:
+        one = LinkRecruiter(service)
+        one.create()
+        person = begun(service, {"workerId": "w", "assignmentId": "a1", "hitId": "h"})
+        assert service.participants.enter({"workerId": "w", "assignmentId": "a2", "hitId": "h"}) == person
+        work(service, person)
+        service.participants.finish(person)
+        paid = one.approve()
+        assert (len(paid.paid), paid.amount) == (1, 150)
+        assert (one.state().finished, one.top_up()) == (1, 0)
+
+
 def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
     with closing(StudyService(AnnotationStudy.load(file))) as service:
         one = LinkRecruiter(service)

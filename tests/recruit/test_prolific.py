@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
+from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World
 from vantage.errors import InputError
-from vantage.recruit.fake import PlantedFault
 from vantage.recruit.prolific import Missing, ProlificClient, UncertainCall
 
 DOCS = "https://docs.prolific.com/api-reference"

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.collect.people import work
+from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, world
 from vantage.errors import InputError
-from vantage.recruit.fake import FakeProlific, PlantedFault
+from vantage.recruit.fake import FakeProlific
 from vantage.recruit.people import people
 
 REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."
@@ -153,6 +155,22 @@ def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World
     here.fake._become(first, "AWAITING REVIEW")
     here.recruiter.poll()
     assert people(here.service, "prolific")[0].verdict == "pending"
+
+
+def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
+    here.opened()
+    first, person = here.arrive("ann")
+    here.fake.take_back(first)
+    second, _ = here.arrive("ann")
+    for _ in range(2):  # whoever looks, and however often
+        here.recruiter.poll()
+        assert {one.verdict for one in people(here.service, "prolific")} == {"pending"}
+    work(here.service, person)
+    assert here.service.participants.finish(person).code == "DONE"
+    here.fake.complete(second, "DONE")
+    assert here.recruiter.approve().paid == (second,)
+    assert here.recruiter.event(first)
+    assert {one.verdict for one in people(here.service, "prolific")} == {"pending"}
 
 
 def test_places_are_topped_up_from_open_seats(here: World) -> None:

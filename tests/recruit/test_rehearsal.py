@@ -116,6 +116,23 @@ def test_the_same_seed_gives_the_same_rehearsal(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.rglob("*.sqlite")} == set()
 
 
+@pytest.mark.slow
+def test_what_people_judge_again_is_no_further_rating(tmp_path: Path) -> None:
+    blocks: list[Any] = [
+        {"block": {"id": "test", "items": {"sample": 3}}},
+        {"block": {"id": "again", "items": {"same_as": "test"}}},
+    ]
+    plan = {
+        "flow": ["consent", *blocks],
+        "raters": 2,
+        "batch": {"size": 30},
+        "attention": None,
+        "questions": [["trust"]],
+    }
+    made = rehearse(warmth(tmp_path, **plan), people=4, seed=1)
+    assert made.reliability.select("items", "per_item").row(0) == (3, 2)
+
+
 def test_a_page_that_nobody_can_pass_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from vantage.collect import participants
     from vantage.collect.views import InvalidAnswers

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.collect.people import careless, corpus, honest, instrument, work
+from tests.recruit.platform import WholeProlific
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.documents import dump
-from vantage.recruit.fake import FakeProlific
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
 from vantage.recruit.serving import serving
@@ -49,7 +49,7 @@ def study_file(folder: Path, offer: dict[str, Any] | None = None, **plan: Any) -
 class World:
     """A study, its platform, and the recruiter between them."""
 
-    fake: FakeProlific
+    fake: WholeProlific
     address: str
     service: StudyService
     recruiter: ProlificRecruiter
@@ -93,7 +93,7 @@ class World:
 @contextmanager
 def world(folder: Path, offer: dict[str, Any] | None = None, **plan: Any) -> Iterator[World]:
     """A study on a fake Prolific."""
-    fake, waits = FakeProlific(), list[float]()
+    fake, waits = WholeProlific(), list[float]()
     service = StudyService(AnnotationStudy.load(study_file(folder, offer, **plan)))
     try:
         with serving(fake.app()) as address:

@@ -82,6 +82,8 @@ class AlwaysValid:
     @property
     def sentence(self) -> str:
         """What to do now."""
+        if self.planned < FEWEST:
+            return f"There is no interval: it needs {FEWEST} items with two ratings, and the study has {self.planned}."
         if self.estimate is None or self.low is None or self.high is None:
             return f"Go on: {self.reason}."
         if self.more == 0:

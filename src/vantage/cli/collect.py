@@ -172,7 +172,7 @@ def export(
     With --to they go to another folder. Excluded raters are marked, not removed: measures, reports and other exports
     leave them out.
     """
-    from vantage.collect.export import merged, write, write_private
+    from vantage.collect.export import check_replaced, merged, write, write_private
     from vantage.corpora.disclosure import guard
     from vantage.errors import InputError
 
@@ -185,6 +185,7 @@ def export(
     collected = len(corpus.judgments)
     if not only:
         corpus = merged(study.corpus, corpus, study.id)
+    check_replaced(to or study.folder, corpus, study.id)
     corpus, risk = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
     if risk:
         typer.echo(f"Warning: {risk}", err=True)

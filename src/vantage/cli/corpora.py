@@ -332,6 +332,7 @@ def traits(
     source: Annotated[Path, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")],
     rater: Annotated[str | None, typer.Option(help="The column with the rater's id.")] = None,
     to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Join what is known of the raters.
@@ -341,6 +342,7 @@ def traits(
     from vantage.corpora import Corpus
     from vantage.corpora.prolific import read_traits
 
+    _vacant(to or folder, overwrite=overwrite or to is None)
     corpus = Corpus.read(folder).join_traits(read_traits(source, rater))
     _written(corpus, to or folder, as_json=as_json)
 
@@ -357,7 +359,7 @@ def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
     for column, values in conditions(where).items():
         known = corpus.values_of(column)
         for value in values:
-            if value not in known:
+            if value not in known and value.removesuffix(".0") not in known:
                 raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
     part = corpus.filter(**conditions(where)) if where else corpus
     if where and part.judgments.is_empty() and not corpus.judgments.is_empty():

@@ -261,7 +261,8 @@ class Adapting:
         return int(np.searchsorted(self._rows[arm], row))
 
     def _questions(self, arm: int) -> tuple[Question, ...]:
-        return self.study.group(self.study.block_of_arm(arm).set_of(arm))
+        asked = self.study.group(self.study.block_of_arm(arm).set_of(arm))
+        return tuple(question for question in asked if question in self.study.rated)
 
 
 @dataclass(frozen=True, slots=True)

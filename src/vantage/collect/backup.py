@@ -13,19 +13,9 @@ from typing import Final
 
 from sqlalchemy import Connection, Table, func, select, text
 
-from vantage.collect import migrations
+from vantage.collect import migrations, private
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record
-from vantage.collect.private import (
-    HERE,
-    PRIVATE,
-    Rows,
-    create_private,
-    fill_private,
-    identities,
-    recruiting,
-    secrets_table,
-)
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
 from vantage.collect.tables import METADATA, settings
@@ -33,7 +23,7 @@ from vantage.errors import InputError
 
 ROWS: Final = 2000
 """Rows copied at a time."""
-KEPT: Final = (secrets_table, identities, recruiting)
+KEPT: Final = (private.secrets_table, private.identities, private.recruiting)
 """The private tables of a backup; sessions are not worth keeping."""
 
 
@@ -48,7 +38,7 @@ def backup(database: StudyDatabase, file: Path) -> Path:
     try:
         with target.engine.begin() as connection:
             METADATA.create_all(connection)
-            PRIVATE.create_all(connection)
+            private.PRIVATE.create_all(connection)
             database.sql.snapshot(lambda c: _copy(c, connection, METADATA.sorted_tables, "private"))
             # Read later than the answers, so that every rater's id is there.
             database.private.sql.snapshot(lambda c: _copy(c, connection, KEPT))
@@ -71,10 +61,10 @@ def restore(file: Path, address: str) -> str:
         def fill(connection: Connection) -> None:
             source.snapshot(lambda c: _copy(c, connection, METADATA.sorted_tables, "schema"))
             if target.sqlite:
-                place = create_private(study, rows)
+                place = private.create_private(study, rows)
             else:
-                place = HERE
-                fill_private(connection, rows)
+                place = private.HERE
+                private.fill_private(connection, rows)
             write_setting(connection, "private", place)
             record(connection, "restored")
 
@@ -86,7 +76,7 @@ def restore(file: Path, address: str) -> str:
     return study
 
 
-def _private_rows(connection: Connection) -> Rows:
+def _private_rows(connection: Connection) -> private.Rows:
     """The rows of the private tables; new numbers are given where they are stored."""
     return [
         (table, {name: value for name, value in row.items() if name != "id"})

@@ -23,8 +23,9 @@ from vantage.collect.evidence import summary
 from vantage.collect.phases import TrainingPhase, accepts
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
-from vantage.corpora import About, Corpus
+from vantage.corpora import Corpus
 from vantage.corpora.schema import KIND, STATUS
+from vantage.corpora.storage import is_corpus
 from vantage.corpora.writers import csv_text
 from vantage.errors import InputError
 from vantage.measures.kinds import CORE, EXTRA
@@ -56,6 +57,7 @@ CHECKED: Final[dict[str, Any]] = {
     "status": pl.String,
     "passed": pl.Boolean,
     "seconds": pl.Float64,
+    "batch": pl.Int32,
     "position": pl.Int32,
 }
 CHECKS_FILE: Final = "checks.csv"
@@ -85,7 +87,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
         select(
-            *(pages.c[name] for name in ("participant", "kind", "check", "condition", "position", "question_set")),
+            *(pages.c[name] for name in ("participant", "kind", "check", "condition", "batch", "position")),
+            pages.c.question_set,
             items.c.item,
             *(submissions.c[name] for name in ("answers", "seconds", "at", "revision")),
             (pages.c.seat < arms.c.seats).label("core"),
@@ -99,7 +102,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
-    for number, kind, check, condition, position, group, item, answers, seconds, at, revision, core in rows:
+    for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
         block = study.blocks[0] if group is None else study.block(group)
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
@@ -108,8 +111,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
                 judged.append((*key, seen[key], value, status, rationale, *saved, CORE if core else EXTRA))
                 seen[key] += 1
             elif (passed := passed_check(block, kind, check, question, value)) is not None:
-                row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
-                checked.append(row)
+                answer = (check, question, condition, value, status, passed)
+                checked.append((names[number], kind, *answer, seconds, batch, position))
     for person in people:
         checked += _practised(study, person["rater"], person["state"])
     judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
@@ -151,7 +154,8 @@ def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple
                 name = part.item if isinstance(part.item, str) else f"training {index + 1}"
                 for question, right in phase.right(index, answers).items():
                     value, status = answers[question].value, answers[question].status
-                    yield rater, "training", name, question, part.condition, value, status, right, None, index + 1
+                    answer = (name, question, part.condition, value, status, right)
+                    yield rater, "training", *answer, None, None, index + 1
 
 
 def passed_check(block: Block, kind: str, check: str, question: str, value: float | None) -> bool | None:
@@ -182,13 +186,15 @@ def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
     columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.traits]
-    notes = (*study.corpus.about.notes, f"Human judgments were collected in the study '{study.id}'.")
+    notes = [*study.corpus.about.notes, f"Human judgments were collected in the study '{study.id}'."]
+    if (answers.judgments["sample"] > 0).any():
+        notes.append("People judged items again, as further samples; for their agreement use --where sample=0.")
     return Corpus(
         items=study.corpus.items,
         raters=raters.hstack(columns),
         judgments=answers.judgments,
         instruments=list({block.instrument.id: block.instrument for block in study.blocks}.values()),
-        about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
+        about=replace(study.corpus.about, notes=tuple(notes)),
     )
 
 
@@ -235,14 +241,21 @@ def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
 
 def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
     """The corpus with the collected judgments; those of an earlier export of the same study are replaced."""
-    if "study" in base.raters.columns:
-        kept = base.raters.filter(pl.col("study").is_null() | (pl.col("study") != study))
-        judgments = base.judgments.filter(pl.col("rater").is_in(kept["rater"].implode()))
-        base = Corpus(base.items, kept, judgments, base.instruments, base.about)
+    if "study" in base.traits:
+        base = base.of_raters(base.raters.filter(pl.col("study").ne_missing(study)))
     both = base.merge(new)
-    return Corpus(
-        both.items, both.raters, both.judgments, both.instruments, new.about if not base.about.notes else base.about
-    )
+    both.about = base.about if base.about.notes else new.about
+    return both
+
+
+def check_replaced(folder: Path, new: Corpus, study: str) -> None:
+    """Refuses a folder with judgments that an export does not have, apart from those of the same study."""
+    if not is_corpus(folder):
+        return
+    known = Corpus.read(folder)
+    others = known.filter(pl.col("study").ne_missing(study)) if "study" in known.traits else known
+    if not others.judgments["rater"].is_in(new.raters["rater"].implode()).all():
+        raise InputError("the folder holds another corpus", file=folder, remedy="choose another one with --to")
 
 
 def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:

@@ -22,7 +22,7 @@ from vantage.collect.migrations import keep_out_of_statistics
 from vantage.collect.pseudonyms import new_secret
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import participants, settings
+from vantage.collect.tables import filled, participants, settings
 from vantage.errors import InputError
 
 VARIABLE: Final = "VANTAGE_STATE"
@@ -40,10 +40,7 @@ identities: Final = Table(
     "identities",
     PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("rater", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("external", Text, nullable=False),
-    Column("links", Text, nullable=False),
+    *filled(Text, "rater", "source", "external", "links"),
     Column("at", Float, nullable=False),
     UniqueConstraint("rater", "links", name="identities_once"),
 )
@@ -70,14 +67,9 @@ recruiting: Final = Table(
     PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Float, nullable=False),
-    Column("act", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("study", Text, nullable=False),
-    Column("submission", Text, nullable=False),
+    *filled(Text, "act", "key", "state", "study", "submission"),
     Column("amount", Integer, nullable=False),
-    Column("currency", Text, nullable=False),
-    Column("detail", Text, nullable=False),
+    *filled(Text, "currency", "detail"),
     UniqueConstraint("key", "state", name="recruiting_once"),
 )
 """The ledger of recruiting, which names submissions on a platform (see `vantage.recruit.ledger`)."""

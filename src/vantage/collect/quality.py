@@ -33,8 +33,7 @@ def included(answers: Collected) -> pl.DataFrame:
 def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: int = 500) -> pl.DataFrame:
     """Agreement and reliability by question and condition, with intervals; only measures that suit the scale.
 
-    Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
-    95 % of the splits).
+    Pairwise agreement, Krippendorff's alpha and split-half reliability, of the first answer of each rater to an item.
     """
     from vantage.measures.agreement.alpha import alpha
     from vantage.measures.agreement.pairwise import pairwise
@@ -42,8 +41,8 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
 
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
-    for question in study.questions:
-        part, level = judgments.filter(pl.col("question") == question.id), question.scale.level
+    for question in study.rated:
+        part, level = judgments.filter(question=question.id, sample=0), question.scale.level
         if part.is_empty():
             continue
         rows.append(pairwise(part, by=by, resamples=resamples))
@@ -73,7 +72,7 @@ def sequential(
         judgments = judgments.filter(pl.col(ALLOCATION) == CORE)
     answered = judgments.filter(pl.col("value").is_not_null(), pl.col("sample") == 0)
     rows = []
-    for question in study.questions:
+    for question in study.rated:
         for condition in study.conditions:
             part = answered.filter(question=question.id, condition=condition)
             if part.is_empty():
@@ -92,42 +91,41 @@ def sequential(
 def rater_rows(
     study: AnnotationStudy,
     answers: Collected,
-    pages: Mapping[int, int],
+    pages: Mapping[int, tuple[int, int]],
     secret: str,
     broken: Mapping[int, Sequence[str]],
 ) -> list[RaterRow]:
-    """One row per rater with answers, flagged raters first; `broken` are the rules that each breaks."""
+    """One row per rater with answers, flagged raters first.
+
+    `pages` is how many pages each has answered, and has in all; `broken` are the rules that each breaks.
+    """
     copied = _copied(study, answers.judgments)
-    profiles = _profiles(study, answers.judgments)
+    profiles, counted = _profiles(study, answers.judgments), included(answers)
+    if len(counted) < len(answers.judgments):
+        profiles |= _profiles(study, counted)  # those who count are compared with each other
     checks = _checks(answers.checks)
     times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
-    answered = dict(
-        answers.judgments.unique(["rater", "item"]).group_by("rater").len().select("rater", "len").iter_rows()
-    )
     rows = []
     for person in answers.people.iter_rows(named=True):
         rater = person["rater"]
         profile = profiles.get(rater, {})
         tested = checks.get(rater, {})
-        if rater not in answered and not tested and person["verdict"] == "pending":
+        answered, shown = pages.get(person["number"], (0, 0))
+        if not answered and not tested and person["verdict"] == "pending":
             continue
         rows.append(
             RaterRow(
-                rater=rater,
-                number=person["number"],
-                stage=person["stage"],
-                verdict=person["verdict"],
-                note=person["note"],
+                **{name: person[name] for name in ("rater", "number", "stage", "verdict", "note", "evidence", "rule")},
                 condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
-                answered=answered.get(rater, 0),
-                pages=pages.get(person["number"], 0),
+                answered=answered,
+                pages=shown,
                 attention_failed=tested.get(("attention", False), 0),
                 attention_seen=sum(n for (kind, _), n in tested.items() if kind == "attention"),
                 gold_failed=tested.get(("gold", False), 0),
                 gold_seen=sum(n for (kind, _), n in tested.items() if kind == "gold"),
                 seconds=times.get(rater),
-                agreement=profile.get("agreement"),
                 consistency=profile.get("estimate"),
+                agreement=profile.get("agreement"),
                 top_share=profile.get("top_share"),
                 longest_run=profile.get("longest_run"),
                 flags=(
@@ -136,10 +134,8 @@ def rater_rows(
                     *copied.get(rater, ()),
                     *profile.get("flags", ()),
                 ),
-                evidence=person["evidence"],
                 decided=_decided(person),
                 code=code_of(secret, rater) if person["source"] == "mturk" else None,
-                rule=person["rule"],
             )
         )
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))
@@ -169,7 +165,7 @@ def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[s
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
     """Pages of each kind that every rater passed and failed; one wrong answer fails a page."""
-    by_page = checks.group_by("rater", "kind", "check", "position").agg(pl.col("passed").all())
+    by_page = checks.group_by("rater", "kind", "check", "batch", "position").agg(pl.col("passed").all())
     counts: dict[str, dict[tuple[str, bool], int]] = {}
     for rater, kind, passed, n in by_page.group_by("rater", "kind", "passed").len().iter_rows():
         counts.setdefault(rater, {})[kind, passed] = n
@@ -197,10 +193,11 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
     """
     from vantage.measures.reliability.rater_quality import rater_quality
 
+    judgments = judgments.filter(pl.col("question").is_in([question.id for question in study.rated]))
     if judgments.is_empty():
         return {}
     # Two options are ordered: more or less of one of them.
-    ordered = {q.id for q in study.questions if q.scale.ordered or len(q.scale.options) == 2}
+    ordered = {q.id for q in study.rated if q.scale.ordered or len(q.scale.options) == 2}
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in rater_quality(judgments, by="question").iter_rows(named=True):
         if row["question"] not in ordered:

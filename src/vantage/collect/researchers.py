@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 import time
@@ -11,9 +12,9 @@ from itertools import product
 from typing import Any, Final, TypeVar, cast
 
 import polars as pl
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
-from vantage.collect import export, progress, quality
+from vantage.collect import assignment, export, progress, quality
 from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
@@ -93,9 +94,10 @@ class ResearcherService:
         """
 
         def compute() -> list[RaterRow]:
-            counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
-            rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
-            shown = {row[0]: row[1] for row in rows}
+            answered = func.count(case((pages.c.state == "answered", 1)))
+            counts = select(pages.c.participant, answered, func.count())
+            counts = counts.where(pages.c.position > 0, pages.c.state != "lapsed").group_by(pages.c.participant)
+            shown = {who: (done, every) for who, done, every in self.database.read(lambda c: c.execute(counts).all())}
             broken = self.database.read(lambda c: broken_rules(c, self.study))
             return quality.rater_rows(self.study, self._collected(now=now), shown, self.database.key, broken)
 
@@ -123,6 +125,9 @@ class ResearcherService:
             if person is None:
                 raise Refused(f"There is no rater '{rater}'.", "unknown")
             decide(connection, person, verdict, note, rule=rule)
+            if person.stage == "finished" and person.verdict == "excluded" != verdict:
+                traits = json.loads(person.traits or "{}")
+                assignment.take_quotas(connection, self.study.plan.quotas, person.number, traits)
 
         self.database.write(job)
 

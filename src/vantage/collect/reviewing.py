@@ -30,6 +30,7 @@ def decide(
     if verdict == "excluded":
         assignment.release(connection, person.number, ["answered"])
         assignment.release(connection, person.number, ["open"], becomes="lapsed")
+        assignment.free_quotas(connection, [person.number])
     elif person.verdict == "excluded":
         own = (pages.c.participant == person.number, pages.c.state == "answered", pages.c.kind == "item")
         for page in connection.execute(select(pages).where(*own, pages.c.seat.is_(None))).all():
@@ -66,28 +67,31 @@ def broken_rules(connection: Connection, study: AnnotationStudy) -> dict[int, li
 def facts(connection: Connection, study: AnnotationStudy, participant: int) -> dict[str, RaterFact]:
     """What rules look at, from a participant's current answers."""
     query = (
-        select(pages.c.kind, pages.c.check, items.c.item, submissions.c.answers, submissions.c.seconds)
+        select(*(pages.c[name] for name in ("kind", "check", "question_set")), items.c.item, submissions.c.answers)
+        .add_columns(submissions.c.seconds)
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
         .outerjoin(items, items.c.row == pages.c.row)
         .where(pages.c.participant == participant, pages.c.state == "answered")
         .order_by(pages.c.batch, pages.c.position)
     )
     seen = [
-        (kind, check, item, json.loads(answered), seconds)
-        for kind, check, item, answered, seconds in connection.execute(query)
+        (kind, check, group, item, json.loads(answered), seconds)
+        for kind, check, group, item, answered, seconds in connection.execute(query)
     ]
     by_name: dict[str, RaterFact] = {}
     for name in ("attention", "gold"):
-        results = [_failed(study, name, check, answered) for kind, check, _, answered, _ in seen if kind == name]
+        tested = [(check, group, answered) for kind, check, group, _, answered, _ in seen if kind == name]
+        results = [_failed(study, name, *one) for one in tested]
         if results:
             by_name[f"failed {name}"] = RaterFact(sum(results) / len(results), len(results))
-    judged = [(item, answered, seconds) for kind, _, item, answered, seconds in seen if kind == "item"]
+    judged = [(item, answered, seconds) for kind, _, _, item, answered, seconds in seen if kind == "item"]
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
         by_name["seconds"] = RaterFact(median(times), len(times))
     answers: dict[str, list[str]] = {}
+    rated = {question.id for question in study.rated}
     for _, answered, _ in judged:
-        for question, answer in answered.items():
-            answers.setdefault(question, []).append(str(answer[:2]))
+        for question in rated & answered.keys():
+            answers.setdefault(question, []).append(str(answered[question][:2]))
     if answers:
         many = min(map(len, answers.values()))
         runs = max(len([*run]) for given in answers.values() for _, run in groupby(given))
@@ -100,10 +104,7 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
     return by_name
 
 
-def _failed(study: AnnotationStudy, kind: str, check: str, answers: Mapping[str, Any]) -> bool:
-    results = [
-        passed_check(block, kind, check, question, answer[0])
-        for block in study.blocks
-        for question, answer in answers.items()
-    ]
+def _failed(study: AnnotationStudy, kind: str, check: str, group: int | None, answers: Mapping[str, Any]) -> bool:
+    block = study.blocks[0] if group is None else study.block(group)
+    results = (passed_check(block, kind, check, question, answer[0]) for question, answer in answers.items())
     return any(result is False for result in results)

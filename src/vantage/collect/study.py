@@ -104,6 +104,11 @@ class AnnotationStudy:
         return tuple({q.id: q for block in self.blocks for group in block.groups for q in group}.values())
 
     @cached_property
+    def rated(self) -> tuple[Question, ...]:
+        """The questions whose answers can be compared: not those that are answered in own words."""
+        return tuple(question for question in self.questions if not question.scale.text)
+
+    @cached_property
     def conditions(self) -> tuple[str, ...]:
         """The conditions of all blocks; `("",)` for a study without conditions."""
         return tuple(dict.fromkeys(condition for block in self.blocks for condition in block.conditions))

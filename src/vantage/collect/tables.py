@@ -7,7 +7,7 @@ an item that is shown twice to one participant, unless the study says so.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     DDL,
@@ -23,8 +23,16 @@ from sqlalchemy import (
     UniqueConstraint,
     event,
 )
+from sqlalchemy.types import TypeEngine
 
 METADATA: Final = MetaData()
+
+
+def filled(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    """Columns of one type that are never empty."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
 _Number: Final = BigInteger().with_variant(Integer, "sqlite")
 
 settings: Final = Table(
@@ -50,9 +58,7 @@ arms: Final = Table(
     Column("arm", Integer, primary_key=True, autoincrement=False),
     Column("condition", Text, nullable=False),
     Column("question_set", Integer, nullable=False),
-    Column("seats", BigInteger, nullable=False),
-    Column("next_seat", BigInteger, nullable=False),
-    Column("returned", BigInteger, nullable=False),
+    *filled(BigInteger, "seats", "next_seat", "returned"),
 )
 """One condition with one set of questions: its number of seats, the next new one, and how many were returned."""
 
@@ -74,14 +80,10 @@ participants: Final = Table(
     Column("rater", Text, nullable=False, unique=True),
     Column("source", Text, nullable=False),
     Column("external", Text),
-    Column("links", Text, nullable=False),
-    Column("stage", Text, nullable=False),
+    *filled(Text, "links", "stage"),
     Column("question_set", Integer),
     Column("arm", Integer),
-    Column("batch", Integer, nullable=False),
-    Column("pages", Integer, nullable=False),
-    Column("answered", Integer, nullable=False),
-    Column("attempts", Integer, nullable=False),
+    *filled(Integer, "batch", "pages", "answered", "attempts"),
     Column("traits", Text),
     Column("lease", Float),
     Column("arrived_at", Float, nullable=False),
@@ -113,12 +115,10 @@ pages: Final = Table(
     METADATA,
     Column("id", _Number, primary_key=True, autoincrement=True),
     Column("participant", ForeignKey("participants.number"), nullable=False),
-    Column("batch", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
+    *filled(Integer, "batch", "position"),
     Column("kind", Text, nullable=False),
     Column("row", BigInteger),
-    Column("condition", Text, nullable=False),
-    Column("check", Text, nullable=False),
+    *filled(Text, "condition", "check"),
     Column("arm", Integer),
     Column("seat", BigInteger),
     Column("state", Text, nullable=False),
@@ -144,8 +144,7 @@ submissions: Final = Table(
     Column("id", _Number, primary_key=True, autoincrement=True),
     Column("page", ForeignKey("pages.id"), nullable=False),
     Column("revision", Integer, nullable=False),
-    Column("token", Text, nullable=False),
-    Column("answers", Text, nullable=False),
+    *filled(Text, "token", "answers"),
     Column("seconds", Float),
     Column("at", Float, nullable=False),
     UniqueConstraint("page", "revision", name="submissions_revision"),
@@ -169,8 +168,7 @@ reviews: Final = Table(
     METADATA,
     Column("id", _Number, primary_key=True, autoincrement=True),
     Column("participant", ForeignKey("participants.number"), nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("note", Text, nullable=False),
+    *filled(Text, "verdict", "note"),
     Column("at", Float, nullable=False),
     Column("rule", Text, nullable=False, server_default=""),
     Column("decided_by", Text, nullable=False, server_default="researcher"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -179,8 +179,9 @@ class Corpus:
         """The different values of a column of any of the three tables, as `filter` compares them, sorted."""
         ((table, _, name),) = self._sources([column]).values()
         table = {"item": "items", "rater": "raters"}.get(column, table)
-        values = self.scan(table).select(pl.col(name).cast(pl.String)).unique().collect().to_series()
-        return [str(value) for value in values.drop_nulls().sort()]
+        values = self.scan(table).select(pl.col(name).unique().drop_nulls()).collect().to_series().sort()
+        texts = values.cast(pl.String)
+        return (texts.str.strip_suffix(".0") if values.dtype.is_float() else texts).to_list()
 
     def filter(self, *predicates: pl.Expr, **equals: object) -> Corpus:
         """The corpus of what fits: predicates over columns of any of the three tables, or `column=value`.
@@ -192,7 +193,7 @@ class Corpus:
         >>> demo_corpus().filter(question="trust", kind="person").judgments["question"].unique().to_list()
         ['trust']
         """
-        conditions = [*predicates, *(_equals(column, value) for column, value in equals.items())]
+        conditions = [*predicates, *(self._equals(column, value) for column, value in equals.items())]
         items, raters, judgments = self.items, self.raters, self.judgments
         for condition in conditions:
             names = condition.meta.root_names()
@@ -216,6 +217,20 @@ class Corpus:
         raters = raters.filter(_still_used("rater", before, after))
         return self._with(items=items, raters=raters, judgments=judgments)
 
+    def _equals(self, column: str, value: object) -> pl.Expr:
+        """Whether a column has a value, or one of several: numbers are compared as such, true and false in any case."""
+        ((table, _, name),) = self._sources([column]).values()
+        dtype = self.scan(table).collect_schema()[name]
+        wanted = list(value) if isinstance(value, list | tuple | set) else [value]
+        words = pl.Series([str(one) for one in wanted], dtype=pl.String)
+        if dtype.is_float():
+            return pl.col(column).is_in(words.cast(dtype, strict=False).implode())
+        if dtype.is_integer():
+            words = words.str.strip_suffix(".0")
+        elif dtype == pl.Boolean:
+            words = words.str.to_lowercase()
+        return pl.col(column).cast(pl.String).is_in(words.implode())
+
     def add(
         self,
         judgments: pl.DataFrame,
@@ -234,18 +249,27 @@ class Corpus:
         )
 
     def merge(self, *others: Corpus) -> Corpus:
-        """One corpus of several: items and raters with the same id must agree, no judgment may be there twice."""
+        """One corpus of several: items and raters with the same id must agree, no judgment may be there twice.
+
+        The notes name people who are in more than one, since ids such as 1, 2, 3 may mean others in each.
+        """
         corpora = (self, *others)
+        about = self.about.joined(*(other.about for other in others))
+        people = pl.concat(corpus.people().judgments["rater"].unique() for corpus in corpora)
+        if shared := people.filter(people.is_duplicated()).unique().sort().to_list():
+            named = f"{', '.join(shared[:5])}{f' and {len(shared) - 5:,} more' if shared[5:] else ''}"
+            note = f"Raters who are in several of the merged corpora count as the same people: {named}."
+            about = replace(about, notes=(*about.notes, note))
         return Corpus(
             items=union("item", [corpus.items for corpus in corpora]),
             raters=union("rater", [corpus.raters for corpus in corpora]),
             judgments=stacked([corpus.judgments for corpus in corpora]),
             instruments=merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments),
-            about=self.about.joined(*(other.about for other in others)),
+            about=about,
         )
 
     def join_traits(self, traits: pl.DataFrame, on: str = "rater") -> Corpus:
-        """The corpus with further columns for its raters; those who are not in the table get nulls."""
+        """The corpus with further columns for its raters; those who are not in the table keep what was known."""
         if on not in traits.columns:
             raise InputError(f"the table has no column '{on}'", remedy=nearest(on, traits.columns))
         traits = traits.with_columns(pl.col(on).cast(pl.String).alias("rater"))
@@ -258,8 +282,14 @@ class Corpus:
         new = [column for column in traits.columns if column != "rater"]
         if clash := [column for column in new if column in schema.RATERS]:
             raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
-        kept = self.raters.drop([column for column in new if column in self.raters.columns])
-        return self._with(raters=kept.join(traits, on="rater", how="left", maintain_order="left"))
+        described = self.raters["rater"].is_in(traits["rater"].implode())
+        if not described.any() and len(described) and len(traits):
+            problem = f"no rater of the corpus is in the table, such as '{self.raters['rater'][0]}'"
+            raise InputError(problem, column=on, remedy=f"the table has '{traits['rater'][0]}'; make the ids equal")
+        joined = self.raters.join(traits, on="rater", how="left", suffix="__new", maintain_order="left")
+        again = [column for column in new if column in self.raters.columns]
+        latest = (pl.when(described).then(f"{column}__new").otherwise(column).alias(column) for column in again)
+        return self._with(raters=joined.with_columns(latest).drop(f"{column}__new" for column in again))
 
     def check_scales(self, *instruments: Instrument) -> None:
         """Refuses instruments that have a question of the corpus on another scale, so that no answer could be kept."""
@@ -294,14 +324,13 @@ class Corpus:
         """The corpus without raters who are marked as excluded (a column `excluded` of the raters)."""
         if "excluded" not in self.traits:
             return self
-        out = pl.col("excluded").cast(pl.String).str.to_lowercase() == "true"
-        return self._of(self.raters.filter(~out.fill_null(value=False)))
+        return self.of_raters(self.raters.filter(~schema.is_excluded()))
 
     def people(self) -> Corpus:
         """The corpus of what people judged, without models, personas, trained raters and aggregates."""
-        return self._of(self.raters.filter(pl.col("kind").cast(pl.String).is_in(schema.PEOPLE)))
+        return self.of_raters(self.raters.filter(pl.col("kind").cast(pl.String).is_in(schema.PEOPLE)))
 
-    def _of(self, raters: pl.DataFrame) -> Corpus:
+    def of_raters(self, raters: pl.DataFrame) -> Corpus:
         """The corpus of some of its raters; all items stay."""
         if len(raters) == len(self.raters):
             return self
@@ -482,11 +511,6 @@ def _with_kind(raters: pl.DataFrame) -> pl.DataFrame:
     """Raters of whom it is not said what they are, as persons."""
     person = pl.lit("person", dtype=schema.KIND).alias("kind")
     return raters if "kind" in raters.columns else raters.with_columns(person)
-
-
-def _equals(column: str, value: object) -> pl.Expr:
-    wanted = list(value) if isinstance(value, list | tuple | set) else [value]
-    return pl.col(column).cast(pl.String).is_in([str(v) for v in wanted])
 
 
 def _still_used(key: str, before: pl.DataFrame, after: pl.DataFrame) -> pl.Expr:

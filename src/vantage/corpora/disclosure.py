@@ -12,7 +12,6 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 
 K: Final = 5
@@ -52,7 +51,7 @@ def risk(corpus: Corpus, k: int = K) -> Risk | None:
     leave out age and gender.
     """
     traits = [t for t in corpus.traits if t not in TECHNICAL and not corpus.raters.schema[t].is_nested()]
-    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE)).select(traits)
+    people = corpus.people().raters.select(traits)
     traits = [trait for trait in traits if people[trait].drop_nulls().n_unique() > 1]
     at_risk = _at_risk(people, traits, k)
     if not at_risk:

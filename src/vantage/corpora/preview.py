@@ -40,7 +40,7 @@ NAMES: Final[Mapping[str, str]] = {
 """How columns of each role are usually called; Status is what Qualtrics tells of a whole response."""
 TRAITS: Final = re.compile(
     r"age|gender|sex|education|country|nationality|ethnicity|race|language|first_language|religion|income|occupation|"
-    r"political.*|ideology|party|native_?speaker|region|group|how_old_are_you\??|(what_is_)?your_(age|gender|sex)\??",
+    r"political.*|ideology|party|native_?speaker|region|group|excluded|how_old_are_you\??|(what_is_)?your_(age|gender|sex)\??",
     re.IGNORECASE,
 )
 GRID: Final = re.compile(r"\[.+\]$")
@@ -77,10 +77,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
             corpus = read(rows, **options)
         except Doubt as doubt:
             doubts.append({"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle})
-            settle = dict(doubt.settle)
-            if "missing" in settle:
-                settle["missing"] = [*options.get("missing", []), *settle["missing"]]
-            options |= settle
+            codes = {name: [*options.get(name, []), *v] for name, v in doubt.settle.items() if isinstance(v, list)}
+            options |= doubt.settle | codes
             problem = str(doubt) if len(doubts) >= SETTLED else None
         except InputError as error:
             problem = str(error)
@@ -157,6 +155,10 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
         if best is not None:
             mapping[role] = best
             taken.add(best)
+    if {"item", "text", "rater", "value"} <= set(mapping) and "item" not in {*given.get("map", {}), *columns}:
+        item, text = (profiles[mapping[role]] for role in ("item", "text"))
+        if item.different == item.rows and (text.different or 0) < text.rows:
+            del mapping["item"]  # it numbers rows; equal texts are one item
     traits = [c for c in columns if c not in taken and TRAITS.fullmatch(_plain(c))]
     if (
         "text" in mapping

@@ -14,6 +14,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora.readers.files import read_table
+from vantage.corpora.readers.release import ids
 from vantage.corpora.readers.table_file import FileTable, numeric
 from vantage.errors import InputError
 
@@ -29,14 +30,8 @@ SUBMISSION: Final = frozenset(
     {
         *("submission_id", "session_id", "entered_code", "completion_code", "custom_study_tncs_accepted_at"),
         *("started_at", "started_datetime", "completed_at", "completed_date_time", "reviewed_at"),
-        *(
-            "reviewed_at_datetime",
-            "archived_at",
-            "total_approvals",
-            "num_approvals",
-            "num_rejections",
-            "prolific_score",
-        ),
+        *("reviewed_at_datetime", "archived_at", "total_approvals"),
+        *("num_approvals", "num_rejections", "prolific_score"),
     }
 )
 """Columns about the submission, not about the person."""
@@ -66,13 +61,13 @@ def read_prolific(path: str | Path, *, encoding: str = "utf-8") -> pl.DataFrame:
             file=table.path,
             remedy="export the demographic data of the study, or name the column with read_traits",
         )
-    ids = _ids(table, frame[rater])
+    own = table.frame.columns[frame.columns.index(rater)]
     status = frame["status"] if "status" in frame.columns else pl.repeat("", len(frame), eager=True)
     rank = status.cast(pl.String).str.to_uppercase().str.replace_all("[_-]", " ")
     best = {name: n for n, name in enumerate(_BEST_FIRST)}
     order = rank.replace_strict(best, default=len(best), return_dtype=pl.Int8)
     kept = [name for name in frame.columns if name not in {rater, "status", "time_taken", *SUBMISSION}]
-    traits = pl.DataFrame([ids, *(known(frame[name]) for name in kept)])
+    traits = pl.DataFrame([ids(table, own).alias("rater"), *(known(frame[name]) for name in kept)])
     best_first = traits.with_columns(order.alias("__order")).sort("__order", maintain_order=True).drop("__order")
     merged = best_first.group_by("rater").agg(pl.all().drop_nulls().first())
     return traits.select(pl.col("rater").unique(maintain_order=True)).join(
@@ -91,10 +86,11 @@ def read_traits(path: str | Path, rater_column: str | None = None, *, encoding: 
         if "rater" not in table.frame.columns and set(map(snake_case, table.frame.columns)) & set(_RATER):
             return read_prolific(path, encoding=encoding)
         rater_column = "rater"
-    ids = _ids(table, table.column(rater_column, "the rater's id"))
-    table.refuse(~ids.is_first_distinct(), rater_column, "duplicate rater '{}'", "keep one row per rater")
+    table.column(rater_column, "the rater's id")
+    raters = ids(table, rater_column).alias("rater")
+    table.refuse(~raters.is_first_distinct(), rater_column, "duplicate rater '{}'", "keep one row per rater")
     frame = _renamed(table)
-    return pl.DataFrame([ids, *(known(frame[name]) for name in frame.columns if name != snake_case(rater_column))])
+    return pl.DataFrame([raters, *(known(frame[name]) for name in frame.columns if name != snake_case(rater_column))])
 
 
 def known(column: pl.Series) -> pl.Series:
@@ -132,10 +128,3 @@ def _renamed(table: FileTable) -> pl.DataFrame:
                 remedy="rename one of them",
             )
     return table.frame.rename(dict(zip(table.frame.columns, names, strict=True)))
-
-
-def _ids(table: FileTable, column: pl.Series) -> pl.Series:
-    ids = column.cast(pl.String).str.strip_chars().alias("rater")
-    empty = ids.is_null() | (ids == "")
-    table.refuse(empty, column.name, "the cell is empty", "fill in the rater's id")
-    return ids

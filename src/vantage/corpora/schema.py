@@ -54,6 +54,12 @@ def in_table(name: str, index: int) -> dict[str, Any]:
     return {"file": name, "row": index + 1}
 
 
+def is_excluded() -> pl.Expr:
+    """Whether a rater is marked by the column `excluded`: by `true`, `yes`, 1, or a reason in words."""
+    marked = pl.col("excluded").cast(pl.String).str.strip_chars().str.to_lowercase()
+    return ~marked.fill_null("").is_in(["", "false", "no", "0", "0.0", "none"])
+
+
 def conform(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     """A table with its columns in order and of the right types; further columns stay, behind them."""
     schema = TABLES[name]

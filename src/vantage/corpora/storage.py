@@ -15,7 +15,7 @@ from typing import Final
 
 from filelock import FileLock
 
-from vantage.corpora.writers.place import prepared_folder, sync
+from vantage.corpora.writers.place import as_input_error, prepared_folder, sync
 from vantage.errors import InputError
 
 MANIFEST: Final = "corpus.yaml"
@@ -55,14 +55,12 @@ def write(folder: Path, prepare: Callable[[Path], None]) -> None:
         raise InputError(
             "the folder has other files and no corpus in it", file=folder, remedy="choose a new or empty folder"
         )
-    try:
+    with as_input_error(folder):
         if folder.is_dir():
             _replace(folder, prepare)
         else:
             folder.parent.mkdir(parents=True, exist_ok=True)
             prepared_folder(folder.parent, f".{folder.name}-", prepare, lambda prepared: prepared.rename(folder))
-    except OSError as error:
-        raise InputError(f"the corpus cannot be written ({error.strerror or error})", file=folder) from error
 
 
 def _replace(folder: Path, prepare: Callable[[Path], None]) -> None:

@@ -11,10 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-import polars as pl
-
 from vantage.corpora import Corpus
-from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.answers import choices
@@ -134,15 +131,24 @@ class Sheet:
         return {name: item[name] for name in names if item.get(name) is not None}
 
     def _people(self, question: Question) -> dict[str, dict[str, int]]:
-        """For every item: how many people gave each answer; of a continuous scale there are no answers to count."""
+        """For every item: how many people gave each answer; of a continuous scale there are no answers to count.
+
+        Of people who judged an item again their first answer counts.
+        """
         source = question.id.removesuffix("-coarse") if self.style.coarse else question.id
         known = {q.id: q for q in self.corpus.questions}.get(source)
         if known is None or question.scale.range is not None:
             return {}
-        kinds = self.corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))["rater"]
-        rows = self.corpus.judgments.filter(pl.col("question") == source, pl.col("rater").is_in(kinds.implode()))
-        if self.condition:
-            rows = rows.filter(pl.col("condition") == self.condition)
+        rows = self.corpus.people().judgments.filter(question=source)
+        conditions = rows["condition"].unique().sort().to_list()
+        if self.condition or "" in conditions:
+            rows = rows.filter(condition=self.condition)
+        elif len(conditions) > 1:
+            raise InputError(
+                f"people answered question '{source}' under several conditions ({', '.join(conditions)})",
+                remedy="name one with --condition, or filter one of them first",
+            )
+        rows = rows.sort("sample", maintain_order=True).unique(["item", "rater"], keep="first", maintain_order=True)
         by_item: dict[str, dict[str, int]] = {}
         counts = rows.group_by("item", "value", "status").len().sort("item", "value", "status")
         words = {(c.value, c.status): c.word for c in choices(question.scale)}

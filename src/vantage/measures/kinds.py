@@ -178,13 +178,11 @@ def with_left_out(result: pl.DataFrame, selection: Selection, by: Iterable[str])
 
 def _why(raters: pl.LazyFrame, kinds: Kinds, *, include_excluded: bool, pools: bool) -> pl.Expr:
     """Why a row is left out: its rater is excluded or of a kind that is not used; null where it is used."""
+    from vantage.corpora.schema import is_excluded
+
     schema = raters.collect_schema()
     kind = pl.col("kind").cast(pl.String) if "kind" in schema else pl.lit(None, dtype=pl.String)
-    # A corpus that came from a CSV file has the words "true" and "false".
-    marked = (
-        pl.col(EXCLUDED).cast(pl.String).str.to_lowercase() == "true" if EXCLUDED in schema else pl.lit(value=False)
-    )
-    excluded = pl.lit(value=False) if include_excluded else marked.fill_null(value=False)
+    excluded = is_excluded() if EXCLUDED in schema and not include_excluded else pl.lit(value=False)
     present = (
         raters.filter(~excluded).select(kind.alias("kind")).unique().collect()["kind"].drop_nulls().sort().to_list()
     )

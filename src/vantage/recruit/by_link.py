@@ -15,7 +15,7 @@ from vantage.errors import InputError
 from vantage.recruit.base import Paid, Proposal, Recruited
 from vantage.recruit.draft import offer_of, reward
 from vantage.recruit.ledger import Act, RecruitmentLedger
-from vantage.recruit.people import failed_checks, open_batches, people
+from vantage.recruit.people import Person, failed_checks, open_batches, people
 
 
 class LinkRecruiter:
@@ -49,7 +49,7 @@ class LinkRecruiter:
 
     def state(self) -> Recruited:
         """The state as far as it is known here."""
-        everyone = people(self.service, self.source)
+        everyone = self._people()
         minutes = [person.minutes for person in everyone if person.minutes]
         paid = {act: sum(one.amount for one in self.ledger.all(act) if one.state == "done") for act in _PAYING}
         stages = [person.stage.replace("_", " ") for person in everyone]
@@ -73,7 +73,7 @@ class LinkRecruiter:
         """How many more people the platform should send; that many places are noted."""
         self._require_created()
         offered = sum(one.amount for one in self.ledger.all("create", "top-up"))
-        taken = sum(person.seated for person in people(self.service, self.source))
+        taken = sum(person.seated for person in self._people())
         more = open_batches(self.service) - max(offered - taken, 0)
         if more > 0:
             number = len(self.ledger.all("top-up"))
@@ -87,7 +87,7 @@ class LinkRecruiter:
         before = {one.submission for one in self.ledger.all("approve")}
         ready = [
             person.rater
-            for person in people(self.service, self.source)
+            for person in self._people()
             if person.stage == "finished" and person.verdict != "excluded" and person.rater not in waiting | before
         ]
         for rater in ready:
@@ -98,7 +98,7 @@ class LinkRecruiter:
         """Finished participants who failed checks, or were excluded."""
         failed = failed_checks(self.service)
         proposed = []
-        for person in people(self.service, self.source):
+        for person in self._people():
             reason = failed.get(person.rater, "") if person.verdict == "pending" else ""
             reason = f"excluded: {person.why or 'no reason given'}" if person.verdict == "excluded" else reason
             if reason and person.stage == "finished":
@@ -141,8 +141,12 @@ class LinkRecruiter:
         study, currency = self.service.study.id, self.offer.currency
         return self.ledger.note(act, key, "done", study=study, submission=rater, amount=amount, currency=currency)
 
+    def _people(self) -> list[Person]:
+        """The participants, each once, however often they came."""
+        return list({person.rater: person for person in people(self.service, self.source)}.values())
+
     def _known(self, ids: Sequence[str]) -> Sequence[str]:
-        known = {person.rater for person in people(self.service, self.source)}
+        known = {person.rater for person in self._people()}
         for id_ in ids:
             if id_ not in known:
                 raise InputError(f"The study has no participant '{id_}'", remedy="use the names of the dashboard")

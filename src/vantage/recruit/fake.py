@@ -1,8 +1,7 @@
-"""A Prolific for tests and rehearsals: the documented endpoints over real HTTP, and faults on request.
+"""A Prolific for rehearsals: the documented endpoints over real HTTP.
 
 Participants are moved by calling methods (`start`, `complete`, `take_back`, `time_out`), as the website would. Events
-wait in `outbox` until `deliver` sends them, so that they can come late, twice, in another order, or with a wrong
-signature. `faults` are the next answers to calls, before or after the call has taken effect.
+wait in `outbox` until `deliver` sends them. The tests add faults, bonuses and rejections.
 """
 
 from __future__ import annotations
@@ -10,13 +9,12 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-import re
 import secrets
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -39,6 +37,9 @@ REQUIRED: Final = (
     *("name", "description", "external_study_url", "prolific_id_option", "completion_codes"),
     *("total_available_places", "estimated_completion_time", "reward"),
 )
+Handler = Callable[[str, Any, Mapping[str, str]], Response]
+"""Answers a call, from the id in its path, its content and its parameters."""
+Answering = Callable[[Request], Awaitable[Response]]
 FREES: Final = ("RETURNED", "TIMED-OUT", "REJECTED")
 
 
@@ -48,16 +49,6 @@ class Refusal(Exception):  # noqa: N818 - an answer
     def __init__(self, status: int, detail: object) -> None:
         self.status, self.detail = status, detail
         super().__init__(status)
-
-
-@dataclass
-class PlantedFault:
-    """An answer in place of the right one to calls of a path; with `after`, once the call has taken effect."""
-
-    path: str
-    status: int = 502
-    after: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,18 +76,8 @@ class FakeProlific:
         self.secret = secrets.token_hex(16)
         self.studies: dict[str, dict[str, Any]] = {}
         self.submissions: dict[str, dict[str, Any]] = {}
-        self.payments: dict[str, dict[str, Any]] = {}
-        self.groups: dict[str, set[str]] = {}
-        self.subscriptions: dict[str, dict[str, Any]] = {}
-        self.paid: list[tuple[str, int]] = []
-        """Every bonus that was paid: submission and amount."""
         self.approvals: Counter[str] = Counter()
         self.outbox: list[Event] = []
-        self.faults: deque[PlantedFault] = deque()
-        self.calls: list[tuple[str, str]] = []
-        self.pays_late = False
-        """Whether bonuses appear only after `settle`."""
-        self._late: list[tuple[str, int]] = []
         self._lock = threading.RLock()
 
     # What participants do.
@@ -118,7 +99,6 @@ class FakeProlific:
                 "completed_at": None,
                 "entered_code": None,
                 "bonus_payments": [],
-                "return_requested": None,
             }
             self._changed(id_)
         url = shown["external_study_url"]
@@ -127,17 +107,10 @@ class FakeProlific:
         return id_, url
 
     def complete(self, submission: str, code: str) -> None:
-        """A participant enters a completion code; its actions follow."""
+        """A participant enters a completion code."""
         with self._lock:
-            one = self.submissions[submission]
-            codes = {known["code"]: known for known in self.studies[one["study_id"]]["completion_codes"]}
-            one |= {"entered_code": code, "completed_at": self._time()}
+            self.submissions[submission] |= {"entered_code": code, "completed_at": self._time()}
             self._become(submission, "AWAITING REVIEW")
-            for action in codes.get(code, {}).get("actions", ()):
-                if action["action"] == "REQUEST_RETURN":
-                    one["return_requested"] = self._time()
-                elif action["action"] == "ADD_TO_PARTICIPANT_GROUP":
-                    self.groups.setdefault(action["participant_group"], set()).add(one["participant"])
 
     def take_back(self, submission: str) -> None:
         """A participant returns a submission."""
@@ -147,13 +120,6 @@ class FakeProlific:
         """A submission takes too long."""
         self._become(submission, "TIMED-OUT")
 
-    def settle(self) -> None:
-        """Late bonuses appear."""
-        with self._lock:
-            for submission, amount in self._late:
-                self.submissions[submission]["bonus_payments"].append(float(amount))
-            self._late.clear()
-
     # Webhooks.
 
     def sign(self, body: bytes, at: str, secret: str | None = None) -> str:
@@ -161,19 +127,18 @@ class FakeProlific:
         key = (self.secret if secret is None else secret).encode()
         return base64.b64encode(hmac.digest(key, at.encode() + body, "sha256")).decode()
 
-    def deliver(self, url: str = "", events: Sequence[Event] | None = None, *, secret: str | None = None) -> list[int]:
-        """Sends events, by default all that wait, to an address or to those who subscribed; the statuses."""
+    def deliver(self, url: str, events: Sequence[Event] | None = None, *, secret: str | None = None) -> list[int]:
+        """Sends events, by default all that wait, to an address; the statuses."""
         with self._lock:
             waiting = list(self.outbox if events is None else events)
             if events is None:
                 self.outbox.clear()
-        targets = [url] if url else [one["target_url"] for one in self.subscriptions.values() if one["is_enabled"]]
         statuses: list[int] = []
-        with httpx.Client(timeout=30, verify=any(one.startswith("https:") for one in targets)) as http:
+        with httpx.Client(timeout=30, verify=url.startswith("https:")) as http:
             for event in waiting:
                 headers = {"X-Event-ID": event.id, "X-Prolific-Request-Timestamp": event.at}
                 headers["X-Prolific-Request-Signature"] = self.sign(event.body, event.at, secret)
-                statuses += [http.post(one, content=event.body, headers=headers).status_code for one in targets]
+                statuses.append(http.post(url, content=event.body, headers=headers).status_code)
         return statuses
 
     # The API.
@@ -182,44 +147,36 @@ class FakeProlific:
         """The application that answers calls."""
         routes = [
             Route(f"/api/v1{path}", self._answer(handler), methods=[method])
-            for method, path, handler in (
-                ("GET", "/studies/", self._list_studies),
-                ("POST", "/studies/", self._create_study),
-                ("GET", "/studies/{id}/", self._get_study),
-                ("PATCH", "/studies/{id}/", self._update_study),
-                ("DELETE", "/studies/{id}/", self._delete_study),
-                ("POST", "/studies/{id}/transition/", self._transition_study),
-                ("GET", "/studies/{id}/cost/", self._cost),
-                ("GET", "/submissions/", self._list_submissions),
-                ("POST", "/submissions/bulk-approve/", self._bulk_approve),
-                ("POST", "/submissions/bonus-payments/", self._set_up_bonuses),
-                ("GET", "/submissions/{id}/", self._get_submission),
-                ("POST", "/submissions/{id}/transition/", self._transition_submission),
-                ("POST", "/bulk-bonus-payments/{id}/pay/", self._pay),
-                ("POST", "/hooks/subscriptions/", self._subscribe),
-                ("POST", "/hooks/subscriptions/{id}/", self._confirm),
-            )
+            for (method, path), handler in self._handlers().items()
         ]
         return Starlette(routes=routes)
 
-    def _answer(self, handler: Callable[[str, Any, Mapping[str, str]], Response]) -> Any:
+    def _handlers(self) -> dict[tuple[str, str], Handler]:
+        """What answers calls, by method and path."""
+        return {
+            ("GET", "/studies/"): self._list_studies,
+            ("POST", "/studies/"): self._create_study,
+            ("GET", "/studies/{id}/"): self._get_study,
+            ("PATCH", "/studies/{id}/"): self._update_study,
+            ("DELETE", "/studies/{id}/"): self._delete_study,
+            ("POST", "/studies/{id}/transition/"): self._transition_study,
+            ("GET", "/studies/{id}/cost/"): self._cost,
+            ("GET", "/submissions/"): self._list_submissions,
+            ("POST", "/submissions/bulk-approve/"): self._bulk_approve,
+            ("GET", "/submissions/{id}/"): self._get_submission,
+        }
+
+    def _answer(self, handler: Handler) -> Answering:
         async def answered(request: Request) -> Response:
             body = await request.body()
-            with self._lock:
-                self.calls.append((request.method, request.url.path))
-                if request.headers.get("authorization") != f"Token {self.token}":
-                    return _error(401, "Authentication credentials were not provided or are invalid.")
-                fault = next((one for one in self.faults if re.search(one.path, request.url.path)), None)
-                if fault is not None:
-                    self.faults.remove(fault)
-                if fault is not None and not fault.after:
-                    return _error(fault.status, "planned", fault.headers)
-                try:
+            if request.headers.get("authorization") != f"Token {self.token}":
+                return error(401, "Authentication credentials were not provided or are invalid.")
+            try:
+                with self._lock:
                     content = json.loads(body) if body else {}
-                    response = handler(request.path_params.get("id", ""), content, request.query_params)
-                except Refusal as refusal:
-                    response = _error(refusal.status, refusal.detail)
-                return response if fault is None else _error(fault.status, "planned", fault.headers)
+                    return handler(request.path_params.get("id", ""), content, request.query_params)
+            except Refusal as refusal:
+                return error(refusal.status, refusal.detail)
 
         return answered
 
@@ -238,10 +195,10 @@ class FakeProlific:
         return JSONResponse(made, 201)
 
     def _get_study(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(self._study(id_))
+        return JSONResponse(entry(self.studies, id_))
 
     def _update_study(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        study = self._study(id_)
+        study = entry(self.studies, id_)
         if study["status"] != "UNPUBLISHED":
             if {*content} - EDITABLE:
                 raise Refusal(400, f"These fields of a published study cannot change: {sorted({*content} - EDITABLE)}")
@@ -253,13 +210,13 @@ class FakeProlific:
         return JSONResponse(study)
 
     def _delete_study(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        if self._study(id_)["status"] != "UNPUBLISHED":
+        if entry(self.studies, id_)["status"] != "UNPUBLISHED":
             raise Refusal(400, "Only drafts can be deleted.")
         del self.studies[id_]
         return Response(status_code=204)
 
     def _transition_study(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        study = self._study(id_)
+        study = entry(self.studies, id_)
         after = ACTIONS.get((study["status"], content.get("action")))
         if after is None:
             raise Refusal(400, f"A study that is {study['status']} cannot {content.get('action')}.")
@@ -267,7 +224,7 @@ class FakeProlific:
         return JSONResponse(study)
 
     def _cost(self, id_: str, _: Any, params: Mapping[str, str]) -> Response:
-        study = self._study(id_)
+        study = entry(self.studies, id_)
         own = [one for one in self.submissions.values() if one["study_id"] == id_]
         paid = sum(one["status"] == "APPROVED" for one in own)
         if params.get("is_projected") == "true":
@@ -287,9 +244,8 @@ class FakeProlific:
         size, page = int(params.get("page_size", 20)), int(params.get("page", 1))
         submissions = [
             {
-                **{name: one[name] for name in ("id", "status", "started_at", "completed_at", "return_requested")},
+                **{name: one[name] for name in ("id", "status", "started_at", "completed_at")},
                 "participant_id": one["participant"],
-                "has_siblings": False,
                 "study_code": one["entered_code"],
             }
             for one in own[(page - 1) * size : page * size]
@@ -297,66 +253,15 @@ class FakeProlific:
         return JSONResponse({"results": submissions})
 
     def _get_submission(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(self._submission(id_))
+        return JSONResponse(entry(self.submissions, id_))
 
     def _bulk_approve(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
-        known = [self._submission(id_) for id_ in content["submission_ids"]]
+        known = [entry(self.submissions, id_) for id_ in content["submission_ids"]]
         for one in known:
             if one["status"] != "APPROVED":  # a second approval pays nothing
                 self.approvals[one["id"]] += 1
                 self._become(one["id"], "APPROVED")
         return JSONResponse("The request to bulk approve has been made successfully.")
-
-    def _transition_submission(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        one, action = self._submission(id_), content.get("action")
-        if action != "REJECT":
-            raise Refusal(400, {"action": ["This action is not possible."]})
-        if len(content.get("message") or "") < 100 or not content.get("rejection_category"):
-            raise Refusal(400, {"message": ["The message must be at least 100 characters long."]})
-        if one["status"] not in ("AWAITING REVIEW", "REJECTED"):
-            raise Refusal(400, f"A submission that is {one['status']} cannot be rejected.")
-        self._become(id_, "REJECTED")
-        return JSONResponse(one)
-
-    def _set_up_bonuses(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
-        amounts = {}
-        for line in content["csv_bonuses"].splitlines():
-            who, _, amount = line.partition(",")
-            if self.submissions.get(who, {}).get("study_id") != content["study_id"]:
-                raise Refusal(400, f"These ids are not part of the study: {who}")
-            amounts[who] = round(float(amount) * 100)
-        id_, total = secrets.token_hex(12), sum(amounts.values())
-        self.payments[id_] = amounts
-        fees = round(total * self.fee)
-        bonus = {"id": id_, "study": content["study_id"], "amount": total, "fees": fees, "vat": round(fees * self.vat)}
-        return JSONResponse({**bonus, "total_amount": total + fees + bonus["vat"]}, 201)
-
-    def _pay(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        for submission, amount in _entry(self.payments, id_).items():  # every call pays again, as documented
-            self.paid.append((submission, amount))
-            self._late.append((submission, amount))
-        if not self.pays_late:
-            self.settle()
-        return JSONResponse("Bonuses will be paid.", 202)
-
-    def _subscribe(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
-        id_, secret = secrets.token_hex(12), secrets.token_hex(8)
-        self.subscriptions[id_] = {**content, "id": id_, "is_enabled": False, "secret": secret}
-        shown = {name: value for name, value in self.subscriptions[id_].items() if name != "secret"}
-        return JSONResponse(shown, 201, headers={"X-Hook-Secret": secret})
-
-    def _confirm(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
-        one = self.subscriptions.get(id_)
-        if one is None or content.get("secret") != one["secret"]:
-            raise Refusal(400, "The secret is not that of the subscription.")
-        one["is_enabled"] = True
-        return JSONResponse({name: value for name, value in one.items() if name != "secret"})
-
-    def _study(self, id_: str) -> dict[str, Any]:
-        return _entry(self.studies, id_)
-
-    def _submission(self, id_: str) -> dict[str, Any]:
-        return _entry(self.submissions, id_)
 
     def _become(self, submission: str, status: str) -> None:
         with self._lock:
@@ -378,12 +283,14 @@ class FakeProlific:
         return datetime.fromtimestamp(self._now(), UTC).isoformat()
 
 
-def _entry(table: Mapping[str, dict[str, Any]], id_: str) -> dict[str, Any]:
+def entry(table: Mapping[str, dict[str, Any]], id_: str) -> dict[str, Any]:
+    """What a table has under an id; refused where there is nothing."""
     if id_ not in table:
         raise Refusal(404, "Not found.")
     return table[id_]
 
 
-def _error(status: int, detail: object, headers: Mapping[str, str] | None = None) -> Response:
+def error(status: int, detail: object, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that reports an error as Prolific does."""
     problem = {"status": status, "error_code": 140000 + status, "title": "Error", "detail": detail}
     return JSONResponse({"error": problem}, status, headers=dict(headers or {}))

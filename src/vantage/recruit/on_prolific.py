@@ -115,9 +115,7 @@ class ProlificRecruiter:
     def poll(self) -> list[ProlificSubmission]:
         """All submissions, after each has been taken over."""
         submissions = self.client.submissions(self._require_study())
-        known = self._people()
-        for one in submissions:
-            self._take_over(one, known.get(one.id))
+        self._take_over(submissions)
         return submissions
 
     def event(self, submission: str) -> bool:
@@ -128,7 +126,10 @@ class ProlificRecruiter:
         one = self.client.submission(submission)
         if one.study != self._study_id:
             return False
-        self._take_over(one, self._people().get(one.id))
+        known = self._people()
+        rater = known[one.id].rater if one.id in known else None
+        others = [id_ for id_, person in known.items() if person.rater == rater and id_ != one.id]
+        self._take_over([one, *(self.client.submission(id_) for id_ in others)])
         return True
 
     def accept_edits(self) -> None:
@@ -317,17 +318,24 @@ class ProlificRecruiter:
         study, currency = self._require_study(), self.offer.currency
         return {"study": study, "submission": submission, "amount": amount, "currency": currency}
 
-    def _take_over(self, one: ProlificSubmission, person: Person | None) -> None:
-        """What a submission's status means for the seats of its participant."""
-        if person is None or person.stage == "withdrawn":
-            return
-        left_out = person.verdict == "excluded" and person.why == RETURNED
-        if one.status == "RETURNED" and person.verdict != "excluded":
-            leave_out(self.service, person)
-        elif one.status == "TIMED-OUT" and person.stage != "finished":
-            free_seats(self.service, person)
-        elif one.status not in GONE and left_out:
-            let_in(self.service, person)
+    def _take_over(self, submissions: Sequence[ProlificSubmission]) -> None:
+        """What the status of submissions means for the seats of their participants, who may have come again."""
+        known = self._people()
+        statuses: dict[str, set[str]] = {}
+        for one in submissions:
+            if one.id in known:
+                statuses.setdefault(known[one.id].rater, set()).add(one.status)
+        for person in {person.rater: person for person in known.values()}.values():
+            seen = statuses.get(person.rater, set())
+            if not seen or person.stage == "withdrawn":
+                continue
+            if not seen <= {*GONE}:
+                if person.verdict == "excluded" and person.why == RETURNED:
+                    let_in(self.service, person)
+            elif "RETURNED" in seen and person.verdict != "excluded":
+                leave_out(self.service, person)
+            elif "TIMED-OUT" in seen and person.stage != "finished":
+                free_seats(self.service, person)
 
     def _proposed(self, submissions: Mapping[str, ProlificSubmission]) -> list[Proposal]:
         known, failed = self._people(), failed_checks(self.service)

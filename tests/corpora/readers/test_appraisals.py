@@ -193,7 +193,7 @@ def test_emotions_of_covidet_are_counted(tmp_path: Path) -> None:
         ({"sheets": table([sheet("", "p")])}, "row 2, column 'Worker ID': the cell is empty"),
         (
             {"sheets": table([sheet("w", "p"), sheet("v", "p") | {"Reddit Post": "another"}])},
-            "row 3, column 'Reddit Post': post 'p' has another text further up",
+            "row 3, column 'Reddit Post': the post has another text further up",
         ),
         (
             {"raw": table([reply("p1"), reply("p8")])},
@@ -287,7 +287,7 @@ def test_judgments_of_rationales(tmp_path: Path) -> None:
     [
         ({"relevance": "6"}, "row 2, column 'relevance': '6' is not one of"),
         ({"justifies": "minor"}, "row 2, column 'justifies': 'minor' is not one of no, yes"),
-        ({"usefulness": ""}, "row 2, column 'usefulness': '' is not one of"),
+        ({"usefulness": ""}, "row 2, column 'usefulness': the cell is empty"),
         ({"Dim": "dim25"}, "row 2, column 'Dim': there is no dimension 'dim25'"),
         ({"Model": ""}, "row 2, column 'Model': the cell is empty"),
     ],

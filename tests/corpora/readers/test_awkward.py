@@ -444,6 +444,49 @@ WORDS = [
 ]
 TITLED = "item;rater;value\n" + "".join(f"{i};{r};{v:g}\n" for i, r, v in ROWS)
 IDS = [
+    bad("an accent in two forms", "item,rater,value\na,Jos\u00e9,1\nb,Jose\u0301,2\n", "by invisible characters only"),
+    bad("a zero-width space", "item,rater,value\na,AnnLee,1\nb,Ann\u200bLee,2\n", "by invisible characters only"),
+    bad("two spaces inside an id", "item,rater,value\na,Ann Lee,1\nb,Ann  Lee,2\n", "by spaces only", "--strip"),
+    good(
+        "accents composed",
+        "item,rater,value\na,Jos\u00e9,1\nb,Jose\u0301,2\n",
+        [("a", "Jos\u00e9", 1.0), ("b", "Jos\u00e9", 2.0)],
+        strip=True,
+    ),
+    good("an answer in two forms", table("f\u00fcr", "fu\u0308r", "an", "an"), judged(1, 1, 0, 0)),
+    bad("ids that Excel has cut", "item,rater,value\n1.23457E+18,a,1\n1.23457E+18,b,2\n", "only the first digits"),
+    bad(
+        "ids that a spreadsheet cannot hold",
+        excel([["item", "rater", "value"], [1234567890123456701, "a", 1], [1234567890123456702, "a", 2]]),
+        "row 2, column 'item'",
+        "only the first digits",
+        name="t.xlsx",
+    ),
+    bad("0, 1 and 9", table(0, 1, 9, 1), "row 4", "9 lies far from the other values", "--missing=9"),
+    bad("1 to 5 and 9", table(1, 2, 5, 9), "9 lies far from the other values"),
+    bad("1 to 5 and -1", table(1, 5, 3, -1), "-1 lies far from the other values"),
+    good("-1, 0 and 1", table(-1, 0, 1, 1), judged(-1, 0, 1, 1)),
+    good("1 to 9", table(1, 4, 7, 9), judged(1, 4, 7, 9)),
+    bad(
+        "the mean of answers without an order",
+        "item,rater,value\na,r,cat\na,r,dog\nb,r,cow\n",
+        "row 3",
+        "without an order have no mean",
+        duplicates="mean",
+    ),
+    good(
+        "duplicates are counted",
+        "item,rater,value\na,r,1\na,r,3\nb,r,2\n",
+        [("a", "r", 3.0), ("b", "r", 2.0)],
+        "1 duplicate judgment resolved (last)",
+        duplicates="last",
+    ),
+    good(
+        "a number for every row",
+        "item,text,rater,value\n1,Hi.,a,1\n2,Hi.,b,2\n",
+        [("1", "a", 1.0), ("2", "b", 2.0)],
+        "Every row is an item of its own, although texts repeat",
+    ),
     bad(
         "spaces around an item",
         "item,rater,value\n i1 ,a,1\ni1,b,2\n",
@@ -658,7 +701,7 @@ WIDE = [
         "questions with numbers and with words",
         "item,rater,warm,tone\ni1,r1,1,rude\ni1,r2,2,Polite\ni2,r1,3,polite\ni2,r2,2,rude\n",
         [*ROWS, ("i1", "r1", 1.0), ("i1", "r2", 0.0), ("i2", "r1", 0.0), ("i2", "r2", 1.0)],
-        "differ in case only",
+        "differ in case or spaces only",
         wide="question",
         check=lambda c: [q.scale.level for q in c.questions] == ["nominal", "ordinal"],
     ),
@@ -801,3 +844,12 @@ def test_the_preview_shows_the_status_of_an_answer_as_read(tmp_path: Path) -> No
     told = preview(path)
     assert "status=status" in told["command"]
     assert {row["column"]: row["role"] for row in told["columns"]}["status"] == "status"
+
+
+def test_the_preview_sees_that_an_id_numbers_rows_and_that_none_is_an_answer(tmp_path: Path) -> None:
+    rows = [f"{n},Text {n // 2},{'ab'[n % 2]},{['hate', 'none'][n % 2]}" for n in range(6)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["id,tweet,annotator,label", *rows, ""]), encoding="utf-8")
+    seen = preview(path)
+    assert (seen["items"], seen["judgments"]) == (3, 6)
+    assert "--map rater=annotator,value=label,text=tweet --valid none" in seen["command"]

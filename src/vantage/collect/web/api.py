@@ -276,21 +276,21 @@ def description(prefix: str = "") -> dict[str, Any]:
         parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
         parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
         content = {"application/json": {"schema": schema(call.response)}}
-        responses: dict[str, Any] = {"200": {"description": "Success", "content": content}}
-        if call.body or call.query:
-            responses["400"] = {"description": "Not as described", **problem}
-        if call.body:
-            responses["413"] = {"description": "The body is too large"}
+        refusals = {
+            "400": ("Not as described", call.body or call.query),
+            "401": ("No token, or an expired one", not call.open),
+            "403": ("Wrong password", call.body is Password),
+            "404": ("Not found", named),
+            "409": ("No longer possible", named),
+            "413": ("The body is too large", call.body),
+            "429": ("Too many wrong passwords", call.body is Password),
+        }
+        responses = {
+            status: {"description": why, **problem} for status, (why, possible) in refusals.items() if possible
+        }
+        responses["200"] = {"description": "Success", "content": content}
         if call.handler is health:
             responses["503"] = {"description": "The database does not answer", "content": content}
-        if not call.open:
-            responses["401"] = {"description": "No token, or an expired one", **problem}
-        if named:
-            responses["404"] = {"description": "Not found", **problem}
-            responses["409"] = {"description": "No longer possible", **problem}
-        if call.body is Password:
-            responses["403"] = {"description": "Wrong password", **problem}
-            responses["429"] = {"description": "Too many wrong passwords", **problem}
         entry: dict[str, Any] = {
             "operationId": f"{call.method.lower()}{call.path.replace('/', '_').translate(_BRACES)}",
             "summary": (call.handler.__doc__ or "").strip(),

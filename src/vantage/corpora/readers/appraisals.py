@@ -17,7 +17,7 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import find, read_csv, read_json
-from vantage.corpora.readers.release import release
+from vantage.corpora.readers.release import codes, release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import Place
 from vantage.errors import InputError, nearest
@@ -156,18 +156,10 @@ def _refuse_empty(table: FileTable, *columns: str) -> None:
 
 
 def _posts(sheets: FileTable) -> pl.DataFrame:
-    posts = sheets.frame.select(item="Reddit ID", text="Reddit Post").with_row_index("n")
-    distinct = posts.unique(["item", "text"], keep="first", maintain_order=True)
-    if not distinct["item"].is_unique().all():
-        index = (~distinct["item"].is_first_distinct()).arg_max() or 0
-        raise InputError(
-            f"post '{distinct['item'][index]}' has another text further up",
-            file=sheets.path,
-            row=sheets.row(distinct["n"][index]),
-            column="Reddit Post",
-            remedy="download the file again",
-        )
-    return distinct.drop("n")
+    posts = sheets.frame.select(item="Reddit ID", text="Reddit Post")
+    other = posts.select(pl.col("text").ne_missing(pl.col("text").first().over("item"))).to_series()
+    sheets.refuse(other, "Reddit Post", "the post has another text further up", "download the file again")
+    return posts.unique("item", keep="first", maintain_order=True)
 
 
 def _emotions(folder: Path) -> pl.DataFrame:
@@ -312,9 +304,7 @@ def _rationales(table: FileTable) -> pl.DataFrame:
 
 def _codes(table: FileTable, instrument: Instrument, question: str, column: str) -> pl.Series:
     """A column of labels or numbers as codes of the question's scale."""
-    scale = instrument.question(question).scale
-    known = {option.label: option.code for option in scale.options if option.label}
-    known |= {f"{option.code:g}": option.code for option in scale.options}
-    codes = table.frame[column].replace_strict(known, default=None, return_dtype=pl.Float64)
-    table.refuse(codes.is_null(), column, f"'{{}}' is not one of {', '.join(known)}", "correct the cell")
-    return codes
+    options = instrument.question(question).scale.options
+    _refuse_empty(table, column)
+    words = {option.label.lower(): option.code for option in options if option.label}
+    return codes(table, column, words | {f"{option.code:g}": option.code for option in options})

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+from unicodedata import normalize
 
 import polars as pl
 
@@ -33,7 +34,7 @@ SENTINELS: Final = [
     float(sign + digits)
     for sign in ("", "-")
     for digits in ("66", "77", "88", "97", "98", "99", "777", "888", "998", "999", "9999", "99999")
-] + [-1.0, -7.0, -8.0, -9.0]
+] + [8.0, 9.0, -1.0, -7.0, -8.0, -9.0]
 """Numbers that questionnaires use for "no answer"."""
 ORDERS: Final = tuple(
     tuple(words.split(", "))
@@ -137,7 +138,8 @@ class Cleaning:
                     f"'{nothing[0].strip()}' may mean that there is no answer{_in_all(sum(seen[w] for w in nothing))}",
                     **at(nothing[0]),
                     remedy=f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer",
-                    settle={"missing": written},
+                    # Beside other words, "none" is an answer such as "no hate speech" more often than not.
+                    settle={"valid" if {plain(word) for word in written} == {"none"} else "missing": written},
                 )
             read |= dict.fromkeys(nothing)
             rest = [word for word in rest if word not in nothing]
@@ -174,7 +176,7 @@ class Cleaning:
             for word, kept in twins.items():
                 if word.strip() != kept:
                     twin = f"'{word.strip()}' ({counted(seen[word], 'cell')}) was read as '{kept}'"
-                    self.notes.append(f"In {_place(column)} {twin}: they differ in case only.")
+                    self.notes.append(f"In {_place(column)} {twin}: they differ in case or spaces only.")
             read |= twins
             made = [_written(value) if isinstance(value, float) else value for value in read.values()]
         new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)
@@ -208,15 +210,17 @@ class Cleaning:
         return shlex.quote(f"--missing={','.join([*self.missing, *codes])}")
 
     def check_far(self, rows: FileRows, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
-        """Doubts numbers that questionnaires use for "no answer" and that lie far outside all the others."""
+        """Doubts numbers that questionnaires use for "no answer", far from the others or alone below a scale from 0."""
         among = numbers.is_in(SENTINELS)
         rest = numbers.filter(~among)
         if not among.any() or rest.n_unique() < 2:
             return
         low, high = float(rest.min()), float(rest.max())  # type: ignore[arg-type]
-        gap = max(high - low, 1.0)
+        gap = max(high - low, 2.0)
         known = _numbers([*self.missing, *self.valid])
-        far = sorted({n for n in numbers.filter(among) if (n < low - gap or n > high + gap) and n not in known})
+        doubtful = numbers.filter(among & ~numbers.is_in(known)).unique().sort()
+        # -1, 0 and 1 are a scale; -1 below a longer one from 0 on is a code.
+        far = [n for n in doubtful if n < low - gap or n >= high + gap or (n < 0 <= low and high > 1)]
         if far:
             shown = [show_code(number) for number in far]
             raise Doubt(
@@ -260,18 +264,19 @@ class Cleaning:
     ) -> dict[str, str]:
         """New spellings for ids (or values of a trait) that differ by spaces or case only, as the user has decided."""
         changed: dict[str, str] = {}
-        odd = ids.filter(ids.str.contains(r"^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$"))
-        if len(odd) and self.strip is not False:
-            stripped = {old: plain_id(old) for old in odd}
+        spaced = ids.filter(ids.str.contains("[^!-~]")) if self.strip is not False else ids.clear()
+        if stripped := {old: new for old in spaced if (new := plain_id(old)) != old}:
             fold = str if self.case == "keep" else str.casefold
             tidy = [one for one in ids if one not in stripped]
             others = {fold(stripped.get(one, one)): one for one in (*reversed(list(stripped)), *tidy)}
             twin = next((old for old, new in stripped.items() if others[fold(new)] != old), None)
             if twin is not None and self.strip is None:
                 other = others[fold(stripped[twin])]
-                by = "spaces only" if plain_id(other) == stripped[twin] else "spaces and case only"
+                joined = {"".join(one.split()).casefold() for one in (twin, other)}
+                by = "spaces" if len(joined) == 1 else "invisible characters"
+                by += "" if plain_id(other) == stripped[twin] else " and case"
                 raise Doubt(
-                    f"{name} '{twin}' differs from '{other}' by {by}",
+                    f"{name} '{twin}' differs from '{other}' by {by} only",
                     **rows.at(where(twin), column),
                     remedy="pass --strip if they are the same, or --keep-spaces",
                     settle={"strip": True},
@@ -394,7 +399,7 @@ def _numbered(words: Sequence[str]) -> dict[int, str] | None:
 def _merged(words: Sequence[str]) -> dict[str, str]:
     """Words that differ in case or spaces only as the most frequent of them; `words` come with that one first."""
     first: dict[str, str] = {}
-    return {word: first.setdefault(" ".join(word.split()).casefold(), word.strip()) for word in words}
+    return {word: first.setdefault(plain_id(word).casefold(), plain_id(word)) for word in words}
 
 
 def plain(word: object) -> str:
@@ -403,8 +408,8 @@ def plain(word: object) -> str:
 
 
 def plain_id(text: str) -> str:
-    """Text without white space of any kind around it."""
-    return text.strip().strip("\u200b\ufeff\u00a0 \t\r\n")
+    """Text without zero-width characters and superfluous white space, with its accents composed."""
+    return normalize("NFC", " ".join(text.replace("\u200b", "").replace("\ufeff", "").split()))
 
 
 def _written(number: float) -> str:

@@ -119,6 +119,14 @@ def read(
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
     if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
         cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
+    if (
+        items.schema.get("text") == pl.String
+        and "item" in roles
+        and len(items) == answers["count"].sum() > items["text"].n_unique()
+    ):
+        cleaning.notes.append(
+            "Every row is an item of its own, although texts repeat; without item=… equal texts are one."
+        )
     about = _about(whole, roles, traits, cleaning, rows.cells)
     return _corpus(rows, judged, items, raters, known, about, duplicates)
 
@@ -178,12 +186,23 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
 
 
 def _id(rows: FileRows, column: str) -> pl.Expr:
-    """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1."""
+    """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1, and too long ones are refused."""
     ids = pl.col(column)
     if column in rows.schema and rows.schema[column].is_float():
-        (whole,) = rows.collect(rows.lazy.select((ids.drop_nulls() % 1 == 0).all()))
-        ids = ids.cast(pl.Int64) if whole.item() else ids
+        first = pl.col(ROW).filter(ids.abs() >= 2**53).min()
+        (seen,) = rows.collect(rows.lazy.select(whole=(ids.drop_nulls() % 1 == 0).all(), too_long=first))
+        if seen["too_long"][0] is not None:
+            raise _cut(rows, seen["too_long"][0], column)
+        ids = ids.cast(pl.Int64) if seen["whole"][0] else ids
     return ids.cast(pl.String)
+
+
+def _cut(rows: FileRows, number: int, column: str) -> InputError:
+    return InputError(
+        "the id is a number of which only the first digits were kept, so that different ids may have become one",
+        **rows.at(number, column),
+        remedy="export the file again with the ids as text",
+    )
 
 
 def _numbered(rows: FileRows, text: str) -> pl.LazyFrame:
@@ -295,6 +314,9 @@ def _with_ids(
     firsts = dict(zip(keys, rows.collect(*(_firsts(judged, key, described.get(key, ())) for key in keys)), strict=True))
     for key in keys:
         ids = firsts[key] = firsts[key].sort(ROW)
+        cut = ids.filter(pl.col(key).str.contains("E+", literal=True))
+        for number in cut.filter(pl.col(key).str.contains(r"^\d\.\d+E\+\d\d$"))[ROW].head(1):
+            raise _cut(rows, number, roles.get(key, ""))
         if key in roles and (changed := cleaning.ids(rows, roles[key], key, ids[key], first_row(ids, key))):
             judged = judged.with_columns(pl.col(key).replace(changed))
             (again,) = rows.collect(_firsts(judged, key, described.get(key, ())))
@@ -372,7 +394,14 @@ def _corpus(
         judged = pl.scan_parquet(stored)
     if scratch is None or duplicates:
         frame = judged.collect()
-        judged = (schema.resolve_duplicates(frame, duplicates) if duplicates else frame).lazy()
+        if duplicates:
+            if duplicates == "mean":
+                _check_means(rows, frame, instrument)
+            every, frame = len(frame), schema.resolve_duplicates(frame, duplicates)
+            if every > len(frame):
+                note = f"{counted(every - len(frame), 'duplicate judgment')} resolved ({duplicates})."
+                about = replace(about, notes=(*about.notes, note))
+        judged = frame.lazy()
     numbers = {"items": items.lazy(), "raters": raters.lazy(), "judgments": judged}
 
     def place(table: str, index: int) -> dict[str, Any]:
@@ -391,6 +420,20 @@ def _corpus(
     )
     corpus.scratch = scratch
     return corpus
+
+
+def _check_means(rows: FileRows, judged: pl.DataFrame, instrument: Instrument) -> None:
+    """Refuses to average answers without an order: the mean of the first and the third word would be the second."""
+    unordered = [question.id for question in instrument.questions if not question.scale.ordered]
+    answers = judged.filter(pl.col("question").is_in(unordered) & pl.col("value").is_not_null())
+    answers = answers.group_by(schema.KEY).agg(pl.col("value").n_unique(), pl.col(ROW).max())
+    for first in answers.filter(pl.col("value") > 1)[ROW].sort().head(1):
+        raise InputError(
+            "duplicate judgments differ, and answers without an order have no mean",
+            file=rows.path,
+            row=rows.at(first, "")["row"],
+            remedy="use --duplicates first or last",
+        )
 
 
 def corpus(

@@ -5,9 +5,9 @@ separated, in the same order), `lang`, `hard_label`, `soft_label`, `split` and `
 one question per file; where the same annotators answered the others, those stand in `other_info` under `other
 annotations` as well, and a trait `group` under `annotators group`, as in HS-Brexit. Judgments without a value
 cannot be written as annotations: their raters are named with the status under `not answered`. Annotators are people;
-what other kinds of raters answered stands under `other raters` in `other_info` and in no label. The soft label sums to
-1; the hard label is the majority, and the first of the tied answers where there is none. For the first question both
-are the released ones, where the items have them.
+what other kinds of raters answered, and what people said again of an item, stands under `other raters` in `other_info`
+and in no label. The soft label sums to 1; the hard label is the majority, and the first of the tied answers where there
+is none. For the first question both are the released ones, where the items have them.
 """
 
 from __future__ import annotations
@@ -97,23 +97,31 @@ def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:
 
 
 def _annotators(corpus: Corpus, kinds: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The judgments of the annotators, and those of all others: people and models are never pooled unasked."""
+    """The judgments of the annotators, and all others: people and models are never pooled unasked.
+
+    What a person says of an item again is no second annotation.
+    """
     present = set(corpus.raters["kind"].cast(pl.String))
     wanted = [kind.strip() for kind in kinds.split(",") if kind.strip()] or [k for k in PEOPLE if k in present]
     wanted = list(present) if wanted == ["all"] or not wanted else wanted
     if unknown := next((kind for kind in wanted if kind not in present), None):
         raise InputError(f"there is no rater of kind '{unknown}'", remedy=nearest(unknown, ["all", *sorted(present)]))
     raters = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(wanted))["rater"]
-    among = pl.col("rater").is_in(raters.implode())
+    again = pl.col("sample") > pl.col("sample").min().over("item", "question", "rater", "condition")
+    people = corpus.people().raters["rater"]
+    among = pl.col("rater").is_in(raters.implode()) & ~(again & pl.col("rater").is_in(people.implode()))
     return corpus.judgments.filter(among), corpus.judgments.filter(~among)
 
 
 def _answers(judgments: pl.DataFrame) -> dict[str, Given]:
     """Who answered what, by item."""
     answers: dict[str, Given] = {}
-    columns = judgments.select("item", "question", "rater", "sample", "value", pl.col("status").cast(pl.String))
-    for item, question, rater, sample, value, status in columns.iter_rows():
-        name = f"{rater}~{sample + 1}" if sample else rater
+    columns = judgments.select("item", "question", "rater", "value", pl.col("status").cast(pl.String))
+    seen: Counter[tuple[str, ...]] = Counter()
+    for item, question, rater, value, status in columns.iter_rows():
+        seen[item, question, rater] += 1
+        times = seen[item, question, rater]
+        name = f"{rater}~{times}" if times > 1 else rater
         answers.setdefault(item, {}).setdefault(question, []).append((name, value, status))
     return answers
 

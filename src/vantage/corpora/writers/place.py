@@ -20,7 +20,7 @@ def put_file(path: Path, prepare: Callable[[Path], object], *, overwrite: bool =
         raise InputError("this is a folder, not a file", file=path, remedy="name a file inside it")
     if path.exists() and not overwrite:
         raise InputError("the file exists", file=path, remedy="choose another name or pass --overwrite")
-    with _as_input_error(path):
+    with as_input_error(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         os.close(handle)
@@ -46,7 +46,7 @@ def put_folder(path: Path, prepare: Callable[[Path], None], *, ours: tuple[str, 
     if path.exists() and not path.is_dir():
         raise InputError("this is a file, not a folder", file=path, remedy="choose another folder")
     _refuse(path, ours, overwrite=overwrite)
-    with _as_input_error(path):
+    with as_input_error(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         prepared_folder(path.parent, f".{path.name}-", prepare, lambda prepared: _swap(prepared, path))
     return path
@@ -103,7 +103,7 @@ def _swap(prepared: Path, path: Path) -> None:
 
 
 @contextmanager
-def _as_input_error(path: Path) -> Iterator[None]:
+def as_input_error(path: Path) -> Iterator[None]:
     """Says what the file system refused as an `InputError`."""
     try:
         yield

@@ -216,7 +216,8 @@ def results(
         .with_columns(pl.col("kind").replace_strict({kind: b.says for kind, b in KINDS.items()}).alias("behaviour"))
         .sort("people", descending=True)
     )
-    judgments = service.researchers.corpus().filter(~pl.col("excluded")).judgments
+    # What somebody says of an item again is no second rating of it.
+    judgments = service.researchers.corpus().included().judgments.filter(sample=0)
     flags = [
         (walker.guest, rows.get(person.rater))
         for walker in walkers
