@@ -12,7 +12,7 @@ from vantage.measures.agreement.differences import Distance
 from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.sets import Distance as SetsDistance
-from vantage.measures.audit.g_study import Show
+from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over

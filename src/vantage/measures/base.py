@@ -24,6 +24,11 @@ RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "le
 """The columns of every result, after the grouping columns and the measure's own."""
 RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric"}
 """What options of measures were called once, and what they are called now."""
+REPEATED = (
+    "some raters answered an item more than once, and their own answers are compared with each other too "
+    "(keep one sample to compare raters only)"
+)
+"""The reason of a row that takes the repeats of a rater for answers of several raters."""
 BIASED = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
 """The reason of a row whose interval is not to be trusted."""
 
@@ -267,7 +272,8 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, what that is `over`, and what the row rests on; `because`, why it is over that, is part of the reason.
+    is one, what that is `over`, and what the row rests on; `because`, why it is over that, is part of the reason,
+    and so is that raters are `repeated`, which a measure says that compares all answers to a unit with each other.
     `left_out` becomes a struct with one count per status that occurs.
     """
     rows = [_sound(row) for row in rows]
@@ -299,7 +305,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE}
+    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED}
     return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 
@@ -309,8 +315,10 @@ def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if estimate is not None and low is not None and high is not None and not reason:
         slack = 1e-9 * max(1.0, abs(estimate))
         reason = None if low - slack <= estimate <= high + slack else BIASED
-    reasons = [part for part in (reason, row.get("because")) if part]
-    return {key: value for key, value in row.items() if key != "because"} | {"reason": "; ".join(reasons) or None}
+    repeated = REPEATED if row.get("repeated") and estimate is not None else None
+    reasons = [part for part in (reason, row.get("because"), repeated) if part]
+    kept = {key: value for key, value in row.items() if key not in ("because", "repeated")}
+    return kept | {"reason": "; ".join(reasons) or None}
 
 
 def _plain(value: object) -> object:

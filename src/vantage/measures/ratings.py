@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
-from vantage.measures.codes import dense, encode
+from vantage.measures.codes import any_twice, dense, encode
 from vantage.notebook.frames import to_polars
 from vantage.scales import LEVELS, NO_OPT_OUTS, Level, Scale
 
@@ -92,6 +92,11 @@ class Group:
         return Ratings.of(encode(self.frame, UNIT), encode(self.frame, CODER), value)
 
     @property
+    def repeated(self) -> bool:
+        """Whether one of several raters answered a unit more than once."""
+        return repeats(encode(self.frame, UNIT), encode(self.frame, ["rater"]))
+
+    @property
     def counts(self) -> dict[str, Any]:
         """How many items, raters and judgments the estimate rests on, and what was left out by status."""
         return {
@@ -153,6 +158,16 @@ def _numbered(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[Ints, pl.Dat
     number = np.empty(len(names), dtype=np.int64)
     number[names["code"].to_numpy()] = np.arange(len(names))
     return number[codes], names.drop("code")
+
+
+def repeats(unit: Ints, rater: Ints) -> bool:
+    """Whether one of several raters answered a unit more than once; units and raters are numbered.
+
+    >>> repeats(np.array([0, 0, 1]), np.array([0, 0, 1])), repeats(np.array([0, 0]), np.array([3, 3]))
+    (True, False)
+    """
+    raters = int(rater.max(initial=0)) + 1
+    return bool(np.any(rater != rater[:1])) and any_twice(unit * raters + rater)
 
 
 def paired(group: Group) -> Group:
