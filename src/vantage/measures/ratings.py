@@ -50,6 +50,8 @@ Key: TypeAlias = tuple[Any, ...]
 
 UNIT = ("item", "question", "condition")
 CODER = ("rater", "sample")
+ALONE: Final = "no item has answers from two raters"
+"""Why nothing can be said about how answers differ."""
 OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
 """Whether the rater chose an opt-out, whichever the instrument names."""
 

@@ -296,10 +296,19 @@ def test_nothing_but_missing_answers(measure: Any) -> None:
 
 @pytest.mark.parametrize("method", ["mean", "majority", "signs", "dawid-skene", "mace"])
 def test_one_rater_one_item_and_everyone_identical(method: Any) -> None:
-    alone = aggregate({"item": ["a"], "rater": ["x"], "value": [1.0]}, method=method)
+    alone = aggregate({"item": ["a"], "rater": ["x"], "value": [1.0]}, method=method, neutral=0)
     assert values(alone) == [1.0]
-    same = aggregate([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], method=method)
+    same = aggregate([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], method=method, neutral=0)
     assert values(same) == [1.0, 1.0, 1.0]
+
+
+def test_bands_of_a_plain_table_need_a_neutral_point() -> None:
+    votes = [[1, 5, 3], [2, 4, 3]]
+    assert aggregate(votes)["band"].to_list() == [None, None, None]
+    assert aggregate(votes, neutral=3)["band"].to_list() == ["low", "high", "neutral"]
+    for method in ("signs", "mean"):
+        with pytest.raises(InputError, match="give the option neutral"):
+            bands(votes, method=method)
 
 
 def test_two_raters_do_not_tell_who_is_right() -> None:

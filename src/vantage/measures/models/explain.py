@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
@@ -365,7 +365,7 @@ def one_question(part: Part, question: str | None) -> Part:
     if question is not None:
         if question not in asked:
             raise InputError(f"there is no question '{question}'", remedy=nearest(question, asked))
-        return Part(part.key, part.frame.filter(pl.col("question") == question), part.scales, part.statuses)
+        return replace(part, frame=part.frame.filter(pl.col("question") == question))
     if len(asked) > 1:
         shown = ", ".join(f"'{one}'" for one in asked[:6])
         raise InputError(
