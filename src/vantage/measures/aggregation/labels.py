@@ -39,6 +39,9 @@ Model: TypeAlias = Literal["dawid-skene", "mace"]
 
 FEW_RATERS: Final = 3
 UNIDENTIFIED: Final = "fewer than three raters: the answers alone do not tell which of them is right"
+ONE_LABEL: Final = (
+    "most raters gave one answer to all of these items: who knows it cannot be told from who always gives it"
+)
 EQUAL: Final = "two answers are equally probable"
 TIED: Final = 1e-6
 """Probabilities that differ by less are equal."""
@@ -203,7 +206,8 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
     """How often each rater is right, as far as a model of all raters can tell without knowing the truth.
 
     With `mace` it is the probability that the rater knows the answer rather than guesses (Hovy et al. 2013);
-    with `dawid-skene` the probability that the rater's answer is the true class (Dawid and Skene 1979).
+    with `dawid-skene` the probability that the rater's answer is the true class (Dawid and Skene 1979). Fewer than three
+    raters do not tell who of them is right.
 
     >>> votes = [[0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 0], [1, 0, 0, 1, 1, 0]]
     >>> competence(votes).sort("estimate")["rater"].to_list()[0]
@@ -216,15 +220,17 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
         if len(named.ratings) == 0:
             rows.append({**part.key, "rater": None, **about, "reason": "nobody gave an answer"})
             continue
-        if method == "dawid-skene" and named.ratings.coders < FEW_RATERS:
+        if named.ratings.coders < FEW_RATERS:
             rows += [{**part.key, "rater": rater, **about, "reason": UNIDENTIFIED} for rater in named.raters]
             continue
-        skill = _fit(named.ratings, method, seed).competence.tolist()
-        given = np.bincount(named.ratings.coder).tolist()
-        rows += [
-            {**part.key, "rater": rater, "estimate": estimate, **about, "judgments": n}
-            for rater, n, estimate in zip(named.raters, given, skill, strict=True)
-        ]
+        model, ratings = _fit(named.ratings, method, seed), named.ratings
+        usual, _ = majority(ratings, strict=False, ties="lowest", neutral=0.0, seed=seed)
+        given = pl.DataFrame({"rater": ratings.coder, "usual": usual[ratings.unit]})
+        raters = given.group_by("rater").agg(pl.len(), pl.col("usual").n_unique()).sort("rater")
+        for rater, estimate, (_, n, answers) in zip(named.raters, model.competence, raters.iter_rows(), strict=True):
+            # Who may guess as they like is as likely to know the usual answer as to guess it.
+            found = {"reason": ONE_LABEL} if method == "mace" and answers == 1 else {"estimate": float(estimate)}
+            rows.append({**part.key, "rater": rater, **found, **about, "judgments": n})
     return table(rows, by)
 
 
@@ -288,7 +294,7 @@ class _Rule:
         if self.method == "signs":
             return *signs(ratings, ties=self.ties, seed=self.seed), "as many answers are high as low"
         if self.method in get_args(Model):
-            if self.method == "dawid-skene" and ratings.coders < FEW_RATERS:
+            if ratings.coders < FEW_RATERS:
                 agreed, share = majority(ratings, strict=False, ties="none", neutral=0.0, seed=self.seed)
                 return agreed, np.full_like(share, np.nan), UNIDENTIFIED
             model = _fit(ratings, self.method, self.seed)
