@@ -206,8 +206,8 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
     """How often each rater is right, as far as a model of all raters can tell without knowing the truth.
 
     With `mace` it is the probability that the rater knows the answer rather than guesses (Hovy et al. 2013);
-    with `dawid-skene` the probability that the rater's answer is the true class (Dawid and Skene 1979). Fewer than three
-    raters do not tell who of them is right.
+    with `dawid-skene` the probability that the rater's answer is the true class (Dawid and Skene 1979).
+    Fewer than three raters do not tell who of them is right.
 
     >>> votes = [[0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 0], [1, 0, 0, 1, 1, 0]]
     >>> competence(votes).sort("estimate")["rater"].to_list()[0]
