@@ -373,3 +373,11 @@ def test_the_ceiling_is_what_a_person_reaches_against_the_others(reference: str)
     assert set(each["ceiling"]) == {row["ceiling"]}, "it is people's, whoever is scored"
     with pytest.raises(InputError, match="reference that people make"):
         accuracy(data, reference={"item": [0], "value": [1]}, ceiling=True)
+
+
+def test_the_ceiling_is_that_of_the_items_that_were_answered() -> None:
+    agreed = {"item": [*"aaaabbbb"], "rater": [*"pqrm"] * 2, "value": [1.0, 1, 1, 1, 0, 1, 0, None]}
+    found = accuracy(agreed, people=[*"pqr"], metric="accuracy", ceiling=True, ci="none").row(0, named=True)
+    assert (found["items"], found["ceiling"]) == (1, 1.0)
+    wrong = accuracy(agreed, people=[*"pqr"], metric="accuracy", ceiling=True, missing="wrong", ci="none")
+    assert wrong["ceiling"][0] < 1
