@@ -18,9 +18,9 @@ from vantage import measures
 from vantage.errors import InputError
 from vantage.measures import base, find, registry
 from vantage.measures.agreement.alpha import alpha
-from vantage.measures.base import BIASED, REGISTRY, RENAMED, REPEATED, RESULT, measure, table
+from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, measure, table
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import REPEATED, By, Judgments
 
 
 def test_a_measure_knows_its_name_family_and_options() -> None:

@@ -52,6 +52,12 @@ UNIT = ("item", "question", "condition")
 CODER = ("rater", "sample")
 ALONE: Final = "no item has answers from two raters"
 """Why nothing can be said about how answers differ."""
+REPEATED: Final = (
+    "some raters answered an item more than once, and their own answers are compared with each other too "
+    "(keep one sample to compare raters only)"
+)
+TOGETHER: Final = "several raters are scored together (group by rater to tell them apart)"
+"""Notes on estimates that may answer another question than the one that was meant."""
 OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
 """Whether the rater chose an opt-out, whichever the instrument names."""
 
@@ -94,9 +100,9 @@ class Group:
         return Ratings.of(encode(self.frame, UNIT), encode(self.frame, CODER), value)
 
     @property
-    def repeated(self) -> bool:
-        """Whether one of several raters answered a unit more than once."""
-        return repeats(encode(self.frame, UNIT), encode(self.frame, ["rater"]))
+    def note(self) -> str | None:
+        """What to say of measures that compare all answers to a unit with each other."""
+        return REPEATED if repeats(encode(self.frame, UNIT), encode(self.frame, ["rater"])) else None
 
     @property
     def counts(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from vantage.measures.counts import Counts, Moments, coarse_columns
 from vantage.measures.encoded import Encoded
 from vantage.measures.ratings import (
     CODER,
+    REPEATED,
     By,
     Judgments,
     Key,
@@ -79,7 +80,7 @@ class CountedGroup(Generic[Sums]):
             "raters": self.raters,
             "judgments": self.counts.total,
             "left_out": self.left_out,
-            "repeated": self.repeated,
+            "note": REPEATED if self.repeated else None,
         }
 
     def level(self, asked: Level | None) -> Level:

@@ -203,7 +203,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     gaps = None
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
         gaps = Gaps.of(group, one_way.k, ci, seed)
-    repeated = group.repeated
+    note = group.note
     because = how.modelled(several_items(group.frame)).because
     rows = []
     for name in FORMS:
@@ -215,7 +215,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
             result = {"reason": design}
         else:
             result = _form(form, averaged, design, gaps, ci, confidence)
-        result["repeated"] = form == 1 and repeated
+        result["note"] = note if form == 1 else None
         if result.get("over") == "both":
             result["because"] = because
         rows.append({**group.key, "form": name, **group.counts, **doubted(result, ratings.unit, ratings.value)})

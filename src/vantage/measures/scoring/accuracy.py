@@ -21,7 +21,7 @@ from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import Rounding, check_level, names, of_group, partitioned, scale_of, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import TOGETHER, By, Judgments
 from vantage.measures.resampling import Resampling
 from vantage.measures.scoring.references import (
     PEOPLE,
@@ -151,6 +151,8 @@ def accuracy(
             ]
             scores = Scores.of(rated, rules, group, items)
             scored = scores.rows(metrics, how, rated, scale, without)
+            if raters is None and not {"rater", "kind"} & set(names(by)) and scores.frame["rater"].n_unique() > 1:
+                scored = [{**row, "note": TOGETHER} for row in scored]
             if alone is not None:
                 same = alone.join(scores.frame, on=names(match), how="semi", nulls_equal=True)
                 tops = _ceilings(same, key, rules, metrics)
