@@ -16,7 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import REPEATED, TOGETHER, Judgments
+from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments
 
 P = ParamSpec("P")
 
@@ -300,7 +300,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, TOGETHER}
+    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, TOGETHER}
     return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 

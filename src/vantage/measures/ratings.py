@@ -56,6 +56,10 @@ REPEATED: Final = (
     "some raters answered an item more than once, and their own answers are compared with each other too "
     "(keep one sample to compare raters only)"
 )
+SAMPLED: Final = (
+    "some raters answered an item more than once, and the model takes these answers for independent ones "
+    "(keep one sample for intervals and tests that hold)"
+)
 TOGETHER: Final = "several raters are scored together (group by rater to tell them apart)"
 """Notes on estimates that may answer another question than the one that was meant."""
 OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
@@ -102,7 +106,7 @@ class Group:
     @property
     def note(self) -> str | None:
         """What to say of measures that compare all answers to a unit with each other."""
-        return REPEATED if repeats(encode(self.frame, UNIT), encode(self.frame, ["rater"])) else None
+        return on_repeats(self.frame, REPEATED)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -176,6 +180,11 @@ def repeats(unit: Ints, rater: Ints) -> bool:
     """
     raters = int(rater.max(initial=0)) + 1
     return bool(np.any(rater != rater[:1])) and any_twice(unit * raters + rater)
+
+
+def on_repeats(answered: pl.DataFrame, note: str) -> str | None:
+    """The note, where one of several raters answered a unit more than once."""
+    return note if repeats(encode(answered, UNIT), encode(answered, ["rater"])) else None
 
 
 def paired(group: Group) -> Group:

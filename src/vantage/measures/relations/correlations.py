@@ -90,8 +90,8 @@ def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None
     """The two-sided p-value of no association: Student's t for Pearson and Spearman, Kendall's own.
 
     `independent` says that the pairs are worth fewer independent ones. Null with fewer than three pairs or a column
-    that does not vary. Two of the n! orders of n pairs are perfect, so that p of ranks, and of a perfect correlation, is
-    2/n! or more.
+    that does not vary. Two of the n! orders of n pairs are perfect, so that p of ranks, and of a perfect correlation,
+    is 2/n! or more.
 
     >>> ranks = np.array([1.0, 2.0, 3.0, 4.0])
     >>> p_value(ranks, ranks, "spearman")
