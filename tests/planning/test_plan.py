@@ -200,6 +200,20 @@ def test_two_models_are_ranked_by_their_distance_from_people() -> None:
 
 
 @pytest.mark.slow
+def test_samples_of_a_model_without_an_order_have_no_middle() -> None:
+    rng = np.random.default_rng(0)
+    people = [(i, f"p{r}", 0, float(rng.integers(1, 4)), "person") for i in range(20) for r in range(4)]
+    models = [
+        (i, name, n, value, "model")
+        for i in range(20)
+        for name, samples in (("a", (1.0, 1.0, 3.0, 3.0)), ("b", (1.0,) * 4))
+        for n, value in enumerate(samples)
+    ]
+    frame = pl.DataFrame([*people, *models], schema=["item", "rater", "sample", "value", "kind"], orient="row")
+    _, difference, _ = Pilot.of(frame, None, "nominal").between_models(None)
+    assert difference == 0  # of two equally frequent answers the lower one, and never 2
+
+
 def test_two_hundred_designs_are_simulated_and_counted() -> None:
     steps: list[int] = []
     made = plan(prevalence=0.3, goal="alt-test", simulations=5, advance=steps.append)
