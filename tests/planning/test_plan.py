@@ -323,3 +323,13 @@ def test_widths_come_true_on_sub_samples(name: str, case: Case) -> None:
     found = compared(whole, case, goals(whole), 12)
     for predicted, realised in found.values():
         assert predicted == pytest.approx(realised, rel=0.15)
+
+
+@pytest.mark.parametrize("ask", [during, plan])
+def test_an_answer_that_hardly_anybody_gives_leaves_alpha_undefined(ask: Any) -> None:
+    rows = [(i, r, 2.0 if (i, r) in {(3, 2), (5, 2)} else 1.0) for r in range(12) for i in range(20)]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
+    with pytest.raises(InputError, match=r"alpha is undefined in \d+% of simulated studies"):
+        ask(frame, goal="alpha", level="nominal", simulations=5)
+    never = during(frame, goal="reliability", level="interval")["verdict"][0]
+    assert never == "Items do not differ beyond chance so far, so that more answers do not reach the target."
