@@ -42,7 +42,7 @@ VIEW: Final = View(
             within="No correlation is shown for {rows}",
             label="{first} and {second}",
         ),
-        Extremes(most="The strongest correlation is that of {rows}", label="{first} and {second}"),
+        Extremes(most="The highest correlation is that of {rows}", label="{first} and {second}"),
     ),
     method="Relations are {correlation} correlations of item scores (the {aggregate} of an item's answers).",
 )

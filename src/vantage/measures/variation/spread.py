@@ -52,11 +52,18 @@ CATEGORY: Final = pl.coalesce(
 
 ENTROPY_VIEW: Final = View(
     "Entropy of the answers to an item",
-    columns={"estimate": Column("entropy", digits=2)},
+    columns={"estimate": Column("entropy", digits=2), "answers": Column("answers per item")},
     chart="points",
-    notes=("0 where all raters agree; higher values mean that answers are spread more evenly.",),
+    notes=(
+        "0 where all raters agree; higher values mean that answers are spread more evenly. More answers per item and "
+        "more options make it larger.",
+    ),
     says=(
-        Extremes(most="Answers are spread most widely for {rows}", least="Answers are spread least widely for {rows}"),
+        Extremes(
+            most="Answers are spread most widely for {rows}",
+            least="Answers are spread least widely for {rows}",
+            among=("options", "answers"),
+        ),
     ),
     method="Variation within an item is the Shannon entropy of its answers (Shannon, 1948).",
     sources=("shannon1948",),
@@ -130,6 +137,8 @@ def entropy(
             each = chosen[part.key]
             units = units.filter(SEVERAL)
             row = _average(units, part, used, each, ALONE, unused="unpaired")
+            row |= {"options": len(scale.codes) if scale is not None else None}
+            row |= {"answers": round(float(units["answers"].mean())) if len(units) else None}
             if each.ci in ("raters", "both") and len(units):
                 named, answers = _answers(_of_units(part.frame.filter(used), units), CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
