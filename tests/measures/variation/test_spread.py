@@ -151,7 +151,7 @@ def test_item_rows_have_the_common_columns_and_average_to_the_estimate() -> None
     )
     rows = entropy(table, by="topic", per="item")
     mean = entropy(table, by="topic", resamples=20)
-    assert set(mean.columns) - set(rows.columns) == {"answers", "options"}
+    assert set(mean.columns) - set(rows.columns) == {"answers", "categories"}
     averaged = rows.group_by("topic").agg(pl.col("estimate").mean()).sort("topic")["estimate"]
     assert averaged.to_list() == pytest.approx(mean["estimate"].to_list())
     assert rows["judgments"].to_list() == [5] * 20

@@ -62,7 +62,7 @@ ENTROPY_VIEW: Final = View(
         Extremes(
             most="Answers are spread most widely for {rows}",
             least="Answers are spread least widely for {rows}",
-            among=("options", "answers"),
+            among=("categories", "answers"),
         ),
     ),
     method="Variation within an item is the Shannon entropy of its answers (Shannon, 1948).",
@@ -137,7 +137,7 @@ def entropy(
             each = chosen[part.key]
             units = units.filter(SEVERAL)
             row = _average(units, part, used, each, ALONE, unused="unpaired")
-            row |= {"options": len(scale.codes) if scale is not None else None}
+            row |= {"categories": len(scale.codes) if scale is not None else None}
             row |= {"answers": round(float(units["answers"].mean())) if len(units) else None}
             if each.ci in ("raters", "both") and len(units):
                 named, answers = _answers(_of_units(part.frame.filter(used), units), CATEGORY)
