@@ -16,7 +16,9 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.intervals import student_interval
-from vantage.report.cells import counted, minus
+from vantage.measures.relations.compare import compare
+from vantage.report.cells import counted, minus, p_value
+from vantage.report.sentences import LEVEL
 
 LEAST: Final = 2
 """Answers of a group from which on the difference about an item has an interval."""
@@ -28,7 +30,8 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     On a scale without order it is the share of answers that would have to be changed, item by item.
     """
     ordered = question.scale.ordered
-    rows = (_in_points if ordered else _in_shares)(*_apart(corpus, question, one, other))
+    first, second = _apart(corpus, question, one, other)
+    rows = (_in_points if ordered else _in_shares)(first, second)
     if rows.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
     rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", "item", descending=[True, False])
@@ -47,7 +50,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         "difference": mean,
         "low": low,
         "high": high,
-        "sentence": _sentence(one, other, mean, low, high, count) if ordered else changed,
+        "sentence": _sentence(one, other, mean, low, high, count, _over_raters(first, second)) if ordered else changed,
         "higher": (higher if ordered else rows).head(size).fill_nan(None).to_dicts(),
         "lower": lower.head(size).fill_nan(None).to_dicts(),
         "points": rows.select("item", x="mean_other", y="mean").to_dicts() if ordered and count <= 5000 else [],
@@ -142,11 +145,29 @@ def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
     return np.where((n >= LEAST) & (m >= LEAST) & (one + two > 0), half, np.nan)
 
 
-def _sentence(one: str, other: str, mean: float, low: float | None, high: float | None, count: int) -> str:
+def _over_raters(first: pl.DataFrame, second: pl.DataFrame) -> tuple[bool, str]:
+    """Whether two groups of several raters differ beyond what any two groups of these raters do, in words.
+
+    The answers of a few people differ from those of others on nearly every item, whatever the groups are made by. Of a
+    single rater, and of raters who are in both groups, nothing more is asked.
+    """
+    raters = [part.select("rater").unique() for part in (first, second)]
+    if min(map(len, raters)) < LEAST or len(raters[0].join(raters[1], on="rater")):
+        return True, ""
+    both = pl.concat([part.with_columns(group=pl.lit(side)) for side, part in enumerate((first, second))])
+    tested = compare(both.select("item", "rater", "value", "group"), between="group", ci="none", permutations=0)
+    p = tested["p"][0]
+    return (False, ", too few raters to speak of others") if p is None else (p < LEVEL, f", p over raters {p_value(p)}")
+
+
+def _sentence(
+    one: str, other: str, mean: float, low: float | None, high: float | None, count: int, raters: tuple[bool, str]
+) -> str:
     """What the difference allows to say."""
     interval = "" if low is None else f", 95 % CI over items {low:.2f} to {high:.2f}"
-    what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}")
-    if low is None or high is None or low <= 0 <= high:
+    differ, tested = raters
+    what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}{tested}")
+    if low is None or high is None or low <= 0 <= high or not differ:
         return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
     side = "higher" if mean > 0 else "lower"
     return f"On average, the answers of {named(one)} are {side} than those of {named(other)} ({what})."
