@@ -54,7 +54,8 @@ def parts(data: Judgments, by: By = (), *, extra: Sequence[str] = ()) -> Iterato
     frame = judgments_frame(data, list(dict.fromkeys([*columns, *extra])))
     scales = scales_of(data)
     valueless = frame.filter(pl.col("value").is_null())["status"].cast(pl.String).unique().sort()
-    ends = frame["value"].min() or 0.0, frame["value"].max() or 0.0
+    given = frame["value"].drop_nulls().to_numpy()
+    ends = (float(given.min()), float(given.max())) if len(given) else (0.0, 0.0)
     for key, part in partitioned(frame, columns):
         yield Part(key, part, scales, tuple(valueless), ends)
 

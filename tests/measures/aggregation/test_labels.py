@@ -328,7 +328,7 @@ def test_who_always_gives_the_only_answer_may_know_it_or_guess() -> None:
     found = competence([[1] * 20] * 3 + [[1] * 19 + [2]])
     assert found["estimate"].null_count() == 4
     assert found["reason"][0].startswith("most raters gave one answer to all of these items")
-    assert competence([[1] * 20] * 3 + [[1] * 19 + [2]], method="dawid-skene")["estimate"].min() > 0.9
+    assert (competence([[1] * 20] * 3 + [[1] * 19 + [2]], method="dawid-skene")["estimate"] > 0.9).all()
 
 
 def test_answers_that_are_equally_probable_leave_no_value() -> None:

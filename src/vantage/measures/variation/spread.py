@@ -138,7 +138,7 @@ def entropy(
             units = units.filter(SEVERAL)
             row = _average(units, part, used, each, ALONE, unused="unpaired")
             row |= {"categories": len(scale.codes) if scale is not None else None}
-            row |= {"answers": round(float(units["answers"].mean())) if len(units) else None}
+            row |= {"answers": round(units["answers"].sum() / len(units)) if len(units) else None}
             if each.ci in ("raters", "both") and len(units):
                 named, answers = _answers(_of_units(part.frame.filter(used), units), CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
