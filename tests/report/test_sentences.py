@@ -73,7 +73,7 @@ def test_entropies_of_other_numbers_of_answers_are_not_compared() -> None:
     rows = entropy(frame, by="question").to_dicts()
     assert [row["answers"] for row in rows] == [9, 2, 2]
     (found,) = said(ENTROPY_VIEW.says[0], rows, by=("question",))
-    assert found.text.startswith("Answers are spread most widely for q")
+    assert found.text.startswith("With 2 answers per item, they are spread most widely for q")
 
 
 def test_two_groups_are_named_in_their_own_sentences() -> None:

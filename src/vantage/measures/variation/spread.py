@@ -60,8 +60,8 @@ ENTROPY_VIEW: Final = View(
     ),
     says=(
         Extremes(
-            most="Answers are spread most widely for {rows}",
-            least="Answers are spread least widely for {rows}",
+            most="With {answers} answers per item, they are spread most widely for {rows}",
+            least="With {answers} answers per item, they are spread least widely for {rows}",
             among=("categories", "answers"),
         ),
     ),
