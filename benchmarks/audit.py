@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.audit.effects import audit
+from vantage.measures.audits.effects import audit
 from vantage.raters.planted import BiasedRater
 from vantage.scales import Scale
 

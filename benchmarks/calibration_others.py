@@ -12,7 +12,7 @@ import polars as pl
 from benchmarks.planning import judges
 from vantage.corpora.tuples import design
 from vantage.measures import scaling, scaling_split_half, set_alpha
-from vantage.measures.audit.g_study import g_study
+from vantage.measures.audits.g_study import g_study
 from vantage.measures.panels.panel import panel
 
 MEMBERS, TASTE = 30, 0.5

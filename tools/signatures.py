@@ -1,7 +1,7 @@
 """Writes what type checkers know of `vantage.measures`: src/vantage/measures/_signatures.pyi.
 
-Besides its own options a measure takes `kinds` and `include_excluded` (whose judgments to use). `@measure` adds both,
-which no type can express, so the file is written from the signatures that the functions have when they run.
+Besides its own options a measure takes those that say whose judgments to use. `@measure` adds them, which no type can
+express, so the file is written from the signatures that the functions have. What many measures share is written once.
 """
 
 from __future__ import annotations
@@ -14,26 +14,46 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from vantage.measures import HOMES
+from vantage.measures import HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
+INTERVALS = ("IntervalOptions", "ItemIntervalOptions", "PercentileOptions")
+"""The options of intervals that measures declare together, in `vantage.measures.intervals`."""
 
 
 def signatures() -> str:
     """The text of the stub."""
-    imports = {"pl": "import polars as pl"}
-    blocks = []
-    for name, home in HOMES.items():
-        module = import_module(home)
-        lines = []
-        for parameter in inspect.signature(getattr(module, name)).parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY and "    *," not in lines:
-                lines.append("    *,")
-            default = "" if parameter.default is parameter.empty else " = ..."
-            lines.append(f"    {parameter.name}: {_annotation(str(parameter.annotation), module, imports)}{default},")
-        blocks.append("\n".join([f"def {name}(", *lines, ") -> pl.DataFrame: ..."]))
-    ordered = sorted(set(imports.values()), key=lambda line: (line.startswith("from vantage"), line.split()[1], line))
-    return "\n".join([HEADER, *ordered, "", *blocks, ""])
+    imports = {"pl": "import polars as pl"} | {name: f"from typing import {name}" for name in ("TypedDict", "Unpack")}
+    shared = ["class Whose(TypedDict, total=False):"]
+    shared += [f"    {one.name}: {_annotation(str(one.annotation), base, imports)}" for one in base.WHOSE]
+    for name in INTERVALS:
+        shared.append(f"class {name.removesuffix('Options')}({_annotation(name, intervals, imports)}, Whose): ...")
+    blocks = [_stub(name, import_module(home), imports) for name, home in HOMES.items()]
+    modules: dict[str, list[str]] = {}
+    for line in sorted(set(imports.values())):
+        start, _, names = line.partition(" import ")
+        modules.setdefault(start, []).append(names)
+    told = [" import ".join(filter(None, (start, ", ".join(names)))) for start, names in modules.items()]
+    ordered = sorted(told, key=lambda line: (line.startswith("from vantage"), line.split()[1], line))
+    return "\n".join([HEADER, *ordered, "", *shared, *blocks, ""])
+
+
+def _stub(name: str, module: ModuleType, imports: dict[str, str]) -> str:
+    """One measure: its own options, and by one word those that it shares with others."""
+    function = getattr(module, name)
+    own = inspect.signature(inspect.unwrap(function), follow_wrapped=False).parameters.values()
+    together = next((str(one.annotation) for one in own if one.kind is one.VAR_KEYWORD), "Unpack[Whose]")
+    parameters = [one for one in own if one.kind is not one.VAR_KEYWORD]
+    if (powered := inspect.signature(function).parameters.get("powered_by")) is not None:
+        parameters.append(powered)
+    lines: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and "    *," not in lines:
+            lines.append("    *,")
+        default = "" if parameter.default is parameter.empty else " = ..."
+        lines.append(f"    {parameter.name}: {_annotation(str(parameter.annotation), module, imports)}{default},")
+    lines.append(f"    **shared: {together.replace('Options]', ']')},")
+    return "\n".join([f"def {name}(", *lines, ") -> pl.DataFrame: ..."])
 
 
 def _annotation(text: str, module: ModuleType, imports: dict[str, str]) -> str:

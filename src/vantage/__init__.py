@@ -57,7 +57,7 @@ _HOMES = {
     "Scale": "vantage.scales",
     "Style": "vantage.raters.style",
     "VantageError": "vantage.errors",
-    "audit": "vantage.measures.audit.effects",
+    "audit": "vantage.measures.audits.effects",
     "context": "vantage.context",
     "corpus": "vantage.corpora.readers.table",
     "demo_corpus": "vantage.corpora.bundled",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Vantage
-from tests.measures.audit.test_balanced import corpus
+from tests.measures.audits.test_balanced import corpus
 from vantage import demo_corpus
 
 

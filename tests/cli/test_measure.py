@@ -111,6 +111,7 @@ def test_output_for_people_for_spreadsheets_and_for_papers(vantage: Vantage, dem
         (("distance", "DEMO"), "measure 'distance' needs --between"),
         (("alpha", "DEMO", "--distance", "1,2"), "--distance can only be given from Python"),
         (("alpha", "DEMO", "--where", "question"), "--where takes NAME=VALUE"),
+        (("alpha", "DEMO", "--where", "gender=woman", "--where", "gender=man"), "write --where gender=woman,man"),
     ],
 )
 def test_bad_input_gets_one_sentence(vantage: Vantage, demo: Path, words: tuple[str, ...], sentence: str) -> None:

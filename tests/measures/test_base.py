@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from itertools import combinations
+from pkgutil import iter_modules
 from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 import pytest
 
+import vantage
 from benchmarks import calibration_others
+from vantage import measures
 from vantage.errors import InputError
-from vantage.measures import base, registry
+from vantage.measures import base, find, registry
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, measure, table
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import REPEATED, By, Judgments
 
 
 def test_a_measure_knows_its_name_family_and_options() -> None:
@@ -178,3 +181,40 @@ def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:
     for name in ("g-study", "correlate", "calibration", "panel"):
         with pytest.raises(InputError, match="there is no interval over 'raters'"):
             registry()[name].function(_judged(), ci="raters", **OPTIONS["panel"] if name == "panel" else {})
+
+
+@pytest.mark.parametrize("name", ["alpha", "fleiss", "pairwise", "unanimity", "icc", "split-half", "needed-raters"])
+def test_answers_that_a_rater_gave_twice_are_named(name: str) -> None:
+    once = pl.DataFrame(
+        {"item": [*"abcd"] * 3, "rater": [*"xxxxyyyyzzzz"], "value": [1, 2, 3, 1, 2, 2, 1, 3, 3, 1, 1, 2]}
+    )
+    options = {"level": "ordinal"} if name == "alpha" else {}
+
+    def reason(frame: pl.DataFrame, **more: Any) -> str:
+        return str(find(name).function(frame, **options, **more)["reason"][0])
+
+    assert REPEATED not in reason(once)
+    assert REPEATED in reason(pl.concat([once, once]))
+    samples = pl.concat([once.with_columns(sample=pl.lit(0)), once.with_columns(sample=pl.lit(1))])
+    assert REPEATED in reason(samples)
+    assert REPEATED not in reason(samples, by="rater")  # how consistent each of them is
+    assert REPEATED not in reason(samples, by="sample")
+
+
+def test_repeats_in_a_table_that_is_streamed() -> None:
+    rows = pl.LazyFrame(
+        {"item": [*"aabb"] * 2, "rater": [*"xyxy"] * 2, "value": [1, 2, 2, 1] * 2, "sample": [0] * 4 + [1] * 4}
+    )
+    assert REPEATED in alpha(rows, level="nominal")["reason"][0]
+    assert REPEATED not in str(alpha(rows.filter(sample=0), level="nominal")["reason"][0])
+
+
+def test_no_module_has_the_name_of_a_measure() -> None:
+    # Once it was imported, it would stand in the place of the function.
+    assert not {module.name for module in iter_modules(measures.__path__)} & set(measures.HOMES)
+
+
+@pytest.mark.parametrize("name", ["alpha", "mean", "entropy", "opt-outs", "cohen"])
+def test_one_row_per_rater_with_its_interval(name: str) -> None:
+    rows = find(name).function(vantage.demo_corpus(), by=["question", "rater"])
+    assert len(rows.unique(["question", "rater"])) == 27

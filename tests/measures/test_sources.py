@@ -177,7 +177,8 @@ def test_both_ways_lead_to_the_same(rows: list[tuple[Any, ...]], by: tuple[str, 
             assert (a.values.tolist(), a.multiplicity.tolist()) == (b.values.tolist(), b.multiplicity.tolist())
         for paired in (False, True):
             found = [list(source_groups(s, s.counts(), paired=paired)) for s in (held, streamed)]
-            assert [group.row for group in found[0]] == [group.row for group in found[1]]
+            # Rows that are not held tell repeats by their sample only, and there is none here.
+            assert [{**group.row, "note": None} for group in found[0]] == [group.row for group in found[1]]
         for ordinal, kinds in product([False, True], repeat=2):
             first, second = (s.moments(ordinal=ordinal, kinds=kinds) for s in (held, streamed))
             assert first.keys() == second.keys()

@@ -158,6 +158,11 @@ def test_models_that_stand_for_people_are_read_as_predictions() -> None:
     assert told.rows() == [("t0", "p0", 1.0)]
     with pytest.raises(InputError, match="stands for a person"):
         stood_for(corpus, "seen")
+    other = rater.with_columns(rater=pl.lit("n/@p0"), model=pl.lit("n"))
+    both = corpus.add(pl.DataFrame([*rows, {**rows[0], "rater": "n/@p0"}]), pl.concat([rater, other]))
+    with pytest.raises(InputError, match=r"several answers stand for 'p0' \(rater 'm/@p0', 'n/@p0'\)"):
+        stood_for(both, "seen")
+    assert len(stood_for(both, "seen", model="n")) == 1
 
 
 @pytest.mark.data

@@ -41,3 +41,10 @@ def test_too_few_users_and_unknown_values_are_told() -> None:
     ):
         with pytest.raises(InputError, match=sentence):
             jury(told, corpus, trait, seats)
+
+
+def test_nobody_votes_twice() -> None:
+    corpus = made(10, 2, 2)
+    told = people_pairs(corpus, "seen").select("item", "rater", "value")
+    with pytest.raises(InputError, match="several answers to one text"):
+        jury(pl.concat([told, told]), corpus, "side", {"right": 1})

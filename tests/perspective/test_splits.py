@@ -261,3 +261,14 @@ def test_english_multipico_is_drawn_from_sorted_ids(data_dir: Path) -> None:
     for use in ("train", "test"):
         parted = split(corpus, users="unnamed", adaptation=use, method="perseval")
         assert len(parted.test) == 903
+
+
+def test_excluded_people_are_in_no_part() -> None:
+    corpus = made(10, 12, 12)
+    marked = Corpus(
+        corpus.items,
+        corpus.raters.with_columns(excluded=pl.col("rater") == "p3"),
+        corpus.judgments,
+        corpus.instruments,
+    )
+    assert "p3" not in people_pairs(marked, "seen")["rater"]

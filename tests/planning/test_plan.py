@@ -200,6 +200,21 @@ def test_two_models_are_ranked_by_their_distance_from_people() -> None:
 
 
 @pytest.mark.slow
+def test_samples_of_a_model_without_an_order_have_no_middle() -> None:
+    rng = np.random.default_rng(0)
+    people = [(i, f"p{r}", 0, float(rng.integers(1, 4)), "person") for i in range(20) for r in range(4)]
+    models = [
+        (i, name, n, value, "model")
+        for i in range(20)
+        for name, samples in (("a", (1.0, 1.0, 3.0, 3.0)), ("b", (2.0,) * 4))
+        for n, value in enumerate(samples)
+    ]
+    frame = pl.DataFrame([*people, *models], schema=["item", "rater", "sample", "value", "kind"], orient="row")
+    _, difference, _ = Pilot.of(frame, None, "nominal").between_models(None)
+    given = np.array([value for _, _, _, value, _ in people])
+    assert difference == pytest.approx(np.mean(given != 1) - np.mean(given != 2))  # the lower of two modes, never 2
+
+
 def test_two_hundred_designs_are_simulated_and_counted() -> None:
     steps: list[int] = []
     made = plan(prevalence=0.3, goal="alt-test", simulations=5, advance=steps.append)
@@ -308,3 +323,13 @@ def test_widths_come_true_on_sub_samples(name: str, case: Case) -> None:
     found = compared(whole, case, goals(whole), 12)
     for predicted, realised in found.values():
         assert predicted == pytest.approx(realised, rel=0.15)
+
+
+@pytest.mark.parametrize("ask", [during, plan])
+def test_an_answer_that_hardly_anybody_gives_leaves_alpha_undefined(ask: Any) -> None:
+    rows = [(i, r, 2.0 if (i, r) in {(3, 2), (5, 2)} else 1.0) for r in range(12) for i in range(20)]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
+    with pytest.raises(InputError, match=r"alpha is undefined in \d+% of simulated studies"):
+        ask(frame, goal="alpha", level="nominal", simulations=5)
+    never = during(frame, goal="reliability", level="interval")["verdict"][0]
+    assert never == "Items do not differ beyond chance so far, so that more answers do not reach the target."

@@ -14,6 +14,7 @@ from vantage import Corpus, Instrument, Scale, demo_corpus, load
 from vantage.measures import alpha
 from vantage.report import beside, groups
 from vantage.report import overview as report_on_a_corpus
+from vantage.report.cases import apart
 from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
@@ -332,3 +333,12 @@ def test_a_large_difference_is_seen_among_many_questions() -> None:
     )
     told = next(section for section in overview(corpus).sections if section.title == "Who judges differently?")
     assert "By side, people with a give higher answers than people with b about q3" in told.findings[0].text
+
+
+def test_people_who_were_asked_again_are_counted_once() -> None:
+    demo = demo_corpus()
+    twice = demo.add(demo.judgments.filter(question="trust").with_columns(sample=pl.lit(1, pl.Int32)))
+    (caveat,) = overview(twice).warnings
+    assert caveat == "247 answers of people to what they had judged before are left out of this report."
+    once, again = (apart(corpus).sort("item", "question") for corpus in (demo, twice))
+    assert once.equals(again)

@@ -7,6 +7,7 @@ import polars as pl
 
 from tests.report.truth import check
 from vantage.measures.presentation import AGREEMENT, Against, Column, Extremes, Fact
+from vantage.measures.variation.spread import ENTROPY_VIEW, entropy
 from vantage.report.parts import Finding
 from vantage.report.sentences import Words, decide, p_value, statement
 
@@ -61,6 +62,18 @@ def test_most_and_least_need_a_ranking_that_the_data_support() -> None:
     wide = [row("a", 0.8, 0.5), row("b", 0.5, 0.5), row("c", 0.4, 0.5)]
     assert said(rule, wide, by=("question",))[0].text == "Nothing tells them apart (0.40 to 0.80)."
     assert said(rule, [row("a", 0.8, 0.01)], by=("question",)) == []
+
+
+def test_entropies_of_other_numbers_of_answers_are_not_compared() -> None:
+    rng = np.random.default_rng(0)
+    asked = [(i, q, r) for i in range(30) for q, raters in (("p", 9), ("q", 2), ("r", 2)) for r in range(raters)]
+    frame = pl.DataFrame(asked, schema=["item", "question", "rater"], orient="row")
+    frame = frame.with_columns(value=pl.Series(rng.integers(0, 5, len(asked))))
+    frame = frame.with_columns(value=pl.when(pl.col("question") == "r").then(0).otherwise("value"))
+    rows = entropy(frame, by="question").to_dicts()
+    assert [row["answers"] for row in rows] == [9, 2, 2]
+    (found,) = said(ENTROPY_VIEW.says[0], rows, by=("question",))
+    assert found.text.startswith("With 2 answers per item, they are spread most widely for q")
 
 
 def test_two_groups_are_named_in_their_own_sentences() -> None:

@@ -355,3 +355,40 @@ def test_the_use_of_a_scale_goes_by_its_options_whatever_their_codes() -> None:
     one = Explorer([], lambda: corpus).rater("x")
     assert dict(zip(one["labels"], one["use"], strict=True)) == {"often": 3, "never": 1, "once": 0}
     assert one["use"] == one["others_use"]
+
+
+def test_the_distance_is_that_of_the_chosen_condition_and_search_finds_every_letter() -> None:
+    rows = [
+        {"item": "a", "question": "warm", "rater": rater, "condition": condition, "value": value}
+        for rater, condition, value in (("p", "one", 1), ("p", "two", 1), ("m", "one", 1), ("m", "two", 5))
+    ]
+    corpus = Corpus(
+        pl.DataFrame({"item": ["a"], "text": ["Die Straße"]}),
+        pl.DataFrame({"rater": ["p", "m"], "kind": ["person", "model"]}),
+        pl.DataFrame(rows).with_columns(pl.col("value").cast(pl.Float64)),
+        Instrument.of_questions("x", "X", {"warm": Scale.points(1, 5)}),
+    )
+    explorer = Explorer([], lambda: corpus)
+    apart = [explorer.items("warm", condition=one)["rows"][0]["distance"] for one in ("one", "two")]
+    assert apart == [0.0, 4.0]
+    assert explorer.items("warm", search="Straße")["total"] == 1
+
+
+def test_groups_of_a_few_people_do_not_differ_because_people_do() -> None:
+    rng = np.random.default_rng(1)
+    item, rater = (grid.ravel() for grid in np.indices((40, 12)))
+    severity = np.where(np.arange(12) % 2, 0.4, -0.4) + rng.normal(0, 0.1, 12)
+    value = np.clip(np.rint(4 + severity[rater] + rng.normal(0, 1, 480)), 1, 7)
+    judgments = {"item": [f"i{i}" for i in item], "question": "warm", "rater": [f"r{r}" for r in rater], "value": value}
+    traits = {"rater": [f"r{r}" for r in range(12)], "true": ["a", "b"] * 6, "random": ["a", "a", "b", "b"] * 3}
+    corpus = Corpus(
+        pl.DataFrame({"item": [f"i{i}" for i in range(40)]}),
+        pl.DataFrame(traits),
+        pl.DataFrame(judgments),
+        Instrument.of_questions("x", "X", {"warm": Scale.points(1, 7)}),
+    )
+    explorer = Explorer([], lambda: corpus)
+    assert "are lower than those of raters with true b" in explorer.compare("true=a", "true=b", "warm")["sentence"]
+    assert "cannot be told apart" in explorer.compare("random=a", "random=b", "warm")["sentence"]
+    few = Explorer([], lambda: corpus.filter(rater=["r0", "r1", "r2", "r3"]))
+    assert "which is not tested" in few.compare("true=a", "true=b", "warm")["sentence"]

@@ -41,8 +41,8 @@ def audit(
     """
     import polars as pl
 
-    from vantage.measures.audit.effects import audit as measured
-    from vantage.measures.audit.g_study import g_study
+    from vantage.measures.audits.effects import audit as measured
+    from vantage.measures.audits.g_study import g_study
     from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
 
     chosen = rater or []

@@ -139,11 +139,13 @@ def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=
     between = r",(?=[^,]*=)" if flag == "--map" else ","
     for text in texts:
         for part in filter(None, map(str.strip, re.split(between, text))) if comma else [text]:
-            name, equals, value = part.partition("=")
-            if not equals or not name.strip() or not value.strip():
+            name, equals, value = (word.strip() for word in part.partition("="))
+            if not equals or not name or not value:
                 remedy = f"write {flag} item=COLUMN" if flag == "--map" else f"write {flag} {form}"
                 raise InputError(f"{flag} takes {form}, not '{part}'", remedy=remedy)
-            pairs[name.strip()] = value.strip()
+            if pairs.setdefault(name, value) != value:
+                several = f"write {flag} {name}={pairs[name]},{value}" if flag == "--where" else "keep one of them"
+                raise InputError(f"{flag} names '{name}' twice", remedy=several)
     return pairs
 
 

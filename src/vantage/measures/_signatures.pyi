@@ -1,85 +1,63 @@
 """The signatures of the measures, for type checkers; written by `make reference`."""
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import polars as pl
-from typing import Any
-from typing import Literal
-from vantage.measures.aggregation.labels import Method as LabelsMethod
-from vantage.measures.aggregation.labels import Model
+from typing import Any, Literal, TypedDict, Unpack
+from vantage.measures.aggregation.labels import Method, Model
 from vantage.measures.aggregation.votes import Ties
-from vantage.measures.agreement.differences import Distance
-from vantage.measures.agreement.differences import Weights
+from vantage.measures.agreement.differences import Distance, Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.sets import Distance as SetsDistance
-from vantage.measures.audit.g_study import Show
+from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
-from vantage.measures.intervals import Method
-from vantage.measures.intervals import Over
-from vantage.measures.intervals import Resampled
+from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Method as IntervalsMethod, Over, PercentileOptions, Resampled
 from vantage.measures.kinds import Kinds
-from vantage.measures.models.explain import Family
-from vantage.measures.models.explain import Show as ExplainShow
-from vantage.measures.models.facets import Show as FacetsShow
-from vantage.measures.models.facets import Unconnected
+from vantage.measures.models.explain import Family, Show as ExplainShow
+from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction
 from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
-from vantage.measures.ratings import By
-from vantage.measures.ratings import Judgments
-from vantage.measures.rationale.overlap import Smoothing
-from vantage.measures.rationale.overlap import Tokens
-from vantage.measures.rationale.pairs import Direction
-from vantage.measures.rationale.pairs import Writer
+from vantage.measures.ratings import By, Judgments
+from vantage.measures.rationale.overlap import Smoothing, Tokens
+from vantage.measures.rationale.pairs import Direction, Writer
 from vantage.measures.rationale.semantic import Score
-from vantage.measures.relations.compare import Effect
-from vantage.measures.relations.compare import Test
+from vantage.measures.relations.compare import Effect, Test
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation
 from vantage.measures.relations.ranks import Rank
 from vantage.measures.reliability.needed_raters import Curve
 from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
-from vantage.measures.reliability.split_half import Average
-from vantage.measures.reliability.split_half import Correlation
-from vantage.measures.reliability.split_half import Split
+from vantage.measures.reliability.split_half import Average, Correlation, Split
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
 from vantage.measures.texts.phrases import Encode
 from vantage.measures.variation.distances import Distance as DistancesDistance
-from vantage.measures.variation.spread import Base
-from vantage.measures.variation.spread import Per
+from vantage.measures.variation.spread import Base, Per
 from vantage.scales import Level
 
+class Whose(TypedDict, total=False):
+    kinds: Kinds
+    include_excluded: bool
+    include_extra: bool
+class Interval(IntervalOptions, Whose): ...
+class ItemInterval(ItemIntervalOptions, Whose): ...
+class Percentile(PercentileOptions, Whose): ...
 def alpha(
     data: Judgments,
     *,
     by: By = ...,
     level: Level | None = ...,
     distance: Distance | None = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
     *,
     by: By = ...,
     weights: Weights | None = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def randolph(
     data: Judgments,
@@ -87,14 +65,7 @@ def randolph(
     by: By = ...,
     weights: Weights | None = ...,
     categories: Sequence[float] | None = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def ac1(
     data: Judgments,
@@ -102,42 +73,21 @@ def ac1(
     by: By = ...,
     weights: Weights | None = ...,
     categories: Sequence[float] | None = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def cohen(
     data: Judgments,
     *,
     by: By = ...,
     weights: Literal['linear', 'quadratic'] | None = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def scott(
     data: Judgments,
     *,
     by: By = ...,
     weights: Literal['linear', 'quadratic'] | None = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rater_matrix(
     data: Judgments,
@@ -150,9 +100,7 @@ def rater_matrix(
     resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def pairwise(
     data: Judgments,
@@ -160,15 +108,8 @@ def pairwise(
     by: By = ...,
     coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -176,28 +117,14 @@ def difference(
     by: By = ...,
     sd: Literal['sample', 'population'] = ...,
     over: Literal['items', 'pairs'] = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
     *,
     by: By = ...,
     coarse: bool | Literal['sign'] = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def icc(
     data: Judgments,
@@ -206,36 +133,21 @@ def icc(
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def opt_outs(
     data: Judgments,
     *,
     by: By = ...,
     status: str | Sequence[str] = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def set_alpha(
     data: Judgments,
     *,
     by: By = ...,
     distance: SetsDistance = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -246,13 +158,7 @@ def split_half(
     aggregate: Average = ...,
     spearman_brown: bool = ...,
     splits: int = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def needed_raters(
     data: Judgments,
@@ -261,13 +167,7 @@ def needed_raters(
     target: float = ...,
     up_to: int = ...,
     method: Curve = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -275,38 +175,32 @@ def rater_quality(
     by: By = ...,
     correlation: RaterQualityCorrelation = ...,
     min_items: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def aggregate(
     data: Judgments,
     *,
     by: By = ...,
-    method: LabelsMethod = ...,
+    method: Method = ...,
     ties: Ties = ...,
     rounding: Rounding = ...,
     coarse: bool = ...,
     neutral: float | None = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def bands(
     data: Judgments,
     *,
     by: By = ...,
-    method: LabelsMethod = ...,
+    method: Method = ...,
     ties: Ties = ...,
     rounding: Rounding = ...,
     coarse: bool = ...,
     neutral: float | None = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def soft_labels(
     data: Judgments,
@@ -314,9 +208,7 @@ def soft_labels(
     by: By = ...,
     opt_outs: bool = ...,
     smoothing: float = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def competence(
     data: Judgments,
@@ -324,9 +216,7 @@ def competence(
     by: By = ...,
     method: Model = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def entropy(
     data: Judgments,
@@ -336,29 +226,15 @@ def entropy(
     normalise: bool = ...,
     opt_outs: bool = ...,
     per: Per = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
     *,
     by: By = ...,
     per: Per = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def split_items(
     data: Judgments,
@@ -367,15 +243,8 @@ def split_items(
     share: float = ...,
     neutral: float | None = ...,
     per: Per = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def opposed_items(
     data: Judgments,
@@ -386,14 +255,7 @@ def opposed_items(
     beyond: float = ...,
     neutral: float | None = ...,
     per: Per = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def distance(
     data: Judgments,
@@ -409,26 +271,13 @@ def distance(
     match: By = ...,
     per: Per = ...,
     relabellings: int = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def refusals(
     data: Judgments,
     *,
     by: By = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -447,14 +296,7 @@ def accuracy(
     match: By = ...,
     per: Literal['mean', 'person'] = ...,
     ceiling: bool = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -465,9 +307,7 @@ def confusion(
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     match: By = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def calibration(
     data: Judgments,
@@ -479,14 +319,7 @@ def calibration(
     bins: int = ...,
     match: By = ...,
     per: Literal['score', 'bin'] = ...,
-    ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -495,14 +328,8 @@ def mean(
     between: str | None = ...,
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def prevalence(
     data: Judgments,
@@ -512,14 +339,8 @@ def prevalence(
     between: str | None = ...,
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
-    ci: Over = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
@@ -531,15 +352,8 @@ def correlate(
     aggregate: Literal['mean', 'median'] = ...,
     rounding: Rounding = ...,
     correction: Correction = ...,
-    ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -560,14 +374,7 @@ def ranks(
     people: Sequence[str] | None = ...,
     match: By = ...,
     per: Literal['all', 'system', 'pair', 'resample'] = ...,
-    ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...
 def compare(
     data: Judgments,
@@ -583,13 +390,11 @@ def compare(
     correction: Correction = ...,
     permutations: int = ...,
     ci: Literal['auto', 'items', 'raters', 'runs', 'none'] = ...,
-    interval: Method = ...,
+    interval: IntervalsMethod = ...,
     resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def scaling(
     data: Judgments,
@@ -602,9 +407,7 @@ def scaling(
     resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def scaling_split_half(
     data: Judgments,
@@ -619,9 +422,7 @@ def scaling_split_half(
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def components(
     data: Judgments,
@@ -633,9 +434,7 @@ def components(
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def d_study(
     data: Judgments,
@@ -648,18 +447,14 @@ def d_study(
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def audit(
     data: Judgments,
     *,
     rater: str | Sequence[str] = ...,
     confidence: float = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def g_study(
     data: Judgments,
@@ -671,18 +466,14 @@ def g_study(
     estimator: Literal['moments', 'reml'] = ...,
     ci: Resampled = ...,
     confidence: float = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def balanced_gain(
     data: Judgments,
     *,
     rater: str | Sequence[str] = ...,
     confidence: float = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def explain(
     data: Judgments,
@@ -697,9 +488,7 @@ def explain(
     permutations: int = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def facets(
     data: Judgments,
@@ -710,9 +499,7 @@ def facets(
     unconnected: Unconnected = ...,
     show: FacetsShow = ...,
     confidence: float = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def dif(
     data: Judgments,
@@ -724,9 +511,7 @@ def dif(
     correction: Correction = ...,
     show: Literal['items', 'invariance'] = ...,
     confidence: float = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def regress(
     data: Judgments,
@@ -740,10 +525,8 @@ def regress(
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,
@@ -762,14 +545,7 @@ def alt_test(
     min_people: int = ...,
     match: By = ...,
     per: Literal['model', 'person'] = ...,
-    ci: Over = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,
@@ -784,9 +560,7 @@ def panel(
     ci: Resampled = ...,
     confidence: float = ...,
     seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def rationale_agreement(
     data: Judgments,
@@ -802,14 +576,7 @@ def rationale_agreement(
     draws: int = ...,
     writer: Writer = ...,
     with_itself: bool = ...,
-    ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...
 def rationale_similarity(
     data: Judgments,
@@ -824,14 +591,7 @@ def rationale_similarity(
     encode: Encode | None = ...,
     bertscore: Score | None = ...,
     draws: int = ...,
-    ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...
 def rationale_form(
     data: Judgments,
@@ -839,12 +599,5 @@ def rationale_form(
     by: By = ...,
     properties: Sequence[str] = ...,
     source: str = ...,
-    ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
-    confidence: float = ...,
-    seed: int = ...,
-    kinds: Kinds = ...,
-    include_excluded: bool = ...,
-    include_extra: bool = ...,
+    **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...

@@ -16,7 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import Judgments
+from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments
 
 P = ParamSpec("P")
 
@@ -267,7 +267,8 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, what that is `over`, and what the row rests on; `because`, why it is over that, is part of the reason.
+    is one, what that is `over`, and what the row rests on; `because`, why it is over that, is part of the reason, and
+    so is the `note` on an estimate that may answer another question than the one that was meant.
     `left_out` becomes a struct with one count per status that occurs.
     """
     rows = [_sound(row) for row in rows]
@@ -299,7 +300,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     reasons = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE}
+    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE, REPEATED, SAMPLED, TOGETHER}
     return str(reasons[0]) if len(reasons) == 1 and set(reasons[0].split("; ")) <= known else None
 
 
@@ -309,8 +310,10 @@ def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if estimate is not None and low is not None and high is not None and not reason:
         slack = 1e-9 * max(1.0, abs(estimate))
         reason = None if low - slack <= estimate <= high + slack else BIASED
-    reasons = [part for part in (reason, row.get("because")) if part]
-    return {key: value for key, value in row.items() if key != "because"} | {"reason": "; ".join(reasons) or None}
+    note = row.get("note") if estimate is not None else None
+    reasons = [part for part in (reason, row.get("because"), note) if part]
+    kept = {key: value for key, value in row.items() if key not in ("because", "note")}
+    return kept | {"reason": "; ".join(reasons) or None}
 
 
 def _plain(value: object) -> object:

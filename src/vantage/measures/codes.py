@@ -96,6 +96,17 @@ def first_rows(series: pl.Series) -> NDArray[np.int32]:
     return first
 
 
+def any_twice(codes: NDArray[np.int64]) -> bool:
+    """Whether one of these whole numbers, none of which is below 0, occurs more than once.
+
+    >>> any_twice(np.array([3, 0, 3])), any_twice(np.array([3, 0, 1]))
+    (True, False)
+    """
+    # Half as many bytes are sorted in half the time.
+    ordered = np.sort(codes.astype(np.uint32) if codes.max(initial=0) < 2**32 else codes)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
 def distinct(value: NDArray[np.float64]) -> NDArray[np.float64]:
     """The different values, all of them finite, in ascending order.
 

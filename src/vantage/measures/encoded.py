@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vantage.measures.codes import dense, distinct, encode, numbered, positions
 from vantage.measures.counts import FEW, Counts, Moments, centre
-from vantage.measures.ratings import UNIT, Floats, Ints, Key, left_out_of, not_finite
+from vantage.measures.ratings import UNIT, Floats, Ints, Key, left_out_of, not_finite, repeats
 from vantage.scales import Scale
 
 EXACT: Final = 2**53
@@ -154,7 +154,10 @@ class Encoded:
 
     def _rests_on(self, part: Coded, paired: bool) -> dict[str, Any]:
         kept = (part.size >= 2)[part.unit] if paired else None
-        counts: dict[str, Any] = {"raters": len(_present(part.rater, kept))}
+        counts: dict[str, Any] = {
+            "raters": len(_present(part.rater, kept)),
+            "repeated": repeats(part.unit, part.rater),
+        }
         if part.item is not None:
             counts["items"] = len(_present(part.item, kept))
         if self.questions:

@@ -298,9 +298,10 @@ def bootstrap_interval(
     drawn = float(defined.var())
     items = drawn * units / (units - 1)
     variance = items + added
-    if limits == SHARES and (variance == 0 or not 0 < estimate < 1):
+    alike = variance <= (1e-12 * estimate) ** 2  # what rounding leaves where all units are alike
+    if limits == SHARES and (alike or not 0 < estimate < 1):
         return wilson(estimate * units, units, confidence)
-    if variance == 0:
+    if alike:
         return estimate, estimate
     reach = student(variance**2 / (unsure + items**2 / (units - 1)), confidence)
     if limits == SHARES:

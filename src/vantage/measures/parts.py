@@ -17,7 +17,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.base import RESULT, table
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, by_columns, judgments_frame, key_order, one_scale
 from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
-from vantage.scales import Scale
+from vantage.scales import Scale, show_code
 
 names = by_columns
 Rounding: TypeAlias = Literal["none", "half_even", "half_up"]
@@ -33,6 +33,8 @@ class Part:
     scales: Mapping[str, Scale]
     statuses: tuple[str, ...]
     """The statuses of all judgments of the table that have no value, the same for every group."""
+    ends: tuple[float, float] = (0.0, 0.0)
+    """The lowest and the highest answer of the table, the same for every group."""
 
     @property
     def answered(self) -> pl.DataFrame:
@@ -52,8 +54,10 @@ def parts(data: Judgments, by: By = (), *, extra: Sequence[str] = ()) -> Iterato
     frame = judgments_frame(data, list(dict.fromkeys([*columns, *extra])))
     scales = scales_of(data)
     valueless = frame.filter(pl.col("value").is_null())["status"].cast(pl.String).unique().sort()
+    given = frame["value"].drop_nulls().to_numpy()
+    ends = (float(given.min()), float(given.max())) if len(given) else (0.0, 0.0)
     for key, part in partitioned(frame, columns):
-        yield Part(key, part, scales, tuple(valueless))
+        yield Part(key, part, scales, tuple(valueless), ends)
 
 
 def scale_of(frame: pl.DataFrame, scales: Mapping[str, Scale], key: Mapping[str, Any] | None = None) -> Scale | None:
@@ -200,13 +204,26 @@ def rounded(values: Floats, rounding: Rounding) -> Floats:
     return np.floor(values + 0.5) if rounding == "half_up" else values
 
 
-def neutral_point(scale: Scale | None) -> float:
-    """The point between low and high: zero where the scale has both signs (or is unknown), else its middle.
+def neutral_point(scale: Scale | None, ends: tuple[float, float]) -> float:
+    """The point between low and high: zero where the scale has both signs, else its middle.
 
-    >>> neutral_point(Scale.points(-3, 3)), neutral_point(Scale.points(1, 5)), neutral_point(None)
-    (0.0, 3.0, 0.0)
+    An unknown scale, of which the lowest and the highest answer are known, has a neutral zero or none that is known.
+
+    >>> [neutral_point(scale, (0, 3)) for scale in (Scale.points(-3, 3), Scale.points(1, 5), None)]
+    [0.0, 3.0, 0.0]
     """
-    if scale is None:
-        return 0.0
-    low, high = scale.ends
-    return 0.0 if low < 0 < high else (low + high) / 2
+    if scale is not None:
+        low, high = scale.ends
+        return 0.0 if low < 0 < high else (low + high) / 2
+    if not reach_zero(ends):
+        lowest, highest = map(show_code, ends)
+        raise InputError(
+            f"a plain table with answers from {lowest} to {highest} does not say which of them are low and high",
+            remedy="give the option neutral, such as the middle of the scale",
+        )
+    return 0.0
+
+
+def reach_zero(ends: tuple[float, float]) -> bool:
+    """Whether zero is one of the possible answers."""
+    return ends[0] <= 0 <= ends[1]

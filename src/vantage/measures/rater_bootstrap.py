@@ -379,7 +379,7 @@ class Choice(Generic[How]):
             return cls(bootstrap if bootstrap.ci != "auto" else unseen, {})
         item = pl.col("item").filter(pl.col("value").is_not_null())
         query = judgments_query(data, columns).with_columns(pl.lit(0).alias("__all"))
-        raters = query.group_by(["__all", *columns, "rater"]).agg(
+        raters = query.group_by(list(dict.fromkeys(["__all", *columns, "rater"]))).agg(
             (item.min() != item.max()).alias("several"), pl.len().alias("rows")
         )
         sizes = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()

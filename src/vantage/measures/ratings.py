@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
-from vantage.measures.codes import dense, encode
+from vantage.measures.codes import any_twice, dense, encode
 from vantage.notebook.frames import to_polars
 from vantage.scales import LEVELS, NO_OPT_OUTS, Level, Scale
 
@@ -50,6 +50,18 @@ Key: TypeAlias = tuple[Any, ...]
 
 UNIT = ("item", "question", "condition")
 CODER = ("rater", "sample")
+ALONE: Final = "no item has answers from two raters"
+"""Why nothing can be said about how answers differ."""
+REPEATED: Final = (
+    "some raters answered an item more than once, and their own answers are compared with each other too "
+    "(keep one sample to compare raters only)"
+)
+SAMPLED: Final = (
+    "some raters answered an item more than once, and the model takes these answers for independent ones "
+    "(keep one sample for intervals and tests that hold)"
+)
+TOGETHER: Final = "several raters are scored together (group by rater to tell them apart)"
+"""Notes on estimates that may answer another question than the one that was meant."""
 OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
 """Whether the rater chose an opt-out, whichever the instrument names."""
 
@@ -90,6 +102,11 @@ class Group:
         """The answers in coordinate form, in the order of `frame`; encoded when first asked for."""
         value = self.frame["value"].to_numpy()
         return Ratings.of(encode(self.frame, UNIT), encode(self.frame, CODER), value)
+
+    @property
+    def note(self) -> str | None:
+        """What to say of measures that compare all answers to a unit with each other."""
+        return on_repeats(self.frame, REPEATED)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -153,6 +170,21 @@ def _numbered(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[Ints, pl.Dat
     number = np.empty(len(names), dtype=np.int64)
     number[names["code"].to_numpy()] = np.arange(len(names))
     return number[codes], names.drop("code")
+
+
+def repeats(unit: Ints, rater: Ints) -> bool:
+    """Whether one of several raters answered a unit more than once; units and raters are numbered.
+
+    >>> repeats(np.array([0, 0, 1]), np.array([0, 0, 1])), repeats(np.array([0, 0]), np.array([3, 3]))
+    (True, False)
+    """
+    raters = int(rater.max(initial=0)) + 1
+    return bool(np.any(rater != rater[:1])) and any_twice(unit * raters + rater)
+
+
+def on_repeats(answered: pl.DataFrame, note: str) -> str | None:
+    """The note, where one of several raters answered a unit more than once."""
+    return note if repeats(encode(answered, UNIT), encode(answered, ["rater"])) else None
 
 
 def paired(group: Group) -> Group:

@@ -17,6 +17,7 @@ from vantage.measures.counts import Counts, Moments, coarse_columns
 from vantage.measures.encoded import Encoded
 from vantage.measures.ratings import (
     CODER,
+    REPEATED,
     By,
     Judgments,
     Key,
@@ -67,6 +68,8 @@ class CountedGroup(Generic[Sums]):
     left_out: dict[str, int]
     scale: Scale | None
     questions: list[str]
+    repeated: bool
+    """Whether one of several raters answered a unit more than once."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -77,6 +80,7 @@ class CountedGroup(Generic[Sums]):
             "raters": self.raters,
             "judgments": self.counts.total,
             "left_out": self.left_out,
+            "note": REPEATED if self.repeated else None,
         }
 
     def level(self, asked: Level | None) -> Level:
@@ -106,7 +110,8 @@ def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Ite
         questions = known.get("questions") or []
         scale = one_scale(questions, source.scales, named) if questions else None
         items = known.get("items", kept[key].units)
-        yield CountedGroup(named, kept[key], items, known.get("raters", 0), left_out, scale, questions)
+        raters, repeated = known.get("raters", 0), known.get("repeated", False)
+        yield CountedGroup(named, kept[key], items, raters, left_out, scale, questions, repeated)
 
 
 def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[Counts], list[str]]:

@@ -192,6 +192,9 @@ class Streamed:
         wanted = [pl.col("rater").n_unique().alias("raters"), pl.col("item").n_unique().alias("items")]
         if self.unit == ["item"] and "item" not in self.by:
             wanted.pop()  # every unit is an item, and units have been counted already
+        if "sample" in answered.collect_schema():
+            several = pl.col("rater").min() != pl.col("rater").max()
+            wanted.append((several & (pl.col("sample").min() != pl.col("sample").max())).alias("repeated"))
         if self.scales:
             wanted.append(pl.col("question").unique().sort().implode().alias("questions"))
         query = answered.group_by(self.by).agg(wanted) if self.by else answered.select(wanted)

@@ -330,6 +330,14 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
         )
     chosen = corpus.raters.filter(pl.col("stands_for").is_not_null(), **raters).select("rater", "stands_for")
     rows = corpus.judgments.filter(pl.col("question") == question).join(chosen, on="rater")
+    for column in ("rater", "condition"):
+        told = rows.group_by("stands_for").agg(pl.col(column).unique().sort()).filter(pl.col(column).list.len() > 1)
+        if len(told):
+            several = "', '".join(told[column][0].head(2))
+            raise InputError(
+                f"several answers stand for '{told['stands_for'][0]}' ({column} '{several}')",
+                remedy=f"filter the corpus to one {column}, or choose a model or style",
+            )
     return (
         rows.group_by("item", pl.col("stands_for").alias("rater"))
         .agg(pl.col("value").drop_nulls().mode().min().alias("value"))

@@ -46,6 +46,8 @@ def jury(
             raise InputError(f"{wanted} seats cannot be filled", remedy="use 0 or more")
     if sum(seats.values()) < 1:
         raise InputError("the jury has no seats", remedy="give at least one value a seat")
+    if predictions.select("item", "rater").is_duplicated().any():
+        raise InputError("a user has several answers to one text", remedy="keep one question, condition and sample")
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group"))
     frame = predictions.drop_nulls("value").join(users, on="rater").sort("item", "group", "rater")
     rng = np.random.default_rng(seed)

@@ -395,9 +395,8 @@ def people_pairs(corpus: Corpus, question: str, stratify: str | None = None) -> 
     if stratify is not None and stratify not in corpus.traits:
         raise InputError(f"the raters have no trait '{stratify}'", remedy=nearest(stratify, corpus.traits))
     stratum = pl.lit("") if stratify is None else pl.col(stratify).cast(pl.String).fill_null("")
-    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE)).select(
-        "rater", stratum.alias("stratum")
-    )
+    people = corpus.included().raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
+    people = people.select("rater", stratum.alias("stratum"))
     rows = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
     pairs = rows.join(people, on="rater", maintain_order="left").select("item", "rater", "value", "stratum")
     # Under one condition and sample a corpus has no pair twice, as it has checked itself.
@@ -405,8 +404,9 @@ def people_pairs(corpus: Corpus, question: str, stratify: str | None = None) -> 
     twice = pairs.clear() if once else pairs.filter(pairs.select("item", "rater").is_duplicated())
     if len(twice):
         item, rater = twice.row(0)[:2]
+        again = len(twice) - len(twice.unique(["item", "rater"]))
         raise InputError(
-            f"{len(twice)} answers are a person's second to the same text, such as '{rater}' on '{item}'",
+            f"{again} answers are a person's second to the same text, such as '{rater}' on '{item}'",
             remedy="filter to one condition and sample",
         )
     if pairs["rater"].n_unique() < 2:

@@ -71,6 +71,8 @@ def during(
     value = aim.value(now) if now.per_item >= aim.least else float("nan")
     if goal == "alpha":
         estimated = alpha(read.answers, level=read.level, confidence=strict, seed=seed, kinds="all").row(0, named=True)
+        if estimated["low"] is None:
+            raise InputError(f"alpha has no interval: {estimated['reason']}", remedy="collect more answers first")
         value = estimated["high"] - estimated["low"]
     stop = value <= aim.target if aim.width else value >= aim.target
     per_rater = now.answers / now.raters
@@ -82,7 +84,9 @@ def during(
     need = fewest_items(aim.reached, made, aim.most_items)
     missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)
     verdict = "Stop: the target is reached."
-    if missing is None:
+    if missing is None and goal == "reliability" and value < 1e-9:
+        verdict = "Items do not differ beyond chance so far, so that more answers do not reach the target."
+    elif missing is None:
         verdict = f"Items with {now.per_item} answers each do not reach the target; ask more raters about each."
     elif missing:
         more = -(-missing // now.per_item)

@@ -158,12 +158,12 @@ class Pilot:
                 f"two models are ranked, and there {'is' if len(pair) == 1 else 'are'} {len(pair)}",
                 remedy="name two of the pilot's models with the option models",
             )
-        frame = self.answers
+        frame, value = self.answers, pl.col("value")
+        apart, usual = (value - pl.col("model")).abs(), value.median()
+        if self.level == "nominal":
+            apart, usual = (value != pl.col("model")).cast(pl.Float64), value.mode().min()
         for side, name in zip(("first", "second"), pair, strict=True):
-            mine = self.others.filter(rater=name).group_by(UNIT).agg(pl.col("value").median().alias("model"))
-            apart = (pl.col("value") - pl.col("model")).abs()
-            if self.level == "nominal":
-                apart = (pl.col("value") != pl.col("model")).cast(pl.Float64)
+            mine = self.others.filter(rater=name).group_by(UNIT).agg(usual.alias("model"))
             frame = frame.join(mine, on=UNIT).with_columns(apart.alias(side)).drop("model")
         frame = frame.with_columns((pl.col("first") - pl.col("second")).alias("value")).drop("first", "second")
         if frame.is_empty():

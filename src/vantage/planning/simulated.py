@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression, nnls
 from scipy.special import stdtr, stdtrit
 
+from vantage.errors import InputError
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel, alphas
@@ -28,6 +29,8 @@ RATERS: Final = (15, 60)
 FLOOR: Final = 0.25
 """The least share of a simulated variance that a small pilot, which may show none, leaves."""
 
+OFTEN: Final = 0.25
+"""In a larger share of simulated studies alpha must not be undefined."""
 Advance = Callable[[int], None]
 
 
@@ -59,6 +62,12 @@ class AlphaVariance:
             raters = max(RATERS[number % len(RATERS)], k)
             tables = model.answers(rng, items=n, per_item=k, raters=raters, tables=simulations)
             values = alphas(tables, model.level, model.codes)
+            if (undefined := float(np.isnan(values).mean())) > OFTEN:
+                raise InputError(
+                    f"alpha is undefined in {undefined:.0%} of simulated studies with {n} items and {k} answers each, "
+                    "since nearly all answers are the same",
+                    remedy="plan another goal, such as mean, or choose items of which more have the rare answer",
+                )
             rows.append(_terms(StudyLayout(n, k, raters)))
             variances.append(float(np.nanvar(values, ddof=1)))
             estimates.append(float(np.nanmean(values)))

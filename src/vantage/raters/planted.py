@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.audit.cards import falling
+from vantage.measures.audits.cards import falling
 from vantage.measures.ratings import Floats
 from vantage.presentations import Presentation
 from vantage.scales import Scale

@@ -12,9 +12,9 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.measures.aggregation.balanced import balanced
-from vantage.measures.audit.cards import UNKNOWN
-from vantage.measures.audit.effects import audit
-from vantage.measures.audit.g_study import g_study
+from vantage.measures.audits.cards import UNKNOWN
+from vantage.measures.audits.effects import audit
+from vantage.measures.audits.g_study import g_study
 from vantage.measures.presentation import Column
 from vantage.report.cells import counted, minus
 from vantage.report.engine import Analysis, Data, there

@@ -103,7 +103,7 @@ def conversations(analysis: Analysis) -> list[Part] | None:
 
 def apart(people: Corpus) -> pl.DataFrame:
     """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
-    given = answered(people).select(*UNIT, "rater", "value")
+    given = _of_each(people).select(*UNIT, "rater", "value")
     n, parts = pl.len().cast(pl.Float64), []
     for (question,), part in given.group_by("question", maintain_order=True):
         scale = people.question(str(question)).scale
@@ -133,7 +133,7 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
     mine = given.group_by("rater", *UNIT).agg(
         pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer")
     )
-    people = answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
+    people = _of_each(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
     moments_of = []
     for question, own, others in rows.select("question", "answers", "others").iter_rows():
@@ -253,6 +253,11 @@ def _text_of(corpus: Corpus) -> dict[str, str]:
 def answered(corpus: Corpus) -> pl.DataFrame:
     """The judgments with a value."""
     return corpus.judgments.filter(pl.col("value").is_not_null())
+
+
+def _of_each(people: Corpus) -> pl.DataFrame:
+    """One answer of each person to an item, the first: two answers of one person are no distance of two people."""
+    return answered(people).unique([*UNIT, "rater"], keep="first", maintain_order=True)
 
 
 def _reach(scale: Scale) -> float:

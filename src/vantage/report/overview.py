@@ -14,6 +14,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
+from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.report import beside, groups
@@ -44,7 +45,17 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, groups, file="corpus.yaml")
     part = corpus.included()
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
-    return recipe.result(CorpusAnalysis(part, None, seed, out), warnings=tuple(_warnings(part)))
+    once = _first_answers(part)
+    warnings = tuple(_warnings(part, again=len(part.judgments) - len(once.judgments)))
+    return recipe.result(CorpusAnalysis(once, None, seed, out), warnings=warnings)
+
+
+def _first_answers(corpus: Corpus) -> Corpus:
+    """The corpus without what people answered to an item when they were asked again."""
+    if corpus.people().judgments["sample"].n_unique() < 2:
+        return corpus
+    first = pl.col("sample") == pl.col("sample").min().over("item", "question", "condition", "rater")
+    return corpus.filter(first | ~pl.col("kind").cast(pl.String).is_in(PEOPLE))
 
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
@@ -139,11 +150,13 @@ def excluded(analysis: CorpusAnalysis) -> pl.DataFrame:
     return out.select(name for name in ("rater", "verdict", "reason", "checks", "note") if name in out.columns)
 
 
-def _warnings(corpus: Corpus) -> Iterator[str]:
-    """What must be known first: no judgments at all, raters who never gave a value."""
+def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
+    """What must be known first: no judgments at all, people who were asked again, raters who never gave a value."""
     if corpus.judgments.is_empty():
         yield "The corpus has no judgments, so there is nothing to measure yet."
         return
+    if again:
+        yield f"{counted(again, 'answer')} of people to what they had judged before are left out of this report."
     by_rater = corpus.judgments.group_by("rater", maintain_order=True).agg(
         pl.len().alias("all"),
         pl.col("value").is_not_null().sum().alias("values"),

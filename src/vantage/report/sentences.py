@@ -212,7 +212,7 @@ def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> Statement:
     parts: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         if all(row.get(name) is not None for name in (rule.value, rule.low, rule.high)):
-            parts.setdefault(tuple(row[name] for name in rule.among), []).append(row)
+            parts.setdefault(tuple(row.get(name) for name in rule.among), []).append(row)
     ranked = [sorted(part, key=lambda row: -row[rule.value]) for part in parts.values() if len(part) > 1]
     # Of two rows the higher one is also the only one above the lowest: one test says both.
     ends = [(part, [part, part[::-1]] if rule.least and len(part) > 2 else [part]) for part in ranked]

@@ -17,8 +17,8 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.relations.compare import compare
 from vantage.report.cells import counted, minus, p_value
+from vantage.report.sentences import LEVEL
 
-LEVEL: Final = 0.05
 LEAST: Final = 2
 """Answers of a group from which on the difference about an item has an interval."""
 

@@ -156,7 +156,7 @@ class Explorer:
             kept &= items["item"].is_in(list(only)).to_numpy()
         if search:
             texts = [pl.col(name) for name in items.columns if items.schema[name] == pl.String]
-            literal = search.casefold()
+            literal = search.lower()
             hits = pl.any_horizontal(text.str.to_lowercase().str.contains(literal, literal=True) for text in texts)
             kept &= items.select(hits.fill_null(False)).to_series().to_numpy()
         places = np.flatnonzero(kept)
@@ -287,8 +287,8 @@ class Explorer:
     def _order(self, counts: AnswerCounts, sort: str, rater: str) -> tuple[Any, Any, list[str] | None]:
         """The number that items are sorted by, the distance of the chosen group from the first, and their names."""
         group = counts.groups.index(rater) if rater in counts.groups else min(1, len(counts.groups) - 1)
-        key = ("distance", counts.question.id, counts.groups, group)
-        apart = self.once(key, lambda: counts.distance(group)) if group > 0 else None
+        # Counts are computed once for each question, trait and condition, so that each of them is an object of its own.
+        apart = self.once(("distance", id(counts), group), lambda: counts.distance(group)) if group > 0 else None
         if sort not in SORTS:
             raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
         order: dict[str, Callable[[], Any]] = {

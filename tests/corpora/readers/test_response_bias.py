@@ -10,7 +10,7 @@ import pytest
 from vantage.corpora import Corpus
 from vantage.corpora.readers import load
 from vantage.errors import InputError
-from vantage.measures.audit.effects import audit
+from vantage.measures.audits.effects import audit
 
 PROMPTS = {
     "response_order": "key,num options,orig alpha,reversed alpha\nQ1,3,one,eno\n",

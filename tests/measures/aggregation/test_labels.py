@@ -296,22 +296,39 @@ def test_nothing_but_missing_answers(measure: Any) -> None:
 
 @pytest.mark.parametrize("method", ["mean", "majority", "signs", "dawid-skene", "mace"])
 def test_one_rater_one_item_and_everyone_identical(method: Any) -> None:
-    alone = aggregate({"item": ["a"], "rater": ["x"], "value": [1.0]}, method=method)
+    alone = aggregate({"item": ["a"], "rater": ["x"], "value": [1.0]}, method=method, neutral=0)
     assert values(alone) == [1.0]
-    same = aggregate([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], method=method)
+    same = aggregate([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], method=method, neutral=0)
     assert values(same) == [1.0, 1.0, 1.0]
 
 
-def test_two_raters_do_not_tell_who_is_right() -> None:
+def test_bands_of_a_plain_table_need_a_neutral_point() -> None:
+    votes = [[1, 5, 3], [2, 4, 3]]
+    assert aggregate(votes)["band"].to_list() == [None, None, None]
+    assert aggregate(votes, neutral=3)["band"].to_list() == ["low", "high", "neutral"]
+    for method in ("signs", "mean"):
+        with pytest.raises(InputError, match="give the option neutral"):
+            bands(votes, method=method)
+
+
+@pytest.mark.parametrize("method", ["mace", "dawid-skene"])
+def test_two_raters_do_not_tell_who_is_right(method: Any) -> None:
     for votes in ([[0, 1, 0, 1]], [[0, 1, 0, 1], [0, 0, 1, 1]]):
-        found = aggregate(votes, method="dawid-skene")
+        found = aggregate(votes, method=method)
         apart = [] if len(votes) == 1 else [1, 2]
         assert found["value"].is_null().arg_true().to_list() == apart
         assert found["share"].null_count() == 4
         assert set(found["reason"]) == {"fewer than three raters: the answers alone do not tell which of them is right"}
-        skill = competence(votes, method="dawid-skene")
+        skill = competence(votes, method=method)
         assert skill["estimate"].null_count() == len(votes)
         assert skill["reason"].null_count() == 0
+
+
+def test_who_always_gives_the_only_answer_may_know_it_or_guess() -> None:
+    found = competence([[1] * 20] * 3 + [[1] * 19 + [2]])
+    assert found["estimate"].null_count() == 4
+    assert found["reason"][0].startswith("most raters gave one answer to all of these items")
+    assert (competence([[1] * 20] * 3 + [[1] * 19 + [2]], method="dawid-skene")["estimate"] > 0.9).all()
 
 
 def test_answers_that_are_equally_probable_leave_no_value() -> None:

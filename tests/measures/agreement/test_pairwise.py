@@ -17,6 +17,7 @@ from pandas import DataFrame
 
 from vantage.errors import InputError
 from vantage.measures.agreement.pairwise import difference, pairwise
+from vantage.measures.intervals import wilson
 from vantage.scales import Band, Scale
 
 N = float("nan")
@@ -131,3 +132,10 @@ def test_bands_of_the_scale() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         pairwise([[1, 2], [1, 2]], **options)
+
+
+def test_units_that_all_agree_alike_are_no_certainty() -> None:
+    # On every item two of three raters agree, which is a third of the pairs.
+    row = pairwise([[1, 1, 2, 1, 2, 1], [1, 1, 2, 2, 1, 2], [2, 2, 1, 1, 1, 1]], ci="items").row(0, named=True)
+    assert row["estimate"] == pytest.approx(1 / 3)
+    assert (row["low"], row["high"]) == pytest.approx(wilson(2, 6, 0.95))

@@ -160,3 +160,10 @@ def test_a_mean_over_pairs_that_share_few_items_gives_the_reason_of_its_bias() -
         assert row["low"] <= row["estimate"] <= row["high"]
         assert row["reason"].startswith(f"half of the pairs of raters share fewer than {least} items")
         assert coefficient(sparse[:2], ci="none")["reason"][0] is None, "two raters are no mean over pairs"
+
+
+def test_an_item_that_raters_answered_twice_is_one_item() -> None:
+    once = pl.DataFrame({"item": [1, 2, 3, 1, 2], "rater": [*"aaabb"], "value": [1, 2, 2, 1, 1]})
+    found = rater_matrix(pl.concat([once, once.filter(rater="a"), once])).row(0, named=True)
+    assert (found["items"], found["judgments"]) == (2, 10)
+    assert found["estimate"] == rater_matrix(once)["estimate"][0]

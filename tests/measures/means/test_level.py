@@ -9,7 +9,7 @@ import pytest
 from vantage import demo_corpus
 from vantage.errors import InputError
 from vantage.measures import mean, prevalence
-from vantage.measures.intervals import wilson
+from vantage.measures.intervals import student_interval, wilson
 
 
 def test_every_item_counts_once() -> None:
@@ -18,12 +18,11 @@ def test_every_item_counts_once() -> None:
     assert prevalence(frame, ci="none")["estimate"][0] == 0.5
 
 
-def test_intervals_over_items_are_the_normal_one_and_wilsons() -> None:
+def test_intervals_over_items_are_students_and_wilsons() -> None:
     value = (np.random.default_rng(0).random(80) < 0.3).astype(float)
     frame = pl.DataFrame({"item": range(80), "rater": "ann", "value": value})
     row = mean(frame).row(0, named=True)
-    reach = 1.959963984540054 * value.std() / 80**0.5
-    assert (row["low"], row["high"]) == pytest.approx((value.mean() - reach, value.mean() + reach), abs=1e-9)
+    assert (row["low"], row["high"]) == pytest.approx(student_interval(value), abs=1e-9)
     share = prevalence(frame).row(0, named=True)
     assert (share["low"], share["high"]) == pytest.approx(wilson(value.sum(), 80, 0.95))
     nobody = prevalence(frame.with_columns(value=pl.lit(0.0)), value=1).row(0, named=True)
@@ -92,3 +91,14 @@ def test_groups_of_raters_that_share_no_item_have_no_interval() -> None:
     assert (row["low"], row["high"], row["over"]) == (None, None, None)
     assert row["reason"] == "the two groups share no item, so a difference could come from the items"
     assert mean(answers.with_columns(item=pl.Series(item)), between="group")["reason"].to_list() == [None]
+
+
+def test_the_interval_of_five_items_holds_their_mean() -> None:
+    held = []
+    for seed in range(120):
+        value = np.random.default_rng(seed).normal(size=5)
+        low, high = (
+            mean({"item": range(5), "rater": ["r"] * 5, "value": value}, ci="items").select("low", "high").row(0)
+        )
+        held.append(low <= 0 <= high)
+    assert np.mean(held) > 0.9

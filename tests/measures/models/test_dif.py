@@ -11,6 +11,9 @@ import pytest
 from tests.measures.models.test_facets import planted
 from vantage.errors import InputError
 from vantage.measures.models.dif import dif
+from vantage.measures.models.explain import explain
+from vantage.measures.models.facets import facets
+from vantage.measures.ratings import SAMPLED
 
 
 def grouped(
@@ -116,3 +119,18 @@ def test_groups_without_common_items_are_refused() -> None:
             between="gender",
             values=["woman", "man"],
         )
+
+
+def test_answers_given_twice_are_named_in_models() -> None:
+    rng = np.random.default_rng(0)
+    item, rater = (grid.ravel() for grid in np.indices((8, 6)))
+    once = pl.DataFrame({"item": item, "rater": rater, "value": rng.integers(1, 4, 48), "side": rater % 2})
+    twice = pl.concat([once, once])
+    for measured in (
+        lambda frame: dif(frame, between="side"),
+        lambda frame: dif(frame, between="side", show="invariance"),
+        facets,
+        lambda frame: explain(frame, traits="side", family="gaussian", permutations=0),
+    ):
+        assert SAMPLED not in str(measured(once)["reason"].to_list())
+        assert SAMPLED in str(measured(twice)["reason"].to_list())

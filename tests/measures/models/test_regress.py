@@ -54,8 +54,10 @@ def test_coefficients_are_those_of_ppi_python(family: str, monkeypatch: pytest.M
         estimate = ppi.ppi_ols_pointestimate(*inputs)
         low, high = ppi.ppi_ols_ci(*inputs, alpha=0.05, lam=lam)
     assert both["estimate"].to_numpy() == pytest.approx(estimate, abs=1e-9)
-    assert both["low"].to_numpy() == pytest.approx(low, abs=1e-9)
-    assert both["high"].to_numpy() == pytest.approx(high, abs=1e-9)
+    # Ours allow for items that draw the fit to themselves, and for few of them.
+    longer = (both["high"] - both["low"]).to_numpy() / (high - low)
+    assert longer.min() > 1
+    assert longer.max() < 1.04
     assert 0 < lam < 1
 
 
@@ -68,12 +70,20 @@ def test_people_alone_are_the_plain_regression(family: str) -> None:
         assert people[name].to_list() == plain[name].to_list()
     model = sm.Logit(y[:200], x[:200]).fit(disp=0) if family == "logistic" else sm.OLS(y[:200], x[:200]).fit()
     assert plain["estimate"].to_numpy() == pytest.approx(model.params, abs=1e-8)
-    robust = (
-        sm.Logit(y[:200], x[:200]).fit(disp=0, cov_type="HC0")
-        if family == "logistic"
-        else model.get_robustcov_results("HC0")
-    )
-    assert plain["se"].to_numpy() == pytest.approx(robust.bse, rel=0.01)
+    if family == "logistic":
+        robust = sm.Logit(y[:200], x[:200]).fit(disp=0, cov_type="HC0").bse
+        assert plain["se"].to_numpy() == pytest.approx(robust, rel=0.04)
+    else:
+        assert plain["se"].to_numpy() == pytest.approx(model.get_robustcov_results("HC3").bse, rel=0.005)
+
+
+def test_few_items_show_no_more_than_chance() -> None:
+    found = []
+    for seed in range(60):
+        x, y = np.random.default_rng(seed).normal(size=(2, 10))
+        frame = pl.DataFrame({"item": range(10), "rater": "r", "value": y, "x": x})
+        found.append(vantage.regress(frame, on="x", family="linear")["p"][1] < 0.05)
+    assert sum(found) <= 6  # 12 by normal quantiles and White's standard errors
 
 
 def test_known_probabilities_mend_what_chosen_items_bias() -> None:

@@ -184,3 +184,20 @@ def test_unrelated_questions_of_the_same_raters_are_found_in_one_run_of_twenty()
     plain = [2 * stats.t.sf(abs(r) * np.sqrt(58 / (1 - r * r)), 58) for _, r in found]
     assert np.mean(np.array(plain) < 0.05) > 0.08
     assert np.mean([p < 0.05 for p, _ in found]) < 0.075
+
+
+def test_an_item_in_two_conditions_is_one_item() -> None:
+    rng = np.random.default_rng(0)
+    once = pl.DataFrame({"item": [*range(8)] * 2, "question": ["p"] * 8 + ["q"] * 8, "rater": "r"})
+    once = once.with_columns(value=pl.Series(rng.normal(size=16)), condition=pl.lit("a"))
+    twice = pl.concat([once, once.with_columns(condition=pl.lit("b"))])
+    one, two = (correlate(frame, ci="none").row(0, named=True) for frame in (once, twice))
+    assert two["estimate"] == pytest.approx(one["estimate"])
+    assert two["p"] == pytest.approx(one["p"])
+
+
+def test_three_items_have_no_interval() -> None:
+    few = {"item": [1, 2, 3] * 2, "question": ["p"] * 3 + ["q"] * 3, "rater": ["r"] * 6, "value": [1, 2, 4, 1, 3, 4]}
+    row = correlate(few).row(0, named=True)
+    assert (row["low"], row["high"]) == (None, None)
+    assert row["reason"] == "no interval: resamples of fewer than four items are nearly all perfectly correlated"

@@ -189,3 +189,17 @@ def test_classes_without_a_denominator_count_as_in_accuracy(zero_division: float
             same = expected.filter(rater=row["system"], condition=condition)["estimate"][0]
             assert row[side] == pytest.approx(same)
     assert (scores["first_score"] < 0.67).all() == (zero_division == 0.0)
+
+
+def test_systems_that_answered_different_items_are_named() -> None:
+    rows = [
+        (item, system, condition, value)
+        for item, hard in (("a", 0.0), ("b", 1.0))
+        for system, value in (("s", 1.0), ("t", hard), ("u", 1 - hard))
+        for condition in "xy"
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "condition", "value"], orient="row")
+    assert "different items" not in str(ranks(frame)["reason"][0])
+    fewer = frame.filter(~((pl.col("rater") == "t") & (pl.col("condition") == "y") & (pl.col("item") == "a")))
+    assert "the systems answered different items" in ranks(fewer)["reason"][0]
+    assert set(ranks(fewer, per="system")["reason"]) == {ranks(fewer, per="system")["reason"][0]}

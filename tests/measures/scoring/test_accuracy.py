@@ -398,3 +398,11 @@ def test_an_aggregate_is_a_reference_and_is_not_tested() -> None:
         accuracy(table, reference="golden")
     with pytest.raises(InputError, match="rater 'gold' answered an item several times"):
         accuracy(pl.concat([table, table.with_columns(condition=pl.lit("b"))], how="diagonal"), reference="gold")
+
+
+def test_the_ceiling_is_that_of_the_items_that_were_answered() -> None:
+    agreed = {"item": [*"aaaabbbb"], "rater": [*"pqrm"] * 2, "value": [1.0, 1, 1, 1, 0, 1, 0, None]}
+    found = accuracy(agreed, people=[*"pqr"], metric="accuracy", ceiling=True, ci="none").row(0, named=True)
+    assert (found["items"], found["ceiling"]) == (1, 1.0)
+    wrong = accuracy(agreed, people=[*"pqr"], metric="accuracy", ceiling=True, missing="wrong", ci="none")
+    assert wrong["ceiling"][0] < 1

@@ -55,11 +55,11 @@ def answers_of(table: pl.DataFrame, opt_outs: bool) -> dict[str, list[Any]]:
 
 @given(judgments(), st.booleans())
 def test_entropy_is_the_mean_of_the_items_shannon_entropies(table: pl.DataFrame, opt_outs: bool) -> None:
-    expected = [shannon(answers) for answers in answers_of(table, opt_outs).values()]
+    expected = [shannon(answers) for answers in answers_of(table, opt_outs).values() if len(answers) > 1]
     row = entropy(table, opt_outs=opt_outs, ci="none").row(0, named=True)
     if not expected:
         assert row["estimate"] is None
-        assert row["reason"] == "no item has an answer"
+        assert row["reason"] == "no item has answers from two raters"
     else:
         assert row["estimate"] == pytest.approx(np.mean(expected), abs=1e-12)
         assert row["items"] == len(expected)
@@ -107,7 +107,7 @@ def corpus(scale: Scale, rows: Sequence[tuple[str, str, float | None, str]]) -> 
 def test_entropy_of_a_corpus_counts_the_scales_options_and_opt_outs() -> None:
     scale = Scale.labels("no", "yes", "maybe", opt_outs=[OptOut("ambiguous", "cannot tell")])
     data = corpus(scale, [("a", "r", 0.0, "answered"), ("a", "s", None, "ambiguous")])
-    assert entropy(data, ci="none")["estimate"][0] == 0.0
+    assert entropy(data, ci="none")["estimate"][0] is None
     row = entropy(data, opt_outs=True, normalise=True, ci="none").row(0, named=True)
     assert row["estimate"] == pytest.approx(math.log(2) / math.log(4))
     assert row["judgments"] == 2
@@ -151,7 +151,7 @@ def test_item_rows_have_the_common_columns_and_average_to_the_estimate() -> None
     )
     rows = entropy(table, by="topic", per="item")
     mean = entropy(table, by="topic", resamples=20)
-    assert set(mean.columns) <= set(rows.columns)
+    assert set(mean.columns) - set(rows.columns) == {"answers", "categories"}
     averaged = rows.group_by("topic").agg(pl.col("estimate").mean()).sort("topic")["estimate"]
     assert averaged.to_list() == pytest.approx(mean["estimate"].to_list())
     assert rows["judgments"].to_list() == [5] * 20
@@ -230,9 +230,27 @@ def test_opposed_items_by_each_rule(options: dict[str, Any], opposed: int) -> No
 
 
 def test_opposed_items_need_two_questions() -> None:
-    row = opposed_items({"item": ["a"], "rater": [1], "value": [1]}).row(0, named=True)
+    row = opposed_items({"item": ["a"], "rater": [1], "value": [0]}).row(0, named=True)
     assert row["estimate"] is None
+    assert row["left_out"] == {"incomplete": 1}
     assert row["reason"] == "no item has answers to two questions"
+
+
+def test_one_answer_to_an_item_cannot_differ() -> None:
+    votes = {"item": ["a", "a", "b", "c"], "rater": [1, 2, 1, 2], "value": [-1, 1, -1, 1]}
+    for spread in (entropy(votes, base="bits", ci="none"), split_items(votes, ci="none")):
+        row = spread.row(0, named=True)
+        assert (row["estimate"], row["items"], row["left_out"]) == (1.0, 1, {"unpaired": 2})
+    assert entropy(votes, by="rater")["reason"].to_list() == ["no item has answers from two raters"] * 2
+    assert entropy(votes, per="item")["judgments"].to_list() == [2, 1, 1]
+
+
+def test_answers_on_one_side_of_zero_do_not_say_which_are_low() -> None:
+    votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [1, 1, 5, 5]}
+    for spread in (split_items, opposed_items):
+        with pytest.raises(InputError, match="answers from 1 to 5 does not say which of them are low and high"):
+            spread(votes)
+    assert split_items(votes, neutral=3)["estimate"].to_list() == [1.0]
 
 
 @pytest.mark.parametrize(

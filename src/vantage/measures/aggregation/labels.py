@@ -25,6 +25,7 @@ from vantage.measures.parts import (
     names,
     neutral_point,
     parts,
+    reach_zero,
     rounded,
     scales_of,
     unit_table,
@@ -38,6 +39,9 @@ Model: TypeAlias = Literal["dawid-skene", "mace"]
 
 FEW_RATERS: Final = 3
 UNIDENTIFIED: Final = "fewer than three raters: the answers alone do not tell which of them is right"
+ONE_LABEL: Final = (
+    "most raters gave one answer to all of these items: who knows it cannot be told from who always gives it"
+)
 EQUAL: Final = "two answers are equally probable"
 TIED: Final = 1e-6
 """Probabilities that differ by less are equal."""
@@ -73,9 +77,10 @@ def aggregate(
       Hovy et al. 2013), fitted to each question on its own.
 
     A tie gives null and a reason (`none`), the neutral point, one of the leading answers at `random` (after
-    `seed`), or the `lowest` of them. `neutral` is zero where a scale has both signs or is not known, and the
-    middle of other scales. `band` names the scale's band that holds the value; without declared bands, or
-    when `neutral` is given, it is low, neutral or high by the side of the neutral point. With `coarse=True`
+    `seed`), or the `lowest` of them. `neutral` is zero where a scale has both signs, and the middle of other
+    scales; in a plain table it is zero, and unknown where all answers lie on one side of that. `band` names the
+    scale's band that holds the value; without declared bands, or when `neutral` is given, it is low, neutral or
+    high by the side of the neutral point, and null where that is unknown. With `coarse=True`
     raters vote on bands, and the value is the band's place counted from the middle one. `share` is the share
     of answers that agree with the value, or its probability under a model; a mean or median has none.
 
@@ -135,7 +140,7 @@ def bands(
         units = rule.apply(part)
         placed = units.drop_nulls("band")
         about = {"undecided": len(units) - len(placed), **counts(part.answered, part.frame)}
-        for band in rule.bands(scale).names:
+        for band in rule.bands(scale, part).names:
             count = int((placed["band"] == band).sum())
             row = {**part.key, "band": band, "count": count, **about}
             if len(placed):
@@ -202,6 +207,7 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
 
     With `mace` it is the probability that the rater knows the answer rather than guesses (Hovy et al. 2013);
     with `dawid-skene` the probability that the rater's answer is the true class (Dawid and Skene 1979).
+    Fewer than three raters do not tell who of them is right.
 
     >>> votes = [[0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 0], [1, 0, 0, 1, 1, 0]]
     >>> competence(votes).sort("estimate")["rater"].to_list()[0]
@@ -214,15 +220,17 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
         if len(named.ratings) == 0:
             rows.append({**part.key, "rater": None, **about, "reason": "nobody gave an answer"})
             continue
-        if method == "dawid-skene" and named.ratings.coders < FEW_RATERS:
+        if named.ratings.coders < FEW_RATERS:
             rows += [{**part.key, "rater": rater, **about, "reason": UNIDENTIFIED} for rater in named.raters]
             continue
-        skill = _fit(named.ratings, method, seed).competence.tolist()
-        given = np.bincount(named.ratings.coder).tolist()
-        rows += [
-            {**part.key, "rater": rater, "estimate": estimate, **about, "judgments": n}
-            for rater, n, estimate in zip(named.raters, given, skill, strict=True)
-        ]
+        model, ratings = _fit(named.ratings, method, seed), named.ratings
+        usual, _ = majority(ratings, strict=False, ties="lowest", neutral=0.0, seed=seed)
+        given = pl.DataFrame({"rater": ratings.coder, "usual": usual[ratings.unit]})
+        raters = given.group_by("rater").agg(pl.len(), pl.col("usual").n_unique()).sort("rater")
+        for rater, estimate, (_, n, answers) in zip(named.raters, model.competence, raters.iter_rows(), strict=True):
+            # Who may guess as they like is as likely to know the usual answer as to guess it.
+            found = {"reason": ONE_LABEL} if method == "mace" and answers == 1 else {"estimate": float(estimate)}
+            rows.append({**part.key, "rater": rater, **found, **about, "judgments": n})
     return table(rows, by)
 
 
@@ -247,11 +255,13 @@ class _Rule:
             value, share, problem = np.empty(0), np.empty(0), ""
         else:
             value, share, problem = self._values(named.ratings, scale, part)
-        place = value if self.coarse or self.method == "signs" else self.bands(scale).place(value)
-        unordered = scale is not None and not scale.ordered
+        placed: list[str | None] = [None] * len(value)
+        if scale.ordered if scale is not None else self.neutral is not None or reach_zero(part.ends):
+            bands = self.bands(scale, part)
+            placed = bands.named(value if self.coarse or self.method == "signs" else bands.place(value))
         frame = named.units.with_columns(
             pl.Series("value", value).fill_nan(None),
-            pl.Series("band", [None] * len(value) if unordered else self.bands(scale).named(place), pl.String),
+            pl.Series("band", placed, pl.String),
             pl.Series("share", share).fill_nan(None),
         )
         needed = ["value", "share"] if self.method in get_args(Model) else ["value"]
@@ -263,9 +273,9 @@ class _Rule:
         silent = silent.with_columns(pl.lit("nobody gave an answer").alias("reason"))
         return pl.concat([frame, silent], how="diagonal_relaxed") if len(silent) else frame
 
-    def bands(self, scale: Scale | None) -> _Bands:
+    def bands(self, scale: Scale | None, part: Part) -> _Bands:
         """The bands that a value may fall into."""
-        neutral = neutral_point(scale) if self.neutral is None else self.neutral
+        neutral = neutral_point(scale, part.ends) if self.neutral is None else self.neutral
         if scale is None or not scale.bands or self.neutral is not None:
             return _Bands(SIDES, (), neutral)
         rising = tuple(sorted(scale.bands, key=_lower_edge))
@@ -275,16 +285,16 @@ class _Rule:
 
     def _values(self, ratings: Ratings, scale: Scale | None, part: Part) -> tuple[Floats, Floats, str]:
         """Each unit's value and share (NaN for none), and why a value would be missing."""
-        scheme = self.bands(scale)
         if self.method in ("mean", "median"):
             value = rounded(centre(ratings, median=self.method == "median"), self.rounding)
-            return scheme.place(value) if self.coarse else value, np.full(ratings.units, np.nan), ""
+            place = self.bands(scale, part).place(value) if self.coarse else value
+            return place, np.full(ratings.units, np.nan), ""
         if self.coarse or self.method == "signs":
-            ratings = replace(ratings, value=scheme.place(ratings.value))
+            ratings = replace(ratings, value=self.bands(scale, part).place(ratings.value))
         if self.method == "signs":
             return *signs(ratings, ties=self.ties, seed=self.seed), "as many answers are high as low"
         if self.method in get_args(Model):
-            if self.method == "dawid-skene" and ratings.coders < FEW_RATERS:
+            if ratings.coders < FEW_RATERS:
                 agreed, share = majority(ratings, strict=False, ties="none", neutral=0.0, seed=self.seed)
                 return agreed, np.full_like(share, np.nan), UNIDENTIFIED
             model = _fit(ratings, self.method, self.seed)
@@ -293,9 +303,11 @@ class _Rule:
                 tied = (np.ptp(leading, axis=1) < TIED) & (leading.shape[1] > 1)
                 return np.where(tied, np.nan, model.labels), np.where(tied, np.nan, model.confidence), EQUAL
             return model.labels, model.confidence, ""
-        neutral = 0.0 if self.coarse else scheme.neutral
+        neutral = 0.0
         if self.ties == "neutral":
+            scheme = self.bands(scale, part)
             self._check_neutral(ratings, scale, scheme)
+            neutral = 0.0 if self.coarse else scheme.neutral
         strict = self.method == "strict-majority"
         value, share = majority(ratings, strict=strict, ties=self.ties, neutral=neutral, seed=self.seed)
         return value, share, "no answer has more than half" if strict else "several answers lead"

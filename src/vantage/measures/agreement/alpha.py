@@ -38,12 +38,11 @@ from vantage.measures.rater_bootstrap import (
     either_interval,
     quotient,
 )
-from vantage.measures.ratings import UNIT, By, Floats, Judgments, level_of
+from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments, level_of
 from vantage.measures.resampling import per_item
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
 
-ALONE: Final = "no item has answers from two raters"
 ALIKE: Final = "all answers are the same, so no disagreement is to be expected"
 DELTA_CELLS: Final = 2**21
 """How many differences between two values are held at a time."""

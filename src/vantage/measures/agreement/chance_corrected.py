@@ -28,14 +28,13 @@ from vantage.measures.rater_bootstrap import (
     either_interval,
     quotient,
 )
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import ALONE, By, Floats, Judgments
 from vantage.measures.sources import CountedGroup
 from vantage.scales import show_code
 
 Chance: TypeAlias = Callable[[Floats, Floats], Floats]
 """From prevalences, one row per resample, and agreement weights to the agreement expected by chance."""
 
-ALONE: Final = "no item has answers from two raters"
 CERTAIN: Final = "chance alone would bring full agreement: all answers are in one category"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
+from vantage.measures.codes import any_twice
 from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
@@ -202,6 +203,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     gaps = None
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
         gaps = Gaps.of(group, one_way.k, ci, seed)
+    note = group.note
     because = how.modelled(several_items(group.frame)).because
     rows = []
     for name in FORMS:
@@ -213,6 +215,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
             result = {"reason": design}
         else:
             result = _form(form, averaged, design, gaps, ci, confidence)
+        result["note"] = note if form == 1 else None
         if result.get("over") == "both":
             result["because"] = because
         rows.append({**group.key, "form": name, **group.counts, **doubted(result, ratings.unit, ratings.value)})
@@ -302,7 +305,7 @@ def _two_way(ratings: Ratings) -> Variance | str | None:
     if ratings.coders < 2:
         return ONE_RATER
     cell = ratings.unit * ratings.coders + ratings.coder
-    if len(ratings) != ratings.units * ratings.coders or len(np.unique(cell)) < len(cell):
+    if len(ratings) != ratings.units * ratings.coders or any_twice(cell):
         return None
     answers = np.empty(len(cell))
     answers[cell] = ratings.value

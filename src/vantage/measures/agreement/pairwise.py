@@ -16,12 +16,9 @@ from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Formula, Resamples, counted_answers, either_interval, quotient
-from vantage.measures.ratings import UNIT, By, Floats, Judgments
+from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments
 from vantage.measures.resampling import per_item, ratio
 from vantage.measures.sources import coarse as coarsened
-
-ALONE: Final = "no item has answers from two raters"
-
 
 PAIRWISE_VIEW: Final = View(
     "Share of pairs of raters who give the same answer",

@@ -340,14 +340,20 @@ def _pair_rows(
     group: Group, name: str, weighting: Weights | None, min_items: int, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
     pairs, names = Pairs.of(group)
-    items = pairs.sums(np.ones(len(pairs.pair)), np.ones(len(pairs.pair)))
+    # A unit that a rater answered more than once is one unit, and each answer to it is a judgment.
+    pair, unit = np.divmod(np.unique(pairs.pair * pairs.units + pairs.unit), max(pairs.units, 1))
+    items = np.bincount(pair, minlength=pairs.count)
+    ratings = canonical(group.frame).ratings
+    cells, times = np.unique(ratings.unit * ratings.coders + ratings.coder, return_counts=True)
+    given = [times[np.searchsorted(cells, unit * ratings.coders + rater)] for rater in pairs.raters[pair].T]
+    judgments = np.bincount(pair, np.sum(given, axis=0), minlength=pairs.count)
     statistic = _pair_statistic(pairs, name, weighting)
     estimates = statistic(np.ones(pairs.units))
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * pairs.count
     if bootstrap.ci == "items" and pairs.count:
         drawn = weights(pairs.units, bootstrap.resamples, bootstrap.seed)
         replicates = np.array([statistic(row) for block in drawn for row in block])
-        of = zip(replicates.T, items.astype(int).tolist(), strict=True)
+        of = zip(replicates.T, items.tolist(), strict=True)
         bounds = [percentile(column, bootstrap.confidence, shared) for column, shared in of]
     undefined = CERTAIN if name == "kappa" else CONSTANT
     rows = []
@@ -365,7 +371,7 @@ def _pair_rows(
                 "over": "items" if defined and bounds[index][0] is not None else None,
                 "items": int(items[index]),
                 "raters": 2,
-                "judgments": 2 * int(items[index]),
+                "judgments": int(judgments[index]),
                 "left_out": group.left_out,
                 "reason": None if defined else undefined,
             }

@@ -14,10 +14,9 @@ from vantage.measures.counts import Counts, coarse_columns
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, wilson
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_bootstrap import Answers, Resamples, counted_answers, either_interval
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import ALONE, By, Floats, Judgments
 from vantage.measures.sources import coarse as coarsened
 
-ALONE: Final = "no item has answers from two raters"
 ANY: Final = "any"
 """What stands in the column `on` of the row that counts all unanimous items."""
 

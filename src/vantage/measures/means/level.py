@@ -253,7 +253,7 @@ def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how
             # No resample can show what did not happen.
             return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
     if how.ci == "items":
-        reach = student(np.inf, how.confidence) * float(contribution.influence.std()) / n**0.5
+        reach = student(n - 1, how.confidence) * float(contribution.influence.std(ddof=1)) / n**0.5
         low, high = np.clip([estimate - reach, estimate + reach], *contribution.limits)
         return {"estimate": estimate, **how.stated((float(low), float(high)))}
     bounds = how.intervals(

@@ -18,7 +18,7 @@ from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, counts, names, parts, two_values
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
 
 FOUND: Final = 0.05
 """Items below this share of false discoveries are counted as different."""
@@ -131,7 +131,7 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
     shift = severity[1] - severity[0] if scored.connected else None
     labels = _labels(frame, item, size)
     answers = [np.bincount(item[side == g], minlength=size) for g in (0, 1)]
-    common = counts(frame.filter(there), part.frame)
+    common = {**counts(frame.filter(there), part.frame), "note": on_repeats(frame, SAMPLED)}
     rows = []
     for n in np.flatnonzero(both).tolist():
         row = {**labels[n], "first": str(groups[0]), "second": str(groups[1])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
@@ -22,7 +22,7 @@ from vantage.measures.models.terms import Prepared, Term, prepare
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import Scale, show_code
 
@@ -113,6 +113,7 @@ def explain(
         ready = prepare(chosen.answered, columns, wanted, dict(base or {}), kinds=kinds)
         model = Explanation(ready, _family(family, scale, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
+        based_on["note"] = on_repeats(ready.frame, SAMPLED)
         how = _How(confidence, permutations, seed)
         tables = {"effects": model.effects, "variance": model.variance}
         made = tables[show](how) if show in tables else model.levels(show, how)
@@ -365,7 +366,7 @@ def one_question(part: Part, question: str | None) -> Part:
     if question is not None:
         if question not in asked:
             raise InputError(f"there is no question '{question}'", remedy=nearest(question, asked))
-        return Part(part.key, part.frame.filter(pl.col("question") == question), part.scales, part.statuses)
+        return replace(part, frame=part.frame.filter(pl.col("question") == question))
     if len(asked) > 1:
         shown = ", ".join(f"'{one}'" for one in asked[:6])
         raise InputError(

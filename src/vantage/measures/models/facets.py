@@ -20,7 +20,7 @@ from vantage.measures.models.explain import MANY_POINTS, one_question
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
 from vantage.scales import Scale, show_code
 
 Show: TypeAlias = Literal["raters", "items", "thresholds", "categories", "summary", "curve", "ruler"]
@@ -108,6 +108,7 @@ def facets(
         model = Facets.of(chosen, thresholds, unconnected)
         left_out = len(chosen.answered) - len(model.frame) - len(model.extreme)
         based_on = counts(model.frame, chosen.frame, unconnected=left_out)
+        based_on["note"] = on_repeats(model.frame, SAMPLED)
         rows += [{**part.key, **based_on, **row} for row in model.rows(show, confidence)]
     return table(rows, names(by))
 

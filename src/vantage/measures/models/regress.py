@@ -231,7 +231,7 @@ class _Regression:
         fit: Fit,
         added: list[RaterVariance | None] | None,
     ) -> Iterator[dict[str, Any]]:
-        n, confidence = len(loss.y), self.options["confidence"]
+        left, confidence = max(len(loss.y) - len(terms), 1), self.options["confidence"]
         problem = None if np.isfinite(fit.coefficients).all() else SEPARATED if loss.logistic else SINGULAR
         for place, term in enumerate(terms):
             row = {**about, "term": term, "se": None, "p": None, "reason": problem}
@@ -241,9 +241,9 @@ class _Regression:
             estimate, items = float(fit.coefficients[place]), float(fit.covariance[place, place])
             raters = added[place] if added is not None else None
             beyond = max(raters.total - raters.noise, 0.0) if raters is not None else 0.0
-            freedom = np.inf
+            freedom = float(left)
             if raters is not None and beyond > 0:
-                freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / max(n - 1, 1))
+                freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / left)
             se = (items + beyond) ** 0.5
             row |= {
                 "estimate": estimate,

@@ -91,14 +91,18 @@ class Loss:
             m = mean(x)
             return np.asarray((x.T * (w * (m * (1 - m) if self.logistic else 1.0))) @ x)
 
-        hessian, n = curvature(self.x, self.weight), len(self.x)
-        own = self.weight[:, None] * self.x * (mean(self.x) - self.y)[:, None]
+        hessian, n, middle = curvature(self.x, self.weight), len(self.x), mean(self.x)
+        # Items that draw the fit to themselves have small residuals (HC3; MacKinnon and White 1985).
+        drawn = np.einsum("ij,jk,ik->i", self.x, _inverse(hessian), self.x) * self.weight
+        drawn *= middle * (1 - middle) if self.logistic else 1.0
+        larger = 1 / np.maximum(1 - drawn, 1 / n)
+        own = self.weight[:, None] * self.x * (middle - self.y)[:, None]
         if not use or self.said is None or self.other_x is None or self.other_said is None:
-            return _Gradients(own, np.zeros_like(own), np.zeros((2, own.shape[1])), _inverse(hessian / n))
+            return _Gradients(own, np.zeros_like(own), np.zeros((2, own.shape[1])), _inverse(hessian / n), larger)
         hessian = hessian + curvature(self.other_x, np.ones(len(self.other_x)))
-        said = self.weight[:, None] * self.x * (mean(self.x) - self.said)[:, None]
+        said = self.weight[:, None] * self.x * (middle - self.said)[:, None]
         other = self.other_x * (mean(self.other_x) - self.other_said)[:, None]
-        return _Gradients(own, said, other, _inverse(hessian / (n + len(other))))
+        return _Gradients(own, said, other, _inverse(hessian / (n + len(other))), larger)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,8 @@ class _Gradients:
     said: Floats
     other: Floats
     inverse: Floats
+    larger: Floats
+    """What the gradients of people's items are multiplied by in variances."""
 
     @property
     def lam(self) -> float:
@@ -118,7 +124,8 @@ class _Gradients:
     def covariance(self, lam: float) -> Floats:
         """The variances and covariances of the coefficients over items."""
         n, others = len(self.own), len(self.other)
-        middle = np.cov(self.own - lam * self.said, rowvar=False) + n / others * np.cov(lam * self.other, rowvar=False)
+        mine = (self.own - lam * self.said) * self.larger[:, None]
+        middle = np.cov(mine, rowvar=False) + n / others * np.cov(lam * self.other, rowvar=False)
         return np.asarray(self.inverse @ np.atleast_2d(middle) @ self.inverse / n)
 
 

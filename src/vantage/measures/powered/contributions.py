@@ -90,6 +90,6 @@ def without_each_rater(
     """The measure under weights on items in the table without each rater in turn."""
     tables: list[Statistics] = []
     for rest in without_raters(part.frame, seed):
-        fewer = make(Part(part.key, rest, part.scales, part.statuses), options)
+        fewer = make(replace(part, frame=rest), options)
         tables += [c.within(contribution.items).weighted for c in fewer if c.key == contribution.key]
     return tables

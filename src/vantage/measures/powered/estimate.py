@@ -10,7 +10,7 @@ standard errors; with λ = 0 it is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -196,7 +196,7 @@ class JoinedJudgments:
         """A sentence where items without the model's answer are not like the others."""
         if len(without) == 0:
             return None
-        whole = Part(self.part.key, self.sides.everyone(self.part.key), self.part.scales, self.part.statuses)
+        whole = replace(self.part, frame=self.sides.everyone(self.part.key))
         for contribution in self.powered.contributions(whole, self.options):
             there = contribution.items.is_in(without.implode()).to_numpy()
             p = difference_p(contribution.influence[there, None], contribution.influence[~there, None])

@@ -42,7 +42,7 @@ VIEW: Final = View(
             within="No correlation is shown for {rows}",
             label="{first} and {second}",
         ),
-        Extremes(most="The strongest correlation is that of {rows}", label="{first} and {second}"),
+        Extremes(most="The highest correlation is that of {rows}", label="{first} and {second}"),
     ),
     method="Relations are {correlation} correlations of item scores (the {aggregate} of an item's answers).",
 )
@@ -98,6 +98,10 @@ def _said(model: ModelAnswers, *, first: str, second: str, outside: bool, order:
         columns.append((scored - scored.mean()).fill_null(0.0).to_numpy())
     x, y = columns
     return np.column_stack([x, y, x * x, y * y, x * y])
+
+
+LEAST_ITEMS: Final = 4
+TOO_FEW_ITEMS: Final = "no interval: resamples of fewer than four items are nearly all perfectly correlated"
 
 
 @measure("correlate", "relations", view=VIEW, powered=Powered(_contributions, ("outside",)))
@@ -226,6 +230,11 @@ def _pair(
         return {**row, "reason": "one of the two does not vary"}
     position, items = item_codes(both["item"])
     worth = None if second not in part.frame["question"].unique() else _independent(asked, both, (first, second))
-    row["independent_items"] = worth
+    if worth is not None:
+        row["independent_items"] = worth = min(worth, items)
+    # Scores of one item in several conditions are no further items.
+    row |= {"p": p_value(x, y, method, items if worth is None else worth), "estimate": estimate}
+    if how.ci != "none" and items < LEAST_ITEMS:
+        return {**row, "reason": TOO_FEW_ITEMS}
     bounds = how.intervals(items, lambda w: weighted_correlation(x, y, w[:, position], method)[:, None])[0]
-    return {**row, "p": p_value(x, y, method, worth), "estimate": estimate, **how.stated(bounds)}
+    return {**row, **how.stated(bounds)}

@@ -29,6 +29,7 @@ Scorer: TypeAlias = Callable[[Floats], Floats]
 Rank: TypeAlias = Literal["spearman", "kendall"]
 
 TIED: Final = "all systems are tied in a condition"
+OTHER_ITEMS: Final = "the systems answered different items, so that their ranks may be those of the items"
 FEW_SYSTEMS: Final = "a rank correlation of so few systems takes few values, and its interval nearly always holds"
 _LOWER_IS_BETTER: Final = {"mae", "rmse"}
 _EXACT: Final = 7
@@ -105,6 +106,7 @@ def ranks(
     conditions = two_values(frame, between, values)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame.filter(pl.col(between).is_in(conditions)), names(by)):
+        usable = pl.col("value").is_not_null()
         if reference is None:
             scorers = _scorers(part, between, system, conditions, _mean_scorer)
         else:
@@ -113,9 +115,13 @@ def ranks(
             metrics = chosen([score], None, len(labels))
             rules = Rules(labels, within, missing, opt_outs, zero_division)
             scorers = _scorers(part, between, system, conditions, partial(_metric_scorer, rules, metrics))
+            usable = pl.col("gold").is_not_null() & (usable | rules.wrong)
         ranking = Ranking.of(scorers, part["item"].n_unique(), correlation, how, lower=score in _LOWER_IS_BETTER)
         named = {"first": str(conditions[0]), "second": str(conditions[1])}
-        based_on = _counts(part, system, ranking.systems)
+        ranked = part.filter(pl.col(system).cast(pl.String).is_in(ranking.systems))
+        based_on = _counts(part, ranked)
+        if not _same_items(ranked.filter(usable), system, between):
+            based_on["note"] = OTHER_ITEMS
         rows += [{**key, **named, **row, **based_on} for row in ranking.rows(per)]
     return table(rows, names(by))
 
@@ -305,8 +311,14 @@ def _metric_scorer(rules: Rules, metrics: Sequence[Metric], rows: pl.DataFrame, 
     return lambda weight: scores.values(weight, metrics)[:, 0]
 
 
-def _counts(part: pl.DataFrame, system: str, systems: Sequence[str]) -> dict[str, Any]:
-    ranked = part.filter(pl.col(system).cast(pl.String).is_in(list(systems)))
+def _same_items(scored: pl.DataFrame, system: str, between: str) -> bool:
+    """Whether the systems were scored on the same items within each condition."""
+    cells = scored.select("item", system, between).unique()
+    sizes = cells.group_by(between).agg(pl.len(), pl.col("item").n_unique(), pl.col(system).n_unique())
+    return bool((sizes["len"] == sizes["item"] * sizes[system]).all())
+
+
+def _counts(part: pl.DataFrame, ranked: pl.DataFrame) -> dict[str, Any]:
     usable = pl.col("value").is_not_null()
     if "gold" in part.columns:
         usable &= pl.col("gold").is_not_null()

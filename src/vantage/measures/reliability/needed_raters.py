@@ -87,7 +87,7 @@ def needed_raters(
             group.level("interval")
         about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
         ratings = canonical(group.frame).ratings
-        about |= {"units": ratings.units, **group.counts}
+        about |= {"units": ratings.units, "note": group.note, **group.counts}
         if ratings.units < 3:
             reason = "fewer than three items have two answers"
             steps: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]

@@ -101,6 +101,7 @@ def split_half(
         if group.scale is not None:
             group.level("interval")
         row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
+        row["note"] = group.note
         ratings = canonical(group.frame).ratings
         if reason := _too_little(ratings, split):
             rows.append({**row, "reason": reason})

@@ -21,7 +21,7 @@ from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import Rounding, check_level, names, of_group, partitioned, scale_of, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import TOGETHER, By, Judgments
 from vantage.measures.resampling import Resampling
 from vantage.measures.scoring.references import (
     PEOPLE,
@@ -100,7 +100,8 @@ def accuracy(
     items each, otherwise over items.
 
     Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
-    reaches: each one (fifty drawn at random where there are more) against the same reference made by the others.
+    reaches on the same items: each one (fifty drawn at random where there are more) against the reference that the
+    others make.
 
     >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [1, 0, 1, 1]}
     >>> gold = {"item": ["a", "b", "c", "d"], "value": [1, 0, 0, 1]}
@@ -148,12 +149,14 @@ def accuracy(
                 for others in (of_group(frame, key) for frame in rest)
                 if (left := _persons(others, word))
             ]
-            scored = Scores.of(rated, rules, group, items).rows(metrics, how, rated, scale, without)
+            scores = Scores.of(rated, rules, group, items)
+            scored = scores.rows(metrics, how, rated, scale, without)
+            if raters is None and not {"rater", "kind"} & set(names(by)) and scores.frame["rater"].n_unique() > 1:
+                scored = [{**row, "note": TOGETHER} for row in scored]
             if alone is not None:
-                scored = [
-                    {**row, "ceiling": top}
-                    for row, top in zip(scored, _ceilings(alone, key, rules, metrics), strict=True)
-                ]
+                same = alone.join(scores.frame, on=names(match), how="semi", nulls_equal=True)
+                tops = _ceilings(same, key, rules, metrics)
+                scored = [{**row, "ceiling": top} for row, top in zip(scored, tops, strict=True)]
             named = {"person": group[0]} if apart else {}
             stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
             rows += [{**key, **named, **said, **row} for said, row in zip(stated, scored, strict=True)]

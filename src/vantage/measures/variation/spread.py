@@ -33,7 +33,7 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, Named, canonical, judgments_frame
+from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, Named, canonical, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
 from vantage.scales import Scale
 
@@ -41,6 +41,8 @@ Per: TypeAlias = Literal["mean", "item"]
 """One row per group (the average, with an interval), or one row per unit."""
 Base: TypeAlias = Literal["nats", "bits", "k"]
 
+SEVERAL: Final = pl.col("answers") > 1
+"""The units whose answers can differ."""
 CATEGORY: Final = pl.coalesce(
     pl.col("value").rank("dense").cast(pl.Float64),
     -pl.col("status").cast(pl.String).rank("dense").cast(pl.Float64),
@@ -50,11 +52,18 @@ CATEGORY: Final = pl.coalesce(
 
 ENTROPY_VIEW: Final = View(
     "Entropy of the answers to an item",
-    columns={"estimate": Column("entropy", digits=2)},
+    columns={"estimate": Column("entropy", digits=2), "answers": Column("answers per item")},
     chart="points",
-    notes=("0 where all raters agree; higher values mean that answers are spread more evenly.",),
+    notes=(
+        "0 where all raters agree; higher values mean that answers are spread more evenly. More answers per item and "
+        "more options make it larger.",
+    ),
     says=(
-        Extremes(most="Answers are spread most widely for {rows}", least="Answers are spread least widely for {rows}"),
+        Extremes(
+            most="With {answers} answers per item, they are spread most widely for {rows}",
+            least="With {answers} answers per item, they are spread least widely for {rows}",
+            among=("categories", "answers"),
+        ),
     ),
     method="Variation within an item is the Shannon entropy of its answers (Shannon, 1948).",
     sources=("shannon1948",),
@@ -75,7 +84,7 @@ def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[C
                 remedy="make a corpus of it with vantage.corpus, or use base nats or bits",
             )
         known = _options(part.scales, opt_outs)
-    units = _unit_entropy(used).with_columns(pl.col("estimate") / _divisor(options["base"], known))
+    units = _unit_entropy(used).filter(SEVERAL).with_columns(pl.col("estimate") / _divisor(options["base"], known))
     yield Contribution.of_units(units["item"], units["estimate"].to_numpy(), limits=(0.0, np.inf))
 
 
@@ -96,7 +105,7 @@ def entropy(
     or the number of categories k (`k`), which `normalise` asks for as well: 0 is unanimity, 1 an even
     spread over all categories. k counts the options of the scale, or the distinct answers of the whole
     table where there is no scale, plus the opt-outs when `opt_outs` makes them categories of their own.
-    Otherwise opt-outs are left out. Units without any answer are left out of the average.
+    Otherwise opt-outs are left out. Units with one answer, which cannot differ, are left out of the average.
 
     `ci` resamples items, raters or both (see `vantage.measures.alpha`). Copies of a rater give the same answer, so a
     resample of raters has less entropy than as many other raters would have. Resamples that involve raters
@@ -126,9 +135,12 @@ def entropy(
             frames.append(unit_table(units, part, by, UNIT, (), used))
         else:
             each = chosen[part.key]
-            row = _average(units, part, used, each)
+            units = units.filter(SEVERAL)
+            row = _average(units, part, used, each, ALONE, unused="unpaired")
+            row |= {"categories": len(scale.codes) if scale is not None else None}
+            row |= {"answers": round(units["answers"].sum() / len(units)) if len(units) else None}
             if each.ci in ("raters", "both") and len(units):
-                named, answers = _answers(part.frame.filter(used), CATEGORY)
+                named, answers = _answers(_of_units(part.frame.filter(used), units), CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
                 row |= answers.interval(_entropy_over_raters(by_unit), each, limits=(0.0, np.inf), centred=True)
             rows.append(row)
@@ -193,7 +205,8 @@ SPLIT_ITEMS_VIEW: Final = View(
 def _split_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to the share of split items."""
     if len(part.answered):
-        units = _split(_sides(part.answered, part.scale(), options["neutral"]), options["share"])
+        sides = _sides(part.answered, part, part.scale(), options["neutral"])
+        units = _split(sides, options["share"]).filter(SEVERAL)
         split = units["split"].cast(pl.Float64).to_numpy()
         yield Contribution.of_units(units["item"], split, limits=(0.0, 1.0))
 
@@ -211,9 +224,10 @@ def split_items(
     """Items whose raters are split: at least `share` of the answers are low and at least as many high.
 
     Low and high are the lowest and the highest coarse band of the scale. Without bands, or with `neutral`
-    given, they are below and above the neutral point: zero where the scale has both signs or is unknown,
-    else its middle. The average is the share of split units; item by item, `estimate` is the smaller of
-    the two shares and `split` says whether it reaches the mark. `ci` resamples items, leaves out raters, or both.
+    given, they are below and above the neutral point: zero where the scale has both signs, else its middle;
+    a plain table whose answers all lie on one side of zero does not say it. The average is the share of split
+    units among those with two answers or more; item by item, `estimate` is the smaller of the two shares and `split`
+    says whether it reaches the mark. `ci` resamples items, leaves out raters, or both.
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> votes = {"item": ["a"] * 4 + ["b"] * 4, "rater": [1, 2, 3, 4] * 2,
@@ -227,17 +241,23 @@ def split_items(
     rows, frames = [], []
     for part in parts(data, by):
         used = pl.col("value").is_not_null()
-        sides = _sides(part.answered, part.scale(), neutral)
+        sides = _sides(part.answered, part, part.scale(), neutral)
         if per == "item":
             columns = ("low_share", "high_share", "split")
             frames.append(unit_table(_split(sides, share), part, by, UNIT, columns, used))
         else:
 
             def split(sides: pl.DataFrame) -> pl.DataFrame:
-                return _split(sides, share).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
+                return (
+                    _split(sides, share)
+                    .filter(SEVERAL)
+                    .with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
+                )
 
             without = _without(sides, split, resampling["seed"])
-            row = _average(split(sides), part, used, chosen[part.key], share=True, without=without)
+            row = _average(
+                split(sides), part, used, chosen[part.key], ALONE, unused="unpaired", share=True, without=without
+            )
             rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
     return stacked(rows, frames, by)
 
@@ -280,7 +300,7 @@ def opposed_items(
         used = pl.col("value").is_not_null()
 
         def opposed(answered: pl.DataFrame, part: Part = part) -> pl.DataFrame:
-            directions = _directions(answered, part.scales, aggregate, rounding, beyond, neutral)
+            directions = _directions(answered, part, aggregate, rounding, beyond, neutral)
             return (
                 directions.group_by(keys)
                 .agg(
@@ -299,7 +319,9 @@ def opposed_items(
         else:
             without = _without(part.answered, opposed, resampling["seed"])
             nothing = "no item has answers to two questions"
-            row = _average(units, part, used, chosen[part.key], nothing, share=True, without=without)
+            row = _average(
+                units, part, used, chosen[part.key], nothing, unused="incomplete", share=True, without=without
+            )
             rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
     return stacked(rows, frames, by)
 
@@ -309,6 +331,7 @@ def _split(sides: pl.DataFrame, share: float) -> pl.DataFrame:
     return (
         sides.group_by(UNIT)
         .agg(
+            pl.len().alias("answers"),
             (pl.col("side") < 0).mean().alias("low_share"),
             (pl.col("side") > 0).mean().alias("high_share"),
         )
@@ -334,12 +357,13 @@ def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
     category = encode(used.select("value", kind.alias("kind")), ["value", "kind"])
     categories = int(category.max(initial=0)) + 1
     cells, n = np.unique(unit * categories + category, return_counts=True)
-    of_cell = cells // categories
-    share = n / np.bincount(unit, minlength=count)[of_cell]
+    of_cell, answers = cells // categories, np.bincount(unit, minlength=count)
+    share = n / answers[of_cell]
     entropies = np.bincount(of_cell, weights=-share * np.log(share), minlength=count)
     first = np.unique(unit, return_index=True)[1]
     # Unanimity leaves a negative zero.
-    return used[first].select(UNIT).with_columns(pl.Series("estimate", np.abs(entropies))).sort(UNIT)
+    found = pl.Series("estimate", np.abs(entropies)), pl.Series("answers", answers)
+    return used[first].select(UNIT).with_columns(found).sort(UNIT)
 
 
 def _answers(used: pl.DataFrame, category: pl.Expr) -> tuple[Named, Answers]:
@@ -391,7 +415,7 @@ def _categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
     return dict.fromkeys(frame["question"].unique(), values + declined)
 
 
-def _sides(answered: pl.DataFrame, scale: Scale | None, neutral: float | None) -> pl.DataFrame:
+def _sides(answered: pl.DataFrame, part: Part, scale: Scale | None, neutral: float | None) -> pl.DataFrame:
     """The answers with their side: −1 low, 1 high, 0 neither."""
     if scale is not None and scale.bands and neutral is None:
         bands = sorted(scale.bands, key=lambda band: next(c for c in _probes(scale) if band.holds(c)))
@@ -399,7 +423,7 @@ def _sides(answered: pl.DataFrame, scale: Scale | None, neutral: float | None) -
         sides = {code: int(bands[-1].holds(code)) - int(bands[0].holds(code)) for code in codes}
         side = pl.col("value").replace_strict(sides, return_dtype=pl.Int8) if sides else pl.lit(0, dtype=pl.Int8)
     else:
-        middle = neutral_point(scale) if neutral is None else neutral
+        middle = neutral_point(scale, part.ends) if neutral is None else neutral
         side = (pl.col("value") - middle).sign().cast(pl.Int8)
     return answered.with_columns(side.alias("side"))
 
@@ -414,7 +438,7 @@ def _probes(scale: Scale) -> Floats:
 
 def _directions(
     answered: pl.DataFrame,
-    scales: Mapping[str, Scale],
+    part: Part,
     aggregate: str,
     rounding: Rounding,
     beyond: float,
@@ -423,11 +447,13 @@ def _directions(
     """The direction of every item on every question: −1, 0 or 1."""
     scored = []
     for (question,), answers in answered.partition_by("question", as_dict=True).items():
-        scale = scales.get(str(question))
-        middle = neutral_point(scale) if neutral is None else neutral
+        scale = part.scales.get(str(question))
+        middle = neutral_point(scale, part.ends) if neutral is None else neutral
         if aggregate == "votes":
             score = (
-                _sides(answers, scale, neutral).group_by(UNIT).agg(pl.col("side").cast(pl.Int64).sum().alias("score"))
+                _sides(answers, part, scale, neutral)
+                .group_by(UNIT)
+                .agg(pl.col("side").cast(pl.Int64).sum().alias("score"))
             )
             score, middle = score.with_columns(pl.col("score").cast(pl.Float64)), 0.0
         else:
@@ -447,18 +473,27 @@ def _average(
     how: Resampling,
     reason: str = "no item has an answer",
     *,
+    unused: str = "",
     share: bool = False,
     without: Callable[[], Iterator[UnitValues]] | None = None,
 ) -> dict[str, object]:
-    """The row of a group: the mean over its units with an interval, or why there is none."""
-    rows = part.frame.filter(used).join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)
-    based_on = {**part.key, **_based_on(rows, part, used)}
+    """The row of a group: the mean over its units with an interval, or why there is none.
+
+    `unused` is what answers to other units are called in `left_out`.
+    """
+    given = part.frame.filter(used)
+    rows = _of_units(given, units)
+    based_on = {**part.key, **_based_on(rows, part, used, **{unused: len(given) - len(rows)})}
     if len(units) == 0:
         return {**based_on, "reason": reason}
     values = units["estimate"].to_numpy()
     return {**based_on, **mean_with_interval(units["item"], values, how, share=share, without=without)}
 
 
-def _based_on(rows: pl.DataFrame, part: Part, used: pl.Expr) -> dict[str, object]:
-    unused = part.frame.filter(~used)["status"].cast(pl.String).value_counts()
-    return {**counts(rows, rows.clear()), "left_out": dict(sorted(unused.iter_rows()))}
+def _of_units(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
+    """The rows of some units."""
+    return rows.join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)
+
+
+def _based_on(rows: pl.DataFrame, part: Part, used: pl.Expr, **others: int) -> dict[str, object]:
+    return counts(rows, part.frame.filter(~used), **others)

@@ -15,7 +15,7 @@ import polars as pl
 from scipy.special import expit, logit
 
 from vantage.errors import InputError
-from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
+from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.intervals import Bootstrap, Bounds, Resampled, jackknife_interval

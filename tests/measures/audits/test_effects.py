@@ -14,8 +14,8 @@ from scipy import stats
 from benchmarks.audit import EFFECTS, PLANTED, PRESENTATIONS, SCALE, crowd, table, true_effects
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
-from vantage.measures.audit.effects import audit
-from vantage.measures.audit.regression import Shift, shifts
+from vantage.measures.audits.effects import audit
+from vantage.measures.audits.regression import Shift, shifts
 from vantage.raters.planted import BiasedRater
 from vantage.report.sentences import decide
 from vantage.report.views import present

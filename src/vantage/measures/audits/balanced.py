@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.aggregation.balanced import SUFFIX
-from vantage.measures.audit.cards import Card, cards
-from vantage.measures.audit.regression import shifts
+from vantage.measures.audits.cards import Card, cards
+from vantage.measures.audits.regression import shifts
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.presentation import Against, Column, View

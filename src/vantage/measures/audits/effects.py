@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards, falling
-from vantage.measures.audit.regression import Shift, shifts
+from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards, falling
+from vantage.measures.audits.regression import Shift, shifts
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.multiplicity import adjusted
