@@ -147,18 +147,8 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     columns = list(profiles)
     mapping: dict[str, str] = dict(given.get("map", {}))
     taken = {*mapping.values(), *given.get("traits", ())}
-    for role, pattern in NAMES.items():
-        if role in mapping:
-            continue
-        fitting = [c for c in columns if c not in taken and re.fullmatch(pattern, _plain(c), re.IGNORECASE)]
-        best = next((c for c in fitting if c.casefold() == role), fitting[0] if fitting else None)
-        if best is not None:
-            mapping[role] = best
-            taken.add(best)
-    if {"item", "text", "rater", "value"} <= set(mapping) and "item" not in {*given.get("map", {}), *columns}:
-        item, text = (profiles[mapping[role]] for role in ("item", "text"))
-        if item.different == item.rows and (text.different or 0) < text.rows:
-            del mapping["item"]  # it numbers rows; equal texts are one item
+    mapping |= _named(profiles, given, mapping, taken)
+    taken |= set(mapping.values())
     traits = [c for c in columns if c not in taken and TRAITS.fullmatch(_plain(c))]
     if (
         "text" in mapping
@@ -191,6 +181,24 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}
+
+
+def _named(
+    profiles: Mapping[str, ColumnProfile], given: Mapping[str, Any], known: Mapping[str, str], taken: set[str]
+) -> dict[str, str]:
+    """The roles that columns have by their names, apart from those that are known."""
+    mapping: dict[str, str] = {}
+    for role, pattern in NAMES.items():
+        used = {*taken, *mapping.values()}
+        fitting = [c for c in profiles if c not in used and re.fullmatch(pattern, _plain(c), re.IGNORECASE)]
+        if role not in known and fitting:
+            mapping[role] = next((c for c in fitting if c.casefold() == role), fitting[0])
+    both = {**known, **mapping}
+    if {"item", "text", "rater", "value"} <= set(both) and "item" not in {*given.get("map", {}), *profiles}:
+        item, text = (profiles[both[role]] for role in ("item", "text"))
+        if item.different == item.rows and (text.different or 0) < text.rows:
+            del mapping["item"]  # it numbers rows; equal texts are one item
+    return mapping
 
 
 def _key(rows: FileRows, profiles: Mapping[str, ColumnProfile], text: str, taken: set[str]) -> str | None:
