@@ -47,9 +47,9 @@ def test_rating_probes_once_and_uses_what_it_found(vantage: Vantage, demo: Path)
     with Endpoint(thinking) as endpoint:
         first = vantage(*words, "--base-url", endpoint.url)
         probing = len(endpoint.requests) - 2
-        again = vantage(*words, "--base-url", endpoint.url, "--samples", "2", "--temperature", "1")
+        again = vantage(*words, "--base-url", endpoint.url, "--samples", "2", "--temperature", "1", "--name", "warm")
     assert 5 < probing <= 12
-    assert len(endpoint.requests) == probing + 2 + 2
+    assert len(endpoint.requests) == probing + 2 + 4
     assert "thinks before it answers" in first.out
     assert endpoint.requests[-1]["max_tokens"] == 4096
     assert again.code == 0

@@ -331,11 +331,11 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
     chosen = corpus.raters.filter(pl.col("stands_for").is_not_null(), **raters).select("rater", "stands_for")
     rows = corpus.judgments.filter(pl.col("question") == question).join(chosen, on="rater")
     for column in ("rater", "condition"):
-        told = rows.group_by("stands_for").agg(pl.col(column).unique().sort()).filter(pl.col(column).list.len() > 1)
-        if len(told):
-            several = "', '".join(told[column][0].head(2))
+        several = rows.group_by("stands_for").agg(pl.col(column).unique().sort()).filter(pl.col(column).list.len() > 1)
+        if len(several):
+            first = "', '".join(several[column][0].head(2))
             raise InputError(
-                f"several answers stand for '{told['stands_for'][0]}' ({column} '{several}')",
+                f"several answers stand for '{several['stands_for'][0]}' ({column} '{first}')",
                 remedy=f"filter the corpus to one {column}, or choose a model or style",
             )
     return (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -203,6 +204,15 @@ def place(path: str | Path) -> Path:
     """The store's file: the one named, or the one inside a folder."""
     path = Path(path).expanduser()
     return path / NAME if path.is_dir() or storage.is_corpus(path) else path
+
+
+def begun(path: Path) -> bool:
+    """Whether a file has tables yet, which a store that another process is just creating does not."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            return bool(connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+        except sqlite3.DatabaseError:
+            return True  # what is wrong with it is said when it is read
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.runs.export import calls as exported
 from vantage.runs.records import RunRecord, ledger, records, totals
-from vantage.runs.store import RunStore
+from vantage.runs.store import RunStore, begun
 
 PAGE: Final = 25
 REASON: Final = 160
@@ -53,7 +53,7 @@ class Calls:
                     yield {name: value for name, value in call.items() if value is not None and name != "settings"}
 
     def _open(self) -> Iterator[RunStore]:
-        for path in self.stores:
+        for path in filter(begun, self.stores):
             with RunStore(path, read_only=True) as store:
                 yield store
 

@@ -229,8 +229,8 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
         raters = given.group_by("rater").agg(pl.len(), pl.col("usual").n_unique()).sort("rater")
         for rater, estimate, (_, n, answers) in zip(named.raters, model.competence, raters.iter_rows(), strict=True):
             # Who may guess as they like is as likely to know the usual answer as to guess it.
-            found = {"reason": ONE_LABEL} if method == "mace" and answers == 1 else {"estimate": float(estimate)}
-            rows.append({**part.key, "rater": rater, **found, **about, "judgments": n})
+            result = {"reason": ONE_LABEL} if method == "mace" and answers == 1 else {"estimate": float(estimate)}
+            rows.append({**part.key, "rater": rater, **result, **about, "judgments": n})
     return table(rows, by)
 
 

@@ -362,8 +362,8 @@ def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
     entropies = np.bincount(of_cell, weights=-share * np.log(share), minlength=count)
     first = np.unique(unit, return_index=True)[1]
     # Unanimity leaves a negative zero.
-    found = pl.Series("estimate", np.abs(entropies)), pl.Series("answers", answers)
-    return used[first].select(UNIT).with_columns(found).sort(UNIT)
+    columns = pl.Series("estimate", np.abs(entropies)), pl.Series("answers", answers)
+    return used[first].select(UNIT).with_columns(columns).sort(UNIT)
 
 
 def _answers(used: pl.DataFrame, category: pl.Expr) -> tuple[Named, Answers]:
