@@ -161,3 +161,19 @@ def test_the_interval_is_over_what_is_asked_for() -> None:
         width = {ci: rows["high"][1] - rows["low"][1] for ci, rows in found.items() if ci != "none"}
         assert width["both"] == pytest.approx(width["auto"], rel=0.25)
         assert max(width["items"], width["raters"]) < width["both"] < width["items"] + width["raters"]
+
+
+@pytest.mark.slow
+def test_intervals_cover_where_some_raters_do_not_follow_the_items() -> None:
+    rng = np.random.default_rng(5)
+    careless, covered = 0.15, 0
+    truth = (1 - careless) ** 2 / ((1 - careless) + 0.09 + careless * 2.25 + (1 - careless) * 0.64)
+    for seed in range(40):
+        item, severity, ignores = rng.normal(0, 1, 60), rng.normal(0, 0.3, 30), rng.random(30) < careless
+        rater = np.concatenate([rng.choice(30, 6, replace=False) for _ in range(60)])
+        text = np.repeat(np.arange(60), 6)
+        noise = np.where(ignores, 1.5, 0.8)[rater] * rng.normal(0, 1, 360)
+        value = np.where(ignores[rater], 0.0, item[text]) + severity[rater] + noise
+        row = icc({"item": text, "rater": rater, "value": value}, seed=seed).row(1, named=True)
+        covered += row["low"] <= truth <= row["high"]
+    assert covered >= 34  # draws that take all raters for equally good ones hold it in 32

@@ -6,7 +6,7 @@ The six forms of Shrout and Fleiss (1979), with the intervals from the F distrib
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, canonical, groups
 from vantage.measures.reliability.variance_design import VarianceDesign
-from vantage.measures.reliability.variance_draws import interval_of, variance_draws
+from vantage.measures.reliability.variance_draws import SEVERAL, interval_of, variance_draws
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 FEW_ITEMS: Final = "fewer than two items have answers"
@@ -88,9 +88,10 @@ class Variance:
         means = np.bincount(ratings.unit, weights=x, minlength=ratings.units) / sizes
         total, n = sizes.sum(), len(sizes)
         df = int(total) - n
+        squares = np.square(x - means[ratings.unit])
         return cls(
             items=_share(float(sizes @ np.square(means)), x) / (n - 1),
-            within=_share(float(np.square(x - means[ratings.unit]).sum()), x) / df,
+            within=_share(float(squares.sum()), x) / df,
             raters=0.0,
             residual=0.0,
             n=n,
@@ -104,11 +105,12 @@ class Variance:
         n, k = answers.shape
         x = _centred(answers)
         of_items, of_raters = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True)
+        squares, df = np.square(x - of_items - of_raters), (n - 1) * (k - 1)
         return cls(
             items=_share(k * float(np.square(of_items).sum()), x) / (n - 1),
             within=_share(float(np.square(x - of_items).sum()), x) / (n * (k - 1)),
             raters=_share(n * float(np.square(of_raters).sum()), x) / (k - 1),
-            residual=_share(float(np.square(x - of_items - of_raters).sum()), x) / ((n - 1) * (k - 1)),
+            residual=_share(float(squares.sum()), x) / df,
             n=n,
             k=k,
             df_within=n * (k - 1),
@@ -199,7 +201,8 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     ratings = canonical(group.frame).ratings
     one_way = _one_way(ratings)
     two_way = _two_way(ratings) if isinstance(one_way, Variance) else one_way
-    drawn = ci in ("items", "raters", "both")
+    # Of ten raters or more it shows how much they differ, which the formulas do not know.
+    drawn = ci in ("items", "raters", "both") or (ci == "auto" and ratings.coders >= SEVERAL)
     gaps = None
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
         gaps = Gaps.of(group, one_way.k, ci, seed)
@@ -233,10 +236,10 @@ def _form(form: int, averaged: bool, design: Variance, gaps: Gaps | None, ci: st
         return {"reason": UNLIKE}
     if ci == "none":
         return {"estimate": estimate}
-    if form > 1 and gaps is not None:
-        return {"estimate": estimate, **gaps.interval(form, averaged, estimate, confidence)}
-    if ci in ("items", "raters"):
+    if form == 1 and ci in ("items", "raters"):
         return {"estimate": estimate, "reason": NESTED}
+    if gaps is not None and gaps.known and (form > 1 or gaps.several):
+        return {"estimate": estimate, **gaps.interval(form, averaged, estimate, confidence)}
     reason = NO_INTERVAL if low is None and high is None else None
     over = None if low is None or high is None else "items" if form == 3 else "both"
     return {"estimate": estimate, "low": low, "high": high, "over": over, "reason": reason}
@@ -244,51 +247,65 @@ def _form(form: int, averaged: bool, design: Variance, gaps: Gaps | None, ci: st
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The variances of a table with gaps, of which the two-way forms are quotients."""
+    """The variances of a table with gaps, of which the forms are quotients."""
 
     variances: Floats | None
     """Of items, raters, and all that is left; null where they cannot be told apart."""
-    draws: Floats | None
+    design: VarianceDesign
     k: float
     ci: str
-    """What the draws are over; "auto" is both, "none" nothing."""
+    """What intervals are over; "auto" is what suits the form, "none" nothing."""
+    seed: int
+    draws: dict[str, Floats] = field(default_factory=dict)
+    """Draws of the variances over items, raters or both, once they are needed."""
 
     @classmethod
     def of(cls, group: Group, k: float, ci: str, seed: int) -> Gaps:
-        """The components of a group, and draws around them."""
+        """The components of a group."""
         design = VarianceDesign.of(group.frame)
         if design.problem() is not None:
-            return cls(None, None, k, ci)
-        if np.ptp(design.value) == 0:
-            return cls(np.zeros(3), None, k, ci)
+            return cls(None, design, k, ci, seed)
+        variances = design.likeliest() if np.ptp(design.value) > 0 else np.zeros(3)
+        return cls(_three(variances[None])[0], design, k, ci, seed)
 
-        def three(variances: Floats) -> Floats:
-            return np.column_stack([variances[:, :2], variances[:, 2:].sum(axis=1)])
+    @property
+    def known(self) -> bool:
+        """Whether the variances are known and not all zero."""
+        return self.variances is not None and bool(self.variances.any())
 
-        drawn = variance_draws(design, "both" if ci in ("auto", "none") else ci, seed=seed)
-        return cls(three(design.likeliest()[None])[0], three(drawn), k, ci)
+    @property
+    def several(self) -> bool:
+        """Whether there are enough raters to see how much they differ."""
+        return next(f.levels for f in self.design.factors if f.name == "rater") >= SEVERAL
 
     def row(self, form: int, averaged: bool, confidence: float) -> dict[str, Any]:
         """The columns of one form."""
         if self.variances is None:
             return {"reason": UNCONNECTED}
-        if self.draws is None:
+        if not self.known:
             return {"reason": ALIKE}
         estimate = float(self._correlation(self.variances[None], form, averaged)[0])
         return {"estimate": estimate, **self.interval(form, averaged, estimate, confidence)}
 
     def interval(self, form: int, averaged: bool, estimate: float, confidence: float) -> dict[str, Any]:
         """The bounds of one form, and what they are over."""
-        if self.draws is None or self.ci == "none":
+        if self.ci == "none":
             return {}
-        low, high = interval_of(self._correlation(self.draws, form, averaged), estimate, confidence)
-        over = self.ci if self.ci != "auto" else "both" if form == 2 else "items"
+        over = self.ci if self.ci != "auto" else "items" if form == 3 else "both"
+        if over not in self.draws:
+            self.draws[over] = _three(variance_draws(self.design, over, seed=self.seed))
+        low, high = interval_of(self._correlation(self.draws[over], form, averaged), estimate, confidence)
         return {"low": low, "high": high, "over": over}
 
     def _correlation(self, variances: Floats, form: int, averaged: bool) -> Floats:
         item, rater, error = variances.T
-        others = (error + (rater if form == 2 else 0.0)) / (self.k if averaged else 1.0)
+        others = (error + (rater if form < 3 else 0.0)) / (self.k if averaged else 1.0)
         return np.asarray(item / np.maximum(item + others, 1e-300))
+
+
+def _three(variances: Floats) -> Floats:
+    """The variances of items, of raters, and of all that is left."""
+    return np.column_stack([variances[:, :2], variances[:, 2:].sum(axis=1)])
 
 
 def _one_way(ratings: Ratings) -> Variance | str:

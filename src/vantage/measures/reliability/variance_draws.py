@@ -8,7 +8,9 @@ eliminated, along the eigenvectors of their design. Few raters give few degrees 
 
 The levels of a trait are not a sample of levels: their variance is that of these levels, from the non-central χ² of
 what lies between them. Effects that are not normal have other degrees of freedom (Bonett 2006): they are divided by
-(kurtosis − 1)/2, estimated where there are twenty or more.
+(kurtosis − 1)/2, estimated where there are twenty or more. Where there are ten
+raters or more, they are also drawn with how much their answers scatter and how well these follow the items: among
+other raters, more or fewer might be careless (see `RaterHabits`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ DRAWS: Final = 2000
 EXACT: Final = 600
 """Up to so many raters the design is decomposed; beyond, raters are taken as if they met the same items."""
 NORMAL: Final = 3.0
+SEVERAL: Final = 10
+"""From how many raters on their habits are drawn with them."""
+FEW_ANSWERS: Final = 5
+"""Raters with fewer answers show no habits."""
 MANY: Final = 20
 """From how many effects on their kurtosis is estimated."""
 
@@ -61,13 +67,17 @@ def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = D
     crossed = [factor for factor in design.factors if factor.in_item and factor.name not in ("item", "item × rater")]
     squares, freedom = table.residual, table.freedom
     adjusted = value - table.effect[who]
+    scatter, slope = np.ones(draws), np.ones(draws)
+    if over != "items":
+        habits = RaterHabits.of(adjusted, table.item_effect, table.per_item, unit, who)
+        scatter, slope = habits.drawn(np.random.default_rng([seed, 1]), draws)
     between: dict[str, tuple[float, float, float]] = {}
     for factor in crossed:
         code = factor.code if pairs is None else factor.code[first]
         sum_of_squares, degrees, per_variance = _within_items(adjusted, unit, code)
         between[factor.name] = (sum_of_squares, degrees, per_variance)
         squares, freedom = squares - sum_of_squares, freedom - degrees
-    error = max(squares, 0.0) / _chi_squared(rng, max(freedom, 1.0), draws)
+    error = scatter * max(squares, 0.0) / _chi_squared(rng, max(freedom, 1.0), draws)
     for name, (sum_of_squares, degrees, per_variance) in between.items():
         mean_square = sum_of_squares / _chi_squared(rng, degrees, draws) if degrees > 0 else error
         by_name[name] = np.maximum(mean_square - error, 0.0) * degrees / max(per_variance, 1e-300)
@@ -80,8 +90,69 @@ def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = D
     by_name["rater"] = table.rater_variance(noise, groups, rng if over != "items" else None)
     for factor, group in zip(traits, groups, strict=True):
         by_name[factor.name] = table.trait_variance(group, by_name["rater"], noise, rng)
-    by_name["item"] = table.item_variance(noise, rng if over != "raters" else None)
+    by_name["item"] = slope * table.item_variance(noise, rng if over != "raters" else None)
     return np.column_stack([by_name[name] for name in design.names])
+
+
+@dataclass(frozen=True, slots=True)
+class RaterHabits:
+    """How much the answers of each rater scatter, and how well they follow the items, against the mean of all raters.
+
+    >>> rng = np.random.default_rng(0)
+    >>> item, rater = (grid.ravel() for grid in np.indices((60, 20)))
+    >>> truth, careless = rng.normal(0, 1, 60), rater < 4
+    >>> answers = np.where(careless, rng.normal(0, 1.5, 1200), truth[item] + rng.normal(0, 0.7, 1200))
+    >>> means = np.bincount(item, answers) / 20
+    >>> habits = RaterHabits.of(answers, means, np.full(60, 20.0), item, rater)
+    >>> bool(habits.scatter[:4].min() > 2 * habits.scatter[4:].max()), bool(habits.slope[:4].max() < 0.6)
+    (True, True)
+    """
+
+    scatter: Floats
+    slope: Floats
+    given: Floats
+
+    @classmethod
+    def of(cls, value: Floats, item_effect: Floats, per_item: Floats, unit: Ints, rater: Ints) -> RaterHabits:
+        """From answers without raters' severity; what differs by chance only is taken out."""
+        several = per_item[unit] > 1
+        value, unit, rater = value[several], unit[several], rater[several]
+        given = np.bincount(rater).astype(np.float64)
+        size = per_item[unit]
+        others = (item_effect[unit] * size - value) / (size - 1)
+        squares = np.square(value - item_effect[unit]) * size / (size - 1)
+        used = given >= FEW_ANSWERS
+        if used.sum() < SEVERAL or np.ptp(others) == 0 or squares.sum() == 0:
+            return cls(np.ones(1), np.ones(1), np.ones(1))
+        n = given[used]
+        mean = [np.bincount(rater, part)[used] / n for part in (others, value)]
+        place = np.cumsum(used) - 1
+        apart = others - mean[0][place[rater]]
+        across = np.bincount(rater, np.square(apart))[used]
+        along = np.bincount(rater, apart * value)[used] / np.maximum(across, 1e-300)
+        around = np.bincount(rater, squares)[used] / n
+        middle = float(np.average(around, weights=n))
+        scatter = _beyond_chance(around, 2 * middle**2 / n, n)
+        slope = _beyond_chance(along, middle / np.maximum(across, 1e-300), np.minimum(n, across))
+        return cls(scatter, slope, n)
+
+    def drawn(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+        """What other raters like these would do to the variances of answers and of items, one number per draw."""
+        raters = len(self.given)
+        weight = rng.multinomial(raters, np.full(raters, 1 / raters), draws) * self.given
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        return weight @ self.scatter, np.square(weight @ self.slope)
+
+
+def _beyond_chance(means: Floats, chance: Floats, weight: Floats) -> Floats:
+    """Means over their mean, drawn towards it as far as they differ from it by chance."""
+    middle = float(np.average(means, weights=weight))
+    if middle <= 0:
+        return np.ones(len(means))
+    apart = means - middle
+    between = max(float(np.average(np.square(apart) - chance, weights=weight)), 0.0)
+    kept = np.sqrt(between / (between + chance)) if between else np.zeros(len(means))
+    return np.asarray(np.maximum(middle + kept * apart, 0.0) / middle)
 
 
 @dataclass(frozen=True, slots=True)
