@@ -14,7 +14,7 @@ import polars.selectors as cs
 
 from vantage.corpora import schema, storage
 from vantage.corpora.manifest import About, manifest, read_manifest
-from vantage.corpora.merging import merge_instruments, questions_of, stacked, union
+from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -255,41 +255,18 @@ class Corpus:
         """
         corpora = (self, *others)
         about = self.about.joined(*(other.about for other in others))
-        people = pl.concat(corpus.people().judgments["rater"].unique() for corpus in corpora)
-        if shared := people.filter(people.is_duplicated()).unique().sort().to_list():
-            named = f"{', '.join(shared[:5])}{f' and {len(shared) - 5:,} more' if shared[5:] else ''}"
-            note = f"Raters who are in several of the merged corpora count as the same people: {named}."
-            about = replace(about, notes=(*about.notes, note))
+        notes = shared_raters([corpus.people().judgments["rater"] for corpus in corpora])
         return Corpus(
             items=union("item", [corpus.items for corpus in corpora]),
             raters=union("rater", [corpus.raters for corpus in corpora]),
             judgments=stacked([corpus.judgments for corpus in corpora]),
             instruments=merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments),
-            about=about,
+            about=replace(about, notes=(*about.notes, *notes)),
         )
 
     def join_traits(self, traits: pl.DataFrame, on: str = "rater") -> Corpus:
         """The corpus with further columns for its raters; those who are not in the table keep what was known."""
-        if on not in traits.columns:
-            raise InputError(f"the table has no column '{on}'", remedy=nearest(on, traits.columns))
-        traits = traits.with_columns(pl.col(on).cast(pl.String).alias("rater"))
-        if on != "rater":
-            traits = traits.drop(on)
-        if traits["rater"].n_unique() < len(traits):
-            index = (~traits["rater"].is_first_distinct()).arg_max() or 0
-            twice = traits["rater"][index]
-            raise InputError(f"duplicate rater '{twice}'", row=index + 1, column=on, remedy="keep one row per rater")
-        new = [column for column in traits.columns if column != "rater"]
-        if clash := [column for column in new if column in schema.RATERS]:
-            raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
-        described = self.raters["rater"].is_in(traits["rater"].implode())
-        if not described.any() and len(described) and len(traits):
-            problem = f"no rater of the corpus is in the table, such as '{self.raters['rater'][0]}'"
-            raise InputError(problem, column=on, remedy=f"the table has '{traits['rater'][0]}'; make the ids equal")
-        joined = self.raters.join(traits, on="rater", how="left", suffix="__new", maintain_order="left")
-        again = [column for column in new if column in self.raters.columns]
-        latest = (pl.when(described).then(f"{column}__new").otherwise(column).alias(column) for column in again)
-        return self._with(raters=joined.with_columns(latest).drop(f"{column}__new" for column in again))
+        return self._with(raters=with_traits(self.raters, traits, on))
 
     def check_scales(self, *instruments: Instrument) -> None:
         """Refuses instruments that have a question of the corpus on another scale, so that no answer could be kept."""

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.corpora import schema
+from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 
 
@@ -80,3 +81,35 @@ def union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.D
                     remedy="rename the ids or correct one table",
                 )
     return pl.DataFrame(list(rows.values()), schema=joined.schema)
+
+
+def shared_raters(raters: Sequence[pl.Series]) -> list[str]:
+    """A note that names those who are in several tables, since ids such as 1, 2, 3 may mean other people in each."""
+    everyone = pl.concat(some.unique() for some in raters)
+    shared = everyone.filter(everyone.is_duplicated()).unique().sort().to_list()
+    named = f"{', '.join(shared[:5])}{f' and {len(shared) - 5:,} more' if shared[5:] else ''}"
+    return [f"Raters who are in several of the merged corpora count as the same people: {named}."] if shared else []
+
+
+def with_traits(raters: pl.DataFrame, traits: pl.DataFrame, on: str) -> pl.DataFrame:
+    """Raters with further columns from a table that has their ids in a column; others keep what was known of them."""
+    if on not in traits.columns:
+        raise InputError(f"the table has no column '{on}'", remedy=nearest(on, traits.columns))
+    traits = traits.with_columns(pl.col(on).cast(pl.String).alias("rater"))
+    if on != "rater":
+        traits = traits.drop(on)
+    if traits["rater"].n_unique() < len(traits):
+        index = (~traits["rater"].is_first_distinct()).arg_max() or 0
+        twice = traits["rater"][index]
+        raise InputError(f"duplicate rater '{twice}'", row=index + 1, column=on, remedy="keep one row per rater")
+    new = [column for column in traits.columns if column != "rater"]
+    if clash := [column for column in new if column in schema.RATERS]:
+        raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
+    described = raters["rater"].is_in(traits["rater"].implode())
+    if not described.any() and len(described) and len(traits):
+        problem = f"no rater of the corpus is in the table, such as '{raters['rater'][0]}'"
+        raise InputError(problem, column=on, remedy=f"the table has '{traits['rater'][0]}'; make the ids equal")
+    joined = raters.join(traits, on="rater", how="left", suffix="__new", maintain_order="left")
+    again = [column for column in new if column in raters.columns]
+    latest = (pl.when(described).then(f"{column}__new").otherwise(column).alias(column) for column in again)
+    return joined.with_columns(latest).drop(f"{column}__new" for column in again)

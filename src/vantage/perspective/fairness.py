@@ -64,6 +64,9 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
         moved = dealt.get(trait)
         linked = linked_values(evaluation.pairs, trait, ["item"])
         apart = not any({values[best], values[worst]} <= one for one in linked)
+        reason = APART if apart else None
+        if moved is None and evaluation.resamples:
+            reason = "every value has one user"
         row |= {
             "best": values[best],
             "best_f1": float(scores[best]),
@@ -74,11 +77,7 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
             "high": high if inside else None,
             "chance": None if moved is None else float(moved.mean()),
             "p": None if moved is None or largest is None or apart else share_beyond(largest >= gap - 1e-12),
-            "reason": "every value has one user"
-            if moved is None and evaluation.resamples
-            else APART
-            if apart
-            else None,
+            "reason": reason,
         }
     return pl.DataFrame(rows, schema_overrides={**APART_BY, "reason": pl.String})
 

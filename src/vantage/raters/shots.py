@@ -33,7 +33,7 @@ def corpus_shots(training: Corpus, questions: Sequence[Question], condition: str
     Raters who are marked as excluded do not count, and of a person's repetitions only the first does.
     """
     ids = [question.id for question in questions]
-    people = training.included().filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"])).judgments
+    people = training.included().people().judgments
     if condition:
         people = people.filter(pl.col("condition").is_in(["", condition]))
     answered = people.filter(pl.col("value").is_not_null()).sort("sample", maintain_order=True)

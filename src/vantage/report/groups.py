@@ -147,7 +147,7 @@ def _strongest(analysis: CorpusAnalysis, trait: str, tested: pl.DataFrame) -> di
         "lower": groups[1],
         "verb": f"answer {option} more often" if option else "give higher answers",
         "difference": apart,
-        "apart": f"{100 * apart:.1f} percentage points of {option}" if option else f"{apart:.2f} points",
+        "apart": f"{100 * apart:.1f} percentage points for {option}" if option else f"{apart:.2f} points",
         "people": row["units"],
         "comparisons": len(tested),
         "p": min(1.0, row["p"] * len(tested)),

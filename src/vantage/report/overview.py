@@ -156,7 +156,7 @@ def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
         yield "The corpus has no judgments, so there is nothing to measure yet."
         return
     if again:
-        yield f"{counted(again, 'answer')} of people to what they had judged before are left out of this report."
+        yield f"This report leaves out {counted(again, 'answer')} that people gave to items they had judged before."
     by_rater = corpus.judgments.group_by("rater", maintain_order=True).agg(
         pl.len().alias("all"),
         pl.col("value").is_not_null().sum().alias("values"),

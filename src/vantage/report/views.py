@@ -27,6 +27,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column, Rule, View
 from vantage.report.cells import counted
@@ -58,7 +59,6 @@ OPTIONS: Final = {
     "wasserstein": "Wasserstein distance",
 }
 """What the values of options are called in the paragraph on methods, where that is not their name."""
-_PEOPLE: Final = ("person", "slot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +175,10 @@ def who_of(corpus: Corpus) -> str:
     """
     there = corpus.judgments["rater"].unique()
     kinds = corpus.raters.filter(pl.col("rater").is_in(there.implode()))["kind"].cast(pl.String)
-    people, others = int(kinds.is_in(_PEOPLE).sum()), int((~kinds.is_in(_PEOPLE)).sum())
+    people, others = int(kinds.is_in(PEOPLE).sum()), int((~kinds.is_in(PEOPLE)).sum())
     parts = [counted(people, "person", "people")] if people else []
     if others:
-        parts.append(counted(others, "model" if set(kinds) <= {*_PEOPLE, "model"} else "rater"))
+        parts.append(counted(others, "model" if set(kinds) <= {*PEOPLE, "model"} else "rater"))
     return " and ".join(parts)
 
 

@@ -229,11 +229,11 @@ def test_a_column_with_a_role_is_no_trait() -> None:
 def test_models_and_aggregates_beside_people_are_a_doubt_until_it_is_said_what_they_are() -> None:
     names = ["ann", "Claude", "gpt-4o", "GPT 4", "majority", "Gemma Smith", "modelling club", "Meta/llama3"]
     frame = pl.DataFrame({"item": [1, 2], **{name: [0, 1] for name in names}})
-    with pytest.raises(InputError, match="rater 'Claude' may be a model, and raters count as people") as doubt:
+    with pytest.raises(InputError, match="rater 'Claude' looks like a model and would count as a person") as doubt:
         load("table", frame, map={"item": "item"}, wide=True)
     assert "--kinds Claude=model,gpt-4o=model,GPT 4=model,Meta/llama3=model,majority=aggregate" in str(doubt.value)
     kinds = {"gpt-4o": "model", "GPT 4": "model", "Meta/llama3": "model", "majority": "aggregate"}
-    with pytest.raises(InputError, match="--kinds Claude=model, or person for people"):
+    with pytest.raises(InputError, match="--kinds Claude=model, or RATER=person for people"):
         load("table", frame, map={"item": "item"}, wide=True, kinds=kinds)
     corpus = load("table", frame, map={"item": "item"}, wide=True, kinds={**kinds, "Claude": "person"})
     assert {rater: kind for rater, kind in corpus.raters.select("rater", "kind").rows() if kind != "person"} == kinds

@@ -29,7 +29,7 @@ LOOKS_LIKE: Final[Mapping[str, str]] = {
     r"vicuna|alpaca|falcon|grok|phi|kimi|glm|command-?r|text-davinci|flan|palm|smollm|bert|roberta|llm|model|ai)",
     "aggregate": "gold|golden|majority|consensus|ground[-_ ]?truth|adjudicated|aggregated?|mean|average|median|final",
 }
-"""How raters that are no people begin, up to a number, a sign or the end."""
+"""How the names of raters who are not people begin, up to a digit, a sign or the end."""
 
 
 def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str, str]:
@@ -81,10 +81,10 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
         rater, kind = next(iter(alike.items()))
         named = ",".join(f"{one}={kind}" for one, kind in alike.items())
         raise Doubt(
-            f"rater '{rater}' may be {'an' if kind == 'aggregate' else 'a'} {kind}, and raters count as people",
+            f"rater '{rater}' looks like {'an' if kind == 'aggregate' else 'a'} {kind} and would count as a person",
             file=rows.path,
             column=None if rows.cells else column,
-            remedy=f"pass --kinds {named}, or person for people",
+            remedy=f"pass --kinds {named}, or RATER=person for people",
             settle={"kinds": {**kinds, **alike}},
         )
     given = pl.col("rater").replace_strict(dict(kinds), default="person", return_dtype=pl.String)

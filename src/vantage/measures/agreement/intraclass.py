@@ -1,7 +1,7 @@
 """Intraclass correlations: how much of the variance of the answers belongs to the items.
 
 The six forms of Shrout and Fleiss (1979), with the intervals from the F distribution that McGraw and Wong
-(1996) give for them.
+(1996) give for them, or from draws of the variances that know how much raters differ.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ VIEW: Final = View(
 
 @measure("icc", family="agreement", view=VIEW)
 def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 0.95, seed: int = 0) -> pl.DataFrame:
-    """Intraclass correlation: six forms, told apart by `form`, with intervals from the F distribution.
+    """Intraclass correlation: six forms, told apart by `form`, with their intervals.
 
     ICC(1,·): every item is answered by other raters; ICC(2,·): raters are a sample, and how high they answer
     matters (absolute agreement); ICC(3,·): these raters only, their levels set aside (consistency). ICC(·,1)
@@ -55,10 +55,12 @@ def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 
     forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
     σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.reliability.variance_draws`.
 
-    These intervals are over both, however few raters there are (`reason` says so below ten), and over items for
-    ICC(3,·), which is about these raters. With `ci` "items", "raters" or "both"
-    those of all two-way forms come from the draws, over what is asked for; the one-way forms cannot tell raters from
-    items, and have an interval over both only.
+    Intervals of complete tables come from the F distribution (McGraw and Wong 1996), which takes all raters for
+    equally good. Where there are ten or more, those of ICC(1,·) and ICC(2,·) come from the draws, which know how much
+    raters differ. Intervals are over both, however few raters there are (`reason` says so below ten), and over items
+    for ICC(3,·), which is about these raters. With `ci` "items", "raters" or "both" those of all two-way forms come
+    from the draws, over what is asked for; the one-way forms cannot tell raters from items, and have an interval over
+    both only.
 
     >>> judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
     >>> [round(estimate, 2) for estimate in icc(judges)["estimate"]]
@@ -205,7 +207,7 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     drawn = ci in ("items", "raters", "both") or (ci == "auto" and ratings.coders >= SEVERAL)
     gaps = None
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
-        gaps = Gaps.of(group, one_way.k, ci, seed)
+        gaps = IntraclassVariances.of(group, one_way.k, ci, seed)
     note = group.note
     because = how.modelled(several_items(group.frame)).because
     rows = []
@@ -225,7 +227,9 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     return rows
 
 
-def _form(form: int, averaged: bool, design: Variance, gaps: Gaps | None, ci: str, confidence: float) -> dict[str, Any]:
+def _form(
+    form: int, averaged: bool, design: Variance, gaps: IntraclassVariances | None, ci: str, confidence: float
+) -> dict[str, Any]:
     """The columns of one form of a table without gaps."""
     one = single(form, design)
     if np.isnan(one):
@@ -238,7 +242,7 @@ def _form(form: int, averaged: bool, design: Variance, gaps: Gaps | None, ci: st
         return {"estimate": estimate}
     if form == 1 and ci in ("items", "raters"):
         return {"estimate": estimate, "reason": NESTED}
-    if gaps is not None and gaps.known and (form > 1 or gaps.several):
+    if gaps is not None and gaps.known and ((ci != "auto" and form > 1) or (form < 3 and gaps.several)):
         return {"estimate": estimate, **gaps.interval(form, averaged, estimate, confidence)}
     reason = NO_INTERVAL if low is None and high is None else None
     over = None if low is None or high is None else "items" if form == 3 else "both"
@@ -246,8 +250,11 @@ def _form(form: int, averaged: bool, design: Variance, gaps: Gaps | None, ci: st
 
 
 @dataclass(frozen=True, slots=True)
-class Gaps:
-    """The variances of a table with gaps, of which the forms are quotients."""
+class IntraclassVariances:
+    """The variances of items, raters and the rest, of which the forms are quotients.
+
+    Used for tables with gaps, where `ci` asks for it, and for ten raters or more, which show how much they differ.
+    """
 
     variances: Floats | None
     """Of items, raters, and all that is left; null where they cannot be told apart."""
@@ -260,7 +267,7 @@ class Gaps:
     """Draws of the variances over items, raters or both, once they are needed."""
 
     @classmethod
-    def of(cls, group: Group, k: float, ci: str, seed: int) -> Gaps:
+    def of(cls, group: Group, k: float, ci: str, seed: int) -> IntraclassVariances:
         """The components of a group."""
         design = VarianceDesign.of(group.frame)
         if design.problem() is not None:

@@ -10,7 +10,7 @@ The levels of a trait are not a sample of levels: their variance is that of thes
 what lies between them. Effects that are not normal have other degrees of freedom (Bonett 2006): they are divided by
 (kurtosis − 1)/2, estimated where there are twenty or more. Where there are ten
 raters or more, they are also drawn with how much their answers scatter and how well these follow the items: among
-other raters, more or fewer might be careless (see `RaterHabits`).
+other raters, more or fewer might be careless (see `RaterHeterogeneity`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ EXACT: Final = 600
 """Up to so many raters the design is decomposed; beyond, raters are taken as if they met the same items."""
 NORMAL: Final = 3.0
 SEVERAL: Final = 10
-"""From how many raters on their habits are drawn with them."""
+"""From how many raters on their differences are estimated."""
 FEW_ANSWERS: Final = 5
-"""Raters with fewer answers show no habits."""
+"""Raters with fewer answers do not show how they differ."""
 MANY: Final = 20
 """From how many effects on their kurtosis is estimated."""
 
@@ -67,17 +67,17 @@ def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = D
     crossed = [factor for factor in design.factors if factor.in_item and factor.name not in ("item", "item × rater")]
     squares, freedom = table.residual, table.freedom
     adjusted = value - table.effect[who]
-    scatter, slope = np.ones(draws), np.ones(draws)
+    scattered, followed = np.ones(draws), np.ones(draws)
     if over != "items":
-        habits = RaterHabits.of(adjusted, table.item_effect, table.per_item, unit, who)
-        scatter, slope = habits.drawn(np.random.default_rng([seed, 1]), draws)
+        heterogeneity = RaterHeterogeneity.of(adjusted, table.item_effect, table.per_item, unit, who)
+        scattered, followed = heterogeneity.drawn(np.random.default_rng([seed, 1]), draws)
     between: dict[str, tuple[float, float, float]] = {}
     for factor in crossed:
         code = factor.code if pairs is None else factor.code[first]
         sum_of_squares, degrees, per_variance = _within_items(adjusted, unit, code)
         between[factor.name] = (sum_of_squares, degrees, per_variance)
         squares, freedom = squares - sum_of_squares, freedom - degrees
-    error = scatter * max(squares, 0.0) / _chi_squared(rng, max(freedom, 1.0), draws)
+    error = scattered * max(squares, 0.0) / _chi_squared(rng, max(freedom, 1.0), draws)
     for name, (sum_of_squares, degrees, per_variance) in between.items():
         mean_square = sum_of_squares / _chi_squared(rng, degrees, draws) if degrees > 0 else error
         by_name[name] = np.maximum(mean_square - error, 0.0) * degrees / max(per_variance, 1e-300)
@@ -90,12 +90,12 @@ def variance_draws(design: VarianceDesign, over: str = "both", *, draws: int = D
     by_name["rater"] = table.rater_variance(noise, groups, rng if over != "items" else None)
     for factor, group in zip(traits, groups, strict=True):
         by_name[factor.name] = table.trait_variance(group, by_name["rater"], noise, rng)
-    by_name["item"] = slope * table.item_variance(noise, rng if over != "raters" else None)
+    by_name["item"] = followed * table.item_variance(noise, rng if over != "raters" else None)
     return np.column_stack([by_name[name] for name in design.names])
 
 
 @dataclass(frozen=True, slots=True)
-class RaterHabits:
+class RaterHeterogeneity:
     """How much the answers of each rater scatter, and how well they follow the items, against the mean of all raters.
 
     >>> rng = np.random.default_rng(0)
@@ -103,17 +103,19 @@ class RaterHabits:
     >>> truth, careless = rng.normal(0, 1, 60), rater < 4
     >>> answers = np.where(careless, rng.normal(0, 1.5, 1200), truth[item] + rng.normal(0, 0.7, 1200))
     >>> means = np.bincount(item, answers) / 20
-    >>> habits = RaterHabits.of(answers, means, np.full(60, 20.0), item, rater)
-    >>> bool(habits.scatter[:4].min() > 2 * habits.scatter[4:].max()), bool(habits.slope[:4].max() < 0.6)
+    >>> result = RaterHeterogeneity.of(answers, means, np.full(60, 20.0), item, rater)
+    >>> bool(result.error[:4].min() > 2 * result.error[4:].max()), bool(result.discrimination[:4].max() < 0.6)
     (True, True)
     """
 
-    scatter: Floats
-    slope: Floats
+    error: Floats
+    """The variance of each rater's answers around the items, over the mean of all."""
+    discrimination: Floats
+    """The slope of each rater's answers on those of the others, over the mean of all."""
     given: Floats
 
     @classmethod
-    def of(cls, value: Floats, item_effect: Floats, per_item: Floats, unit: Ints, rater: Ints) -> RaterHabits:
+    def of(cls, value: Floats, item_effect: Floats, per_item: Floats, unit: Ints, rater: Ints) -> RaterHeterogeneity:
         """From answers without raters' severity; what differs by chance only is taken out."""
         several = per_item[unit] > 1
         value, unit, rater = value[several], unit[several], rater[several]
@@ -132,16 +134,16 @@ class RaterHabits:
         along = np.bincount(rater, apart * value)[used] / np.maximum(across, 1e-300)
         around = np.bincount(rater, squares)[used] / n
         middle = float(np.average(around, weights=n))
-        scatter = _beyond_chance(around, 2 * middle**2 / n, n)
-        slope = _beyond_chance(along, middle / np.maximum(across, 1e-300), np.minimum(n, across))
-        return cls(scatter, slope, n)
+        error = _beyond_chance(around, 2 * middle**2 / n, n)
+        discrimination = _beyond_chance(along, middle / np.maximum(across, 1e-300), np.minimum(n, across))
+        return cls(error, discrimination, n)
 
     def drawn(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
         """What other raters like these would do to the variances of answers and of items, one number per draw."""
         raters = len(self.given)
         weight = rng.multinomial(raters, np.full(raters, 1 / raters), draws) * self.given
         weight = weight / weight.sum(axis=1, keepdims=True)
-        return weight @ self.scatter, np.square(weight @ self.slope)
+        return weight @ self.error, np.square(weight @ self.discrimination)
 
 
 def _beyond_chance(means: Floats, chance: Floats, weight: Floats) -> Floats:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.corpora.schema import PEOPLE
 from vantage.report.charts.frames import need
 from vantage.report.inline import TIP
 from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers, short
@@ -27,7 +28,6 @@ OUTERMOST: Final = 3
 """How many at each end of a histogram are named."""
 NAME: Final = 18
 """How many characters of a name are shown."""
-CROWDS: Final = ("person", "slot")
 APART: Final = ("item", "question", "condition")
 """Facets that are no raters; each has its panel."""
 WORDS: Final = {"person": ("person", "people"), "trained": ("trained rater", "trained raters")}
@@ -49,8 +49,8 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
     raters = known.filter(~pl.col("facet").is_in([*APART, "threshold"]))
     kinds = raters["facet"].unique(maintain_order=True).to_list()
     ink, shape = {**colours(kinds), **dict.fromkeys(APART, INK)}, {**markers(kinds), **dict.fromkeys(APART, "o")}
-    people = raters.filter(pl.col("facet").is_in(CROWDS))
-    others = raters.filter(~pl.col("facet").is_in(CROWDS)).sort("facet", "estimate")
+    people = raters.filter(pl.col("facet").is_in(PEOPLE))
+    others = raters.filter(~pl.col("facet").is_in(PEOPLE)).sort("facet", "estimate")
     beside = [others] if len(others) <= NAMED else others.partition_by("facet", maintain_order=True)
     panels = [part for part in (people, *beside, *(known.filter(facet=one) for one in APART)) if len(part)]
     shares = [1.4 if len(part) > NAMED else 0.5 + 0.055 * min(len(part), NAMED) for part in panels]
