@@ -339,6 +339,6 @@ def test_people_who_were_asked_again_are_counted_once() -> None:
     demo = demo_corpus()
     twice = demo.add(demo.judgments.filter(question="trust").with_columns(sample=pl.lit(1, pl.Int32)))
     (caveat,) = overview(twice).warnings
-    assert caveat == "247 answers of people to what they had judged before are left out of this report."
+    assert caveat == "This report leaves out 247 answers that people gave to items they had judged before."
     once, again = (apart(corpus).sort("item", "question") for corpus in (demo, twice))
     assert once.equals(again)
