@@ -4,9 +4,11 @@ import json
 
 import polars as pl
 
+import vantage
 from tests.corpora.test_corpus import small
 from vantage import demo_corpus
 from vantage.corpora.describe import describe
+from vantage.report.overview import overview
 
 
 def test_counts_of_a_small_corpus() -> None:
@@ -20,6 +22,17 @@ def test_counts_of_a_small_corpus() -> None:
     assert told["traits"]["age"]["counts"] == {"30": 1, "40": 1}
     assert told["duplicates"] == 0
     json.dumps(told)
+
+
+def test_people_and_models_are_described_apart() -> None:
+    judged = {"item": ["a", "b"] * 2, "rater": ["ann"] * 2 + ["bot"] * 2, "value": [1, 2, 5, None]}
+    kind = {"kind": ["person"] * 2 + ["model"] * 2}
+    corpus = vantage.corpus(pl.DataFrame(judged | kind), map={"kind": "kind"}, question="trust", empty="refused")
+    questions = [(q["kind"], q["raters"], q["mean"], q["statuses"]) for q in describe(corpus)["questions"]]
+    assert questions == [("model", 1, 5.0, {"answered": 1, "refused": 1}), ("person", 1, 1.5, {"answered": 2})]
+    told = next(section for section in overview(corpus).sections if section.title == "The answers")
+    (figure, statuses) = told.parts
+    assert set(figure.data["question"]) == set(statuses.frame["question"]) == {"trust (model)", "trust (person)"}
 
 
 def test_texts_that_occur_in_several_items_are_named() -> None:

@@ -27,7 +27,8 @@ def print_description(facts: dict[str, Any]) -> None:
         if len(counts) > 1 or key == "kinds":
             typer.echo(f"{key}: {', '.join(f'{show(count)} {name}' for name, count in counts.items())}")
     typer.echo("")
-    print_rows([_question_row(question) for question in facts["questions"]])
+    apart = len({question["kind"] for question in facts["questions"]}) > 1
+    print_rows([_question_row(question, apart) for question in facts["questions"]])
     for codes in dict.fromkeys(
         tuple(q["values"]) for q in facts["questions"] if q["values"] and len(q["values"]) <= 11
     ):
@@ -36,7 +37,10 @@ def print_description(facts: dict[str, Any]) -> None:
         words = alike[0].get("labels") or {}
         shared = all((q.get("labels") or {}) == words for q in alike)
         heads = {code: f"{code} {words[code]}" if shared and words.get(code) else code for code in codes}
-        print_rows([{"answers": q["question"], **{heads[code]: n for code, n in q["values"].items()}} for q in alike])
+        kinds = [{"kind": q["kind"]} if apart else {} for q in alike]
+        rows = [{"answers": q["question"], **kind} for q, kind in zip(alike, kinds, strict=True)]
+        counts = [{heads[code]: n for code, n in q["values"].items()} for q in alike]
+        print_rows([row | count for row, count in zip(rows, counts, strict=True)])
     for heading, columns in (
         ("Traits of the raters", facts["traits"]),
         ("Columns of the items", facts["item_columns"]),
@@ -69,11 +73,12 @@ def print_preview(facts: dict[str, Any]) -> None:
         typer.echo(f"\n{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}")
 
 
-def _question_row(question: dict[str, Any]) -> dict[str, Any]:
+def _question_row(question: dict[str, Any], apart: bool) -> dict[str, Any]:
     spread = question["judgments_per_item"]
     declined = {status: count for status, count in question["statuses"].items() if status != "answered"}
     return {
         "question": question["question"],
+        **({"kind": question["kind"]} if apart else {}),
         "scale": question["scale"],
         "items": question["items"],
         "raters": question["raters"],

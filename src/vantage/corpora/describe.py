@@ -47,7 +47,11 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "samples": judgments["sample"].n_unique() if len(judgments) else 0,
         "rationales": len(judgments) - judgments["rationale"].null_count(),
         "kinds": _counts(raters["kind"]),
-        "questions": [_question(corpus, judgments, question.id) for question in corpus.questions],
+        "questions": [
+            _question(corpus, part, question.id, kind)
+            for question in corpus.questions
+            for kind, part in _by_kind(raters, judgments.filter(pl.col("question") == question.id))
+        ],
         "traits": {trait: _column(raters[trait]) for trait in corpus.traits},
         "item_columns": {name: _column(items[name]) for name in items.columns if name not in ("item", "text")},
         "duplicates": len(judgments) - judgments.select(schema.KEY).n_unique(),
@@ -56,8 +60,15 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _question(corpus: Corpus, judgments: pl.DataFrame, question: str) -> dict[str, Any]:
-    part = judgments.filter(pl.col("question") == question)
+def _by_kind(raters: pl.DataFrame, judgments: pl.DataFrame) -> list[tuple[str | None, pl.DataFrame]]:
+    """What each kind of rater answered: people, models and aggregates are never counted together."""
+    kinds = raters["kind"].cast(pl.String)
+    of_kind = {kind: raters.filter(kinds == kind)["rater"] for kind in kinds.unique().sort()}
+    parts = [(kind, judgments.filter(pl.col("rater").is_in(names.implode()))) for kind, names in of_kind.items()]
+    return [(kind, part) for kind, part in parts if len(part)] or [(None, judgments)]
+
+
+def _question(corpus: Corpus, part: pl.DataFrame, question: str, kind: str | None) -> dict[str, Any]:
     scale = corpus.question(question).scale
     values = part["value"].drop_nulls()
     counts: dict[str, int] | None = None
@@ -66,6 +77,7 @@ def _question(corpus: Corpus, judgments: pl.DataFrame, question: str) -> dict[st
         counts = {show_code(code): counted.get(code, 0) for code in scale.codes}
     return {
         "question": question,
+        "kind": kind,
         "scale": scale.describe(),
         "items": part["item"].n_unique(),
         "raters": part["rater"].n_unique(),

@@ -278,15 +278,14 @@ def bootstrap_interval(
     limits: tuple[float, float] = LIMITS,
     *,
     added: float = 0.0,
-    unsure: float = 0.0,
+    from_variance: tuple[float, float] | None = None,
 ) -> Bounds:
     """The interval around an estimate from resamples of so many units; null when no replicate is defined.
 
     Resamples vary less than samples do, by (n − 1)/n, and how much is itself estimated: the interval is as much longer
     as Student's t is (Hesterberg 2015), and it is moved by the bias that resamples show. `added` is a variance from
-    another source and `unsure` its square over its degrees of freedom (Satterthwaite 1946). What lies between 0 and 1
-    is a share, whose interval is Wilson's (1927) of as many units as have its variance: near 0 it reaches farther up
-    than down.
+    another source, found from a variance with so many degrees of freedom. What lies between 0 and 1 is a share, whose
+    interval is Wilson's (1927) of as many units as have its variance: near 0 it reaches farther up than down.
 
     >>> replicates = np.random.default_rng(0).normal(5, 1, 100_000)
     >>> [round(bound, 1) for bound in bootstrap_interval(replicates, 5.0, 10**6, 0.95, added=3.0)]
@@ -303,7 +302,8 @@ def bootstrap_interval(
         return wilson(estimate * units, units, confidence)
     if alike:
         return estimate, estimate
-    reach = student(variance**2 / (unsure + items**2 / (units - 1)), confidence)
+    sources = [(items, units - 1), *([from_variance] if from_variance and added > 0 else [])]
+    reach = student(degrees_of_freedom(variance, *sources), confidence)
     if limits == SHARES:
         return share_interval(estimate, variance, reach, confidence)
     if items < 1e-6 * variance:
@@ -320,6 +320,18 @@ def share_interval(share: float, variance: float, reach: float, confidence: floa
     """Wilson's interval of a share with this variance, where an interval reaches so many standard errors."""
     units = share * (1 - share) / variance * (student(np.inf, confidence) / reach) ** 2
     return wilson(share * units, units, confidence)
+
+
+def degrees_of_freedom(total: Any, *sources: tuple[Any, float]) -> Any:
+    """Those of a variance that is made of several, each with its own (Satterthwaite 1946).
+
+    They are never fewer than the fewest of the sources, even where one was subtracted from another.
+
+    >>> float(degrees_of_freedom(2.0, (1.0, 10), (1.0, 10))), float(degrees_of_freedom(0.1, (1.0, 11), (0.1, 59)))
+    (20.0, 11.0)
+    """
+    unsure = sum(np.square(variance) / freedom for variance, freedom in sources)
+    return np.maximum(np.square(total) / np.maximum(unsure, 1e-300), min(freedom for _, freedom in sources))
 
 
 def student(freedom: float, confidence: float) -> float:

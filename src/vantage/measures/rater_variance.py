@@ -23,6 +23,7 @@ from vantage.measures.intervals import (
     Bounds,
     blocks,
     bootstrap_interval,
+    degrees_of_freedom,
     share_interval,
     student,
 )
@@ -106,8 +107,8 @@ class RaterVariance:
             return None
         added = max(other.total - other.noise, 0.0)
         total = self.total + added
-        unsure = self.total**2 / self.freedom + (other.total**2 / other.freedom if added > 0 else 0.0)
-        return type(self)(total, self.noise, total**2 / unsure if unsure > 0 else np.inf)
+        sources = [(self.total, self.freedom), *([(other.total, other.freedom)] if added > 0 else [])]
+        return type(self)(total, self.noise, degrees_of_freedom(total, *sources))
 
     def around(self, estimate: float, confidence: float, limits: tuple[float, float] = LIMITS) -> Bounds:
         """The interval over raters, with these items."""
@@ -122,8 +123,10 @@ class RaterVariance:
     ) -> Bounds:
         """The interval over raters and items: that of the bootstrap over items, longer by what raters add."""
         added = max(self.total - self.noise, 0.0)
-        unsure = self.total**2 / self.freedom if added > 0 else 0.0
-        return bootstrap_interval(replicates, estimate, units, confidence, limits, added=added, unsure=unsure)
+        from_variance = (self.total, self.freedom)
+        return bootstrap_interval(
+            replicates, estimate, units, confidence, limits, added=added, from_variance=from_variance
+        )
 
 
 def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_OUT) -> Ints:

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from scipy.special import nctdtr, stdtrit
 
+from vantage.measures.intervals import degrees_of_freedom
 from vantage.measures.ratings import Floats
 
 FEWEST: Final = 10
@@ -62,8 +63,7 @@ def mean_variance(variances: Floats, layout: StudyLayout, *, saved: float = 0.0)
     items = np.maximum(item - saved, 0.0) / layout.items + noise
     raters = rater / layout.raters + noise
     total = items + raters - noise
-    unsure = np.square(raters) / max(layout.raters - 1, 1) + np.square(items) / max(layout.items - 1, 1)
-    return total, np.square(total) / np.maximum(unsure, 1e-300)
+    return total, degrees_of_freedom(total, (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1)))
 
 
 def mean_width(

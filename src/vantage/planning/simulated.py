@@ -14,9 +14,10 @@ from typing import Final
 
 import numpy as np
 from scipy.optimize import isotonic_regression, nnls
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from vantage.errors import InputError
+from vantage.measures.intervals import degrees_of_freedom, student
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel, alphas
@@ -101,9 +102,8 @@ class AlphaVariance:
         parts = _terms(layout) * self.coefficients
         total, items = float(parts.sum()), float(parts[:3].sum())
         raters = float(parts[1] + parts[3])
-        unsure = raters**2 / max(layout.raters - 1, 1) + items**2 / max(layout.items - 1, 1)
-        freedom = min(total**2 / max(unsure, 1e-300), 1e9)
-        return float(2 * stdtrit(freedom, (1 + confidence) / 2) * total**0.5)
+        sources = (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1))
+        return 2 * student(degrees_of_freedom(total, *sources), confidence) * total**0.5
 
 
 def _terms(layout: StudyLayout) -> Floats:

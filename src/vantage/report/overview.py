@@ -72,14 +72,14 @@ def questions(analysis: CorpusAnalysis) -> Data:
     description = describe(analysis.corpus)
     rows = [
         {
-            "question": question["question"],
+            "question": question["name"],
             "scale": question["scale"],
             **{name: question[name] for name in ("items", "raters", "judgments")},
             "per_item": question["judgments_per_item"]["mean"],
             "mean": question["mean"],
             "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
         }
-        for question in description["questions"]
+        for question in _asked(description)
     ]
     contents = ", ".join(
         [
@@ -92,9 +92,16 @@ def questions(analysis: CorpusAnalysis) -> Data:
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"contents": contents, "corpus_notes": notes})
 
 
+def _asked(description: dict[str, Any]) -> list[dict[str, Any]]:
+    """The questions, apart for each kind of raters where several kinds answered; `name` says for which."""
+    asked: list[dict[str, Any]] = description["questions"]
+    apart = len({question["kind"] for question in asked}) > 1
+    return [{**one, "name": f"{one['question']} ({one['kind']})" if apart else one["question"]} for one in asked]
+
+
 def answers(analysis: CorpusAnalysis) -> list[Part]:
     """How the answers are spread: shares of options for each scale, boxes for numbers on a slider."""
-    asked = describe(analysis.corpus)["questions"]
+    asked = _asked(describe(analysis.corpus))
     by_scale: dict[tuple[float, ...], list[dict[str, Any]]] = {}
     for question in asked:
         scale = analysis.corpus.question(question["question"]).scale
@@ -104,21 +111,29 @@ def answers(analysis: CorpusAnalysis) -> list[Part]:
         _shares(analysis.corpus, asked_on, f"answers-{number}" if len(by_scale) > 1 else "answers")
         for number, asked_on in enumerate(by_scale.values(), 1)
     ]
-    continuous = [question.id for question in analysis.corpus.questions if question.scale.slides]
-    values = answered(analysis.corpus).filter(pl.col("question").is_in(continuous))
+    given = [
+        answered(analysis.corpus.filter(question=one["question"], kind=one["kind"])).select(
+            pl.lit(one["name"]).alias("question"), "value"
+        )
+        for one in asked
+        if one["kind"] and analysis.corpus.question(one["question"]).scale.slides
+    ]
+    values = pl.concat(given) if given else pl.DataFrame()
     if len(values):
         caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
         options = {"category": "question", "kind": "box", "label": "value"}
-        parts.append(Figure("values", caption, "", "distribution", values.select("question", "value"), options))
+        parts.append(Figure("values", caption, "", "distribution", values, options))
     return parts
 
 
 def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """What became of every question, where not all was answered."""
-    counts = analysis.corpus.judgments.group_by("question", pl.col("status").cast(pl.String)).len("n")
-    if set(counts["status"]) <= {"answered"}:
+    asked = _asked(describe(analysis.corpus))
+    present = sorted({status for question in asked for status in question["statuses"]})
+    if present in ([], ["answered"]):
         return None
-    return counts.pivot(on="status", index="question", values="n", sort_columns=True).fill_null(0)
+    counts = [{"question": one["name"], **dict.fromkeys(present, 0), **one["statuses"]} for one in asked]
+    return pl.DataFrame(counts, infer_schema_length=None)
 
 
 def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
@@ -175,7 +190,7 @@ def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figur
     labels = _option_labels(scales)
     frame = pl.DataFrame(
         [
-            {"question": question["question"], "answer": label, "judgments": count}
+            {"question": question["name"], "answer": label, "judgments": count}
             for question in asked[:DRAWN]
             for label, count in zip(labels, question["values"].values(), strict=True)
         ]

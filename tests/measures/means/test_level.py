@@ -6,16 +6,36 @@ import numpy as np
 import polars as pl
 import pytest
 
-from vantage import demo_corpus
+import vantage
+from vantage import Instrument, demo_corpus
 from vantage.errors import InputError
 from vantage.measures import mean, prevalence
 from vantage.measures.intervals import student_interval, wilson
+from vantage.measures.means.level import MEAN_VIEW
+from vantage.report.sentences import Words, decide, statement
+from vantage.scales import Scale
 
 
 def test_every_item_counts_once() -> None:
     frame = {"item": ["a"] * 9 + ["b"], "rater": [*range(9), 0], "value": [1.0] * 9 + [0.0]}
     assert mean(frame, ci="none")["estimate"][0] == 0.5
     assert prevalence(frame, ci="none")["estimate"][0] == 0.5
+
+
+def test_means_on_different_scales_are_not_ranked() -> None:
+    rows = [
+        (f"i{item}", f"p{rater}", question, float(base + (item + rater) % 2))
+        for item in range(12)
+        for rater in range(4)
+        for question, base in (("liking", 1), ("trust", 4), ("percent", 60))
+    ]
+    scales = {"liking": Scale.points(1, 5), "trust": Scale.points(1, 5), "percent": Scale.points(0, 100)}
+    judged = pl.DataFrame(rows, ["item", "rater", "question", "value"], orient="row")
+    corpus = vantage.corpus(judged, instrument=Instrument.of_questions("three", "Three", scales))
+    frame = mean(corpus, by="question", ci="items")
+    assert frame["scale"].n_unique() == 2
+    said = decide([statement(MEAN_VIEW.says[0], frame, Words(by=("question",)))])[0]
+    assert [finding.text.split(" (")[0] for finding in said] == ["Answers are highest for trust"]
 
 
 def test_intervals_over_items_are_students_and_wilsons() -> None:

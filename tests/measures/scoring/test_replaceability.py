@@ -169,6 +169,7 @@ def test_unanswered_items_are_left_out_or_lost() -> None:
     )
     left_out = alt_test(data, alignment="accuracy", ci="none").row(0, named=True)
     assert (left_out["advantage"], left_out["left_out"]) == (1.0, {"refused": 10, "unmatched": 30})
+    assert (left_out["passes"], left_out["answered"]) == (True, 0.75)
     lost = alt_test(data, alignment="accuracy", missing="wrong", ci="none").row(0, named=True)
     assert (lost["advantage"], lost["items"]) == (0.75, 40)
 

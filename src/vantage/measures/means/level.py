@@ -136,7 +136,8 @@ MEAN_VIEW: Final = View(
     "Mean answer",
     columns={"estimate": Column("mean", digits=2)},
     chart="points",
-    says=(Extremes(most="Answers are highest for {rows}", least="Answers are lowest for {rows}"),),
+    # Means of different scales have no order.
+    says=(Extremes(most="Answers are highest for {rows}", least="Answers are lowest for {rows}", among=("scale",)),),
     method="Means give every item the same weight.",
     sources=("angelopoulos2023b",),
 )
@@ -214,10 +215,12 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
+        scale = part.scale()
         own = {
+            "scale": None if scale is None else scale.describe(),
             "between": None
             if options["between"] is None
-            else "{} − {}".format(*two_values(part.answered, options["between"], options["values"]))
+            else "{} − {}".format(*two_values(part.answered, options["between"], options["values"])),
         }
         row = {**part.key, **own, **counts(part.answered, part.frame)}
         contributions = next(_contributions(part, options), None)
@@ -228,7 +231,8 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
             made |= {**dict.fromkeys(("low", "high", "over")), "reason": DISJOINT}
         rows.append({**row, **made})
     result = table(rows, names(by))
-    return result if options["between"] is not None else result.drop("between", strict=False)
+    alike = "value" in options or result["scale"].n_unique() < 2
+    return result.drop([*(["scale"] if alike else []), *(["between"] if options["between"] is None else [])])
 
 
 def _of_two(part: Part, options: Mapping[str, Any]) -> pl.DataFrame:

@@ -18,7 +18,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import RESULT, table
-from vantage.measures.intervals import student, weights
+from vantage.measures.intervals import degrees_of_freedom, student, weights
 from vantage.measures.kinds import APART, Selection, with_left_out
 from vantage.measures.parts import Part, parts
 from vantage.measures.powered.contributions import Contribution, Contributions, without_each_rater
@@ -185,10 +185,9 @@ class JoinedJudgments:
 
         def reach(items: float) -> float:
             variance = items + added
-            unsure = items**2 / (n - 1) + (
-                of_raters.total**2 / of_raters.freedom if of_raters is not None and added else 0.0
-            )
-            return float(student(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5)
+            raters = [(of_raters.total, of_raters.freedom)] if of_raters is not None and added else []
+            freedom = degrees_of_freedom(variance, (items, n - 1), *raters)
+            return float(student(freedom, self.options.get("confidence", 0.95)) * variance**0.5)
 
         return reach(left) / reach(alone) if alone > 0 else 1.0
 

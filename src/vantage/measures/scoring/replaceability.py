@@ -35,13 +35,14 @@ VIEW: Final = View(
         "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),
         "advantage_over": Column("interval over"),
         "tested": Column("people tested"),
+        "answered": Column("of its items answered", percent=True, digits=0),
     },
-    show=("model", "estimate", "advantage", "advantage_over", "tested", "items", "passes", "reason"),
+    show=("model", "estimate", "advantage", "advantage_over", "tested", "items", "answered", "passes", "reason"),
     notes=("A model passes when it could replace half of the people or more.",),
     says=(
         Fact(
             "Models that pass the alternative annotator test: {rows}.",
-            row="{model}[ for {group}] (winning rate {estimate})",
+            row="{model}[ for {group}] (winning rate {estimate}; {answered} of its items answered)",
             where="passes",
             none="No model that could be tested passes the alternative annotator test.",
         ),
@@ -92,7 +93,8 @@ def alt_test(
     Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
     items are not tested; the row says so. Where all differences are equal, the test is decided by whether
     they are below `epsilon`. A model's repeated samples have their alignment averaged. Items that the
-    model left unanswered are left out, or lost with `missing="wrong"`.
+    model left unanswered are left out, or lost with `missing="wrong"`; `answered` is the share of
+    its items that it answered: a model that refuses what is hard may pass on the rest.
 
     >>> import numpy as np
     >>> people = np.tile([0, 1, 1, 0], (3, 10)).astype(float)
@@ -135,7 +137,8 @@ def alt_test(
                 rows += [{**head, **row, **options, "left_out": left_out} for row in trial.person_rows(verdicts, how)]
             else:
                 without = [Trial.of(others, mine, chosen, missing) for others in rest]
-                rows.append({**head, **trial.summary(verdicts, how, without), **options, "left_out": left_out})
+                summary = trial.summary(verdicts, how, without)
+                rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):
         raise InputError("all raters are people, so there is no model to test", remedy="name it with the option models")
     return table(rows, names(by))
@@ -321,6 +324,12 @@ def _advantage(
     mean = statistic(wins, item)
     bounds = how.intervals(len(position), mean, tables, (0.0, 1.0))[0]
     return {"estimate": float(mean(np.ones((1, len(position))))[0, 0]), **how.stated(bounds)}
+
+
+def _answered(model: pl.DataFrame, keys: Sequence[str]) -> float:
+    """The share of what the model was asked that it answered, at least once."""
+    asked = model.group_by(keys).agg(pl.col("value").is_not_null().any())
+    return float(asked["value"].to_numpy().mean())
 
 
 def _rests_on(wins: pl.DataFrame, people: int) -> dict[str, Any]:
