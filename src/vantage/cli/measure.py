@@ -64,10 +64,10 @@ def measure(
         options["by"] = names(by)
     elif by:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
-    from vantage.measures.base import chosen_for, only_reason
+    from vantage.measures.base import only_reason
 
     model = options.get("powered_by")
-    if model is None and (line := chosen_for(options, corpus, pools=chosen.pools).sentence):
+    if model is None and (line := chosen.whose(corpus, options).sentence):
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     hidden = ["measure", "options"]

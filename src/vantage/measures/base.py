@@ -65,6 +65,11 @@ class Measure:
         parameters = inspect.signature(self.function).parameters
         return {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
+    def whose(self, data: Judgments, options: Mapping[str, Any]) -> Selection:
+        """Whose judgments it uses with these options, and who is left out."""
+        usual = {name: parameter.default for name, parameter in self.options.items()}
+        return chosen_for({**usual, **options}, data, pools=self.pools)
+
     @cached_property
     def choices(self) -> Mapping[str, tuple[Any, ...] | None]:
         """The values that each option can have; null where they cannot be counted."""

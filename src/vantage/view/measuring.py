@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from vantage.corpora import Corpus
 from vantage.measures import find, registry
-from vantage.measures.base import chosen_for
 from vantage.measures.option_text import FROM_PYTHON, parse_options, values_of
 from vantage.report.page import figure_view, table_view, template
 from vantage.report.parts import Figure, Table
@@ -46,7 +45,7 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
     options = parse_options(measure, words)
     if by or "by" in measure.options:
         options["by"] = by
-    selection = chosen_for(options, corpus, pools=measure.pools)
+    selection = measure.whose(corpus, options)
     frame = measure.function(corpus, **options)
     who = who_of(selection.data) if isinstance(selection.data, Corpus) else ""
     presented = present(frame, measure.view, name=measure.name, by=by, who=who)

@@ -203,3 +203,19 @@ def test_systems_that_answered_different_items_are_named() -> None:
     fewer = frame.filter(~((pl.col("rater") == "t") & (pl.col("condition") == "y") & (pl.col("item") == "a")))
     assert "the systems answered different items" in ranks(fewer)["reason"][0]
     assert set(ranks(fewer, per="system")["reason"]) == {ranks(fewer, per="system")["reason"][0]}
+
+
+def test_models_are_ranked_by_how_well_they_hit_people() -> None:
+    rows = [
+        (item, rater, kind, condition, value if kind == "person" or item != missed else 1 - value)
+        for condition, missed in (("x", "a"), ("y", "b"))
+        for item, value in (("a", 0.0), ("b", 1.0), ("c", 1.0))
+        for rater, kind in (("ann", "person"), ("bob", "person"), ("eve", "person"), ("m", "model"))
+    ]
+    data = pl.DataFrame(rows, schema=["item", "rater", "kind", "condition", "value"], orient="row")
+    both = pl.concat([data, data.filter(rater="ann").with_columns(rater=pl.lit("n"), kind=pl.lit("model"))])
+    scores = ranks(both, per="system", ci="none")
+    assert scores.select("system", "score", pl.col("first_score").round(2)).rows() == [
+        ("m", "accuracy", 0.67),
+        ("n", "accuracy", 1.0),
+    ]

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import Rounding, counts, names, partitioned, scale_of, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
+from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.relations.correlations import p_value
 from vantage.measures.resampling import Resampling, ratio
 from vantage.measures.scoring.references import Reference, against
@@ -76,10 +77,11 @@ def ranks(
 ) -> pl.DataFrame:
     """Rank correlation of systems between two conditions, with the bootstrap distribution over items.
 
-    Each value of the column `system` gets a score in each of the two conditions: a metric of `accuracy`
-    against the `reference`, or the mean of its values where no reference is given (a table of scores; it
-    may do without items, and then has no interval). `missing`, `opt_outs` and `zero_division` are those of
-    `accuracy`. For error metrics, lower is better. The same resampled items score every system in both conditions.
+    Each value of the column `system` gets a score in each of the two conditions: a metric of `accuracy` against the
+    `reference`, which is the majority of people where people and models judged; the mean of its values where there is
+    no reference (a table of scores; it may do without items, and then has no interval). `missing`, `opt_outs` and
+    `zero_division` are those of `accuracy`. For error metrics, lower is better. The same resampled items score every
+    system in both conditions.
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
     p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
@@ -96,6 +98,8 @@ def ranks(
         single = [m for m in METRICS if not m.endswith("_class")]
         raise InputError(f"score '{score}' is not one number per system", remedy=nearest(score, single))
     how = Resampling(**resampling)
+    if reference is None and _people_and_models(data):
+        reference = "majority"
     data = _with_items(data) if reference is None else data
     columns = list(dict.fromkeys([*names(by), between, system]))
     if reference is None:
@@ -117,13 +121,19 @@ def ranks(
             scorers = _scorers(part, between, system, conditions, partial(_metric_scorer, rules, metrics))
             usable = pl.col("gold").is_not_null() & (usable | rules.wrong)
         ranking = Ranking.of(scorers, part["item"].n_unique(), correlation, how, lower=score in _LOWER_IS_BETTER)
-        named = {"first": str(conditions[0]), "second": str(conditions[1])}
+        scored = "mean value" if reference is None else score
+        named = {"first": str(conditions[0]), "second": str(conditions[1]), "score": scored}
         ranked = part.filter(pl.col(system).cast(pl.String).is_in(ranking.systems))
         based_on = _counts(part, ranked)
         if not _same_items(ranked.filter(usable), system, between):
             based_on["note"] = OTHER_ITEMS
         rows += [{**key, **named, **row, **based_on} for row in ranking.rows(per)]
     return table(rows, names(by))
+
+
+def _people_and_models(data: Judgments) -> bool:
+    kinds = set(judgments_frame(data, ["kind"])["kind"].cast(pl.String)) if has_column(data, "kind") else set()
+    return not kinds.isdisjoint(PEOPLE) and not kinds.isdisjoint(MODELS)
 
 
 @dataclass(frozen=True, slots=True)
