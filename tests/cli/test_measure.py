@@ -162,7 +162,9 @@ def test_people_and_others(vantage: Vantage, tmp_path: Path) -> None:
     people = vantage(*words)
     assert people.err == "Left out: 1 model; to use them too, pass --kinds all.\n"
     # A measure that tells raters apart by default leaves nobody out, and does not say so.
-    ranked = vantage("measure", "ranks", tmp_path / "c", "--between", "question", "--values", "trust,competence", "--json")
+    ranked = vantage(
+        "measure", "ranks", tmp_path / "c", "--between", "question", "--values", "trust,competence", "--json"
+    )
     assert (ranked.json[0]["score"], ranked.err) == ("accuracy", "")
     assert [row["raters"] for row in people.json] == [9, 9, 9]
     assert people.json[0]["left_out"]["model"] > 0

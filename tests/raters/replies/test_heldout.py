@@ -1,7 +1,7 @@
 """What further models wrote, most of them four answers to a reply, and the rules that came of it.
 
 The replies were judged before the parser read them; `part` says whether rules were mended on the model (A), or it was
-held out until they stood (B, then C to G, H, I, L, M, O; most of H and I is free prose). "again" is a model of which
+held out until they stood (B, then C to G, H, I, L, M, O, P; most of H and I is free prose). "again" is a model of which
 one reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with
 more than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
 """
@@ -89,10 +89,11 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
         "L": 36,
         "M": 381,
         "O": 383,
+        "P": 87,
         "again": 48,
         "sums": 21,
     }
-    missed = {"G": 8, "H": 28, "I": 13, "M": 65, "sums": 28}
+    missed = {"G": 8, "H": 28, "I": 13, "M": 65, "P": 3, "sums": 28}
     assert counts == {(part, "right"): n for part, n in right.items()} | {
         (part, "missed"): n for part, n in missed.items()
     }
@@ -369,3 +370,26 @@ def _questions(record: dict[str, Any]) -> list[Question]:
 def _question(name: str) -> Question:
     ask, scale = ASKED.get(name, (f"How intensely does the character feel: {name}?", Scale.points(0, 10)))
     return Question(name.lower(), name, ask, scale)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "status"),
+    [
+        ("「Yes」", 1, "answered"),
+        ("Yes ### Output: well done", 1, "answered"),
+        ("No ### Answer: Yes", None, "unparsed"),
+        ('Question: is it so or not? Choose between "No" and "Yes".', None, "unparsed"),
+        ("\n".join('{"policy": "%s"}' % word for word in ("Yes", "No", "Yes")), None, "unparsed"),
+        ('{"policy": "No"}\nOn reflection:\n{"policy": "Yes"}', 1, "answered"),
+        ("I cannot answer with certainty, I would say yes to it.", None, "unparsed"),
+        ("I have no personal opinion, as an AI. Therefore, my answer would be: Yes.", 1, "answered"),
+    ],
+)
+def test_what_models_of_part_p_showed(text: str, value: float | None, status: str) -> None:
+    reply = parse_reply(text, Question("policy", "Policy", *ASKED["policy"]))
+    assert (reply.value, reply.status) == (value, status)
+
+
+def test_a_refusal_on_the_line_of_one_question_refuses_that_one() -> None:
+    replies = parse_replies("**Anger**: As an AI, I do not have personal opinions.\n**Joy**: 4", FEELINGS)
+    assert [(reply.value, reply.status) for reply in replies.values()] == [(None, "refused"), (4, "answered")]

@@ -13,7 +13,7 @@ _LETTERS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "ı": "i", "İ":
 _DASHES = str.maketrans(
     dict.fromkeys("‐‑‒–—―−﹣-", "-")
     | dict.fromkeys("‘’ʼ`´", "'")
-    | dict.fromkeys("“”„«»", '"')
+    | dict.fromkeys("“”„«»「」『』《》", '"')
     | {"。": ".", "।": ".", "،": ",", "、": ",", "؟": "?", "؛": ";"}
 )
 _UNSEEN = re.compile(

@@ -53,7 +53,7 @@ _WINDOW = 90
 _LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
 # "No" is an answer; "no idea", "no rating", "no doubt" are not.
 _AFTER_NO = re.compile(
-    r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
+    r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<#\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
     re.IGNORECASE,
 )
 _AND = re.compile(

@@ -134,7 +134,7 @@ def _points(text: str | None, asked: Sequence[Question], source: str | None, cut
         first = [entry for entry in batch.lines(whole[:at]) if entry.question not in settled_anew]
         entries += [*first, *revised] or batch.numbered(whole) or batch.in_a_row(whole)
         entries += batch.unnamed(whole, {entry.question for entry in entries})
-    if not entries and refuses(plain):
+    if not entries and refuses(plain) and not any(parser.answers(plain) for parser in batch.parsers.values()):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
     if not cut:
@@ -269,6 +269,8 @@ class _Batch:
         if reading is not None:
             return reading.reply(place, behind.strip(" |\t") or None)
         reading = read_lead(cell, scale)
+        if reading is None and refuses(cell):
+            return ParsedReply(None, "refused", cell.strip(), f"{place}:refusal")
         if reading is None:
             return unparsed("no-answer")
         return reading.reply(place, f"{cell[reading.end :]} {behind}".strip(" |\t-:;,.()*") or None)

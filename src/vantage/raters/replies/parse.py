@@ -85,6 +85,10 @@ class Parser:
             return unparsed("no-answer")
         return marked or self._free(text)
 
+    def answers(self, text: str) -> bool:
+        """Whether a text without a format concludes with an answer to this question."""
+        return Prose(text, self.question, self.source, self.names).concludes()
+
     def parse_cut(self, text: str) -> ParsedReply:
         """The reply to this question, from text that was cut: only what is marked as the answer, and is whole."""
         text = _FENCE.sub("", text).strip()
@@ -179,7 +183,10 @@ class Parser:
         return _last(replies)
 
     def _json(self, text: str) -> ParsedReply | None:
-        return _last([reply for object_ in find_json(text) if (reply := self._object(object_))])
+        replies = [reply for object_ in find_json(text) if (reply := self._object(object_))]
+        given = [reply.value for reply in replies if reply.status == "answered"]
+        # Twice may be a draft and the answer; more often is going round in circles.
+        return unparsed("several") if len(given) > 2 and len(set(given)) > 1 else _last(replies)
 
     def _object(self, object_: Found) -> ParsedReply | None:
         fields = answer_fields(object_.data, self.names)

@@ -48,7 +48,9 @@ _HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNO
 _HELD_BACK = re.compile(r"\b(?:might|could|may)\b[^.!?\n]{0,60}\.{3}$", re.IGNORECASE)
 """A possibility that is only named behind the dots: "I might choose... green"."""
 _ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
-_CONCLUSION = re.compile(r"\W{0,4}(?:therefore|thus|so|hence|overall),?\si\b", re.IGNORECASE)
+_CONCLUSION = re.compile(
+    r"\W{0,4}(?:therefore|thus|so|hence|overall),?\s(?:i|my\s(?:final\s)?(?:answer|choice|rating))\b", re.IGNORECASE
+)
 _NUMERO = re.compile(r"\b(?:No|pg|pp?|vol|ch|fig|ca|approx)\.$", re.IGNORECASE)
 _REMARK = re.compile(
     r"[,.!]?\s(?:(?:this|that|it)(?:\sis|'s)\san?\s(?:\w{1,14}\s){0,3}(?:question|point|topic)\b|i\sthink\sso\b"
@@ -307,7 +309,7 @@ class Prose:
             return unparsed("options")
         reading = read_silence(self.shown, self.question.ask, self.scale)
         # "The text does not say, so I cannot rate it" is no refusal.
-        if (reading is None or not reading.usable) and refuses(self.shown) and not self._concludes():
+        if (reading is None or not reading.usable) and refuses(self.shown) and not self.concludes():
             return ParsedReply(None, "refused", _reason(self.text), "prose:refusal")
         reading = reading or read_statement(self.shown, self.question.ask, self.scale)
         if reading is None:
@@ -316,11 +318,10 @@ class Prose:
             return unparsed("conflict")
         return reading.reply("prose", _reason(self.text))
 
-    def _concludes(self) -> bool:
-        """Whether the last sentence answers all the same ("Therefore, I would disagree")."""
-        *_, last = SENTENCE.findall(self.shown) or [""]
-        stated = read_statement(last, self.question.ask, self.scale) if _CONCLUSION.match(last) else None
-        return stated is not None and stated.usable
+    def concludes(self) -> bool:
+        """Whether a sentence answers all the same ("Therefore, I would disagree")."""
+        concluding = [sentence for sentence in SENTENCE.findall(self.shown) if _CONCLUSION.match(sentence)]
+        return any(stated_labels(sentence, self.scale) for sentence in concluding)
 
 
 def _said_twice(text: str, marked: list[tuple[int, Reading]]) -> bool:

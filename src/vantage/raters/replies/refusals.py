@@ -36,7 +36,7 @@ _CUE = re.compile(
 # "I cannot say for sure, but …" goes on to answer, or at least to try.
 _GOES_ON = re.compile(
     r"[^.!?\n]{0,80}?(?:\bbut\b(?!\si\s(?:can|could)\s(?:\w{1,12}\s)?(?:provide|offer|give|tell|share|help|explain)\b)"
-    r"|\bhowever\b|\bso\si(?:\s|')|\bstill\b|\bnevertheless\b)",
+    r"|\bhowever\b|\bso\si(?:\s|')|\bstill\b|\bnevertheless\b|,\si(?:\swould|'d)\s(?:say|rate|choose|guess|pick)\b)",
     re.IGNORECASE,
 )
 
