@@ -379,7 +379,7 @@ def _question(name: str) -> Question:
         ("Yes ### Output: well done", 1, "answered"),
         ("No ### Answer: Yes", None, "unparsed"),
         ('Question: is it so or not? Choose between "No" and "Yes".', None, "unparsed"),
-        ("\n".join('{"policy": "%s"}' % word for word in ("Yes", "No", "Yes")), None, "unparsed"),
+        ('{"policy": "Yes"}\n{"policy": "No"}\n{"policy": "Yes"}', None, "unparsed"),
         ('{"policy": "No"}\nOn reflection:\n{"policy": "Yes"}', 1, "answered"),
         ("I cannot answer with certainty, I would say yes to it.", None, "unparsed"),
         ("I have no personal opinion, as an AI. Therefore, my answer would be: Yes.", 1, "answered"),
