@@ -174,3 +174,17 @@ def test_a_frame_is_never_taken_for_a_matrix() -> None:
         vantage.measures.alpha(frame.assign(value="good"), level="nominal")
     with pytest.raises(InputError, match="neither a corpus, nor a frame"):
         vantage.measures.alpha([["a", "b"], ["b", "b"]], level="nominal")  # type: ignore[list-item]
+
+
+def test_seats_are_not_people() -> None:
+    answers = [(f"i{n}", f"annotator_{k}", float((n + k * (n % 3 == 0)) % 4)) for n in range(12) for k in (1, 2, 3)]
+    wide = pl.DataFrame(answers, ["item", "rater", "value"], orient="row").pivot("rater", index="item", values="value")
+    people = vantage.load("table", wide, map={"item": "item"}, wide=True)
+    assert "count as people, each the same one throughout" in people.about.notes[-1]
+    slots = {f"annotator_{k}": "slot" for k in (1, 2, 3)}
+    seats = vantage.load("table", wide, map={"item": "item"}, wide=True, kinds=slots)
+    assert not any("count as people" in note for note in seats.about.notes)
+    for measure in ("cohen", "rater-quality"):
+        reasons = [registry()[measure].function(corpus, ci="none")["reason"][0] for corpus in (people, seats)]
+        assert ["one seat is not one person" in str(reason) for reason in reasons] == [False, True]
+    assert "seat" not in str(vantage.measures.alpha(seats, ci="none")["reason"][0])

@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
-from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
+from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments
 
@@ -137,14 +137,21 @@ POWERED_BY: Final = _option("powered_by", None, "str | Sequence[str] | None")
 
 
 def measure(
-    name: str, family: str, view: View = PLAIN, *, pools: bool = True, powered: Powering | None = None
+    name: str,
+    family: str,
+    view: View = PLAIN,
+    *,
+    pools: bool = True,
+    follows: bool = False,
+    powered: Powering | None = None,
 ) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
     Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
-    raters with each other, and pools nobody, says `pools=False`. One that a model can power says how with `powered`,
-    and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a row of a report
-    recomputable; `view` says how a report shows the result.
+    raters with each other, and pools nobody, says `pools=False`; one that follows each rater from item to item says
+    `follows`, and notes where raters are seats that different people may have taken. One that a model can power says
+    how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a
+    row of a report recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
@@ -187,8 +194,9 @@ def measure(
                 by = options.get("by", ())
                 made = function(*bound.args, **bound.kwargs)
                 result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
-            if chosen.note is not None and "reason" in result.columns:
-                result = result.with_columns(_noted(chosen.note))
+            for note in (chosen.note, SEATS if follows and chosen.seats else None):
+                if note is not None and "reason" in result.columns:
+                    result = result.with_columns(_noted(note))
             options |= {name: value for name, value in whose_options.items() if value not in (None, False)}
             return result.with_columns(
                 pl.lit(name).alias("measure"),

@@ -32,6 +32,7 @@ EXTRA: Final = "extra"
 """How an adaptive study came to a rating: every item gets as many of the core, the extra ones depend on answers."""
 ALLOCATION: Final = "allocation"
 CORE_ALONE: Final = "estimated from the core alone, since the ratings beyond it were allocated by the answers"
+SEATS: Final = "the raters are seats that different people may have taken, so that one seat is not one person"
 POOLED: Final = "biased: ratings beyond the core, which were allocated by the answers, are pooled"
 
 
@@ -46,6 +47,8 @@ class Selection:
     """The judgments that were left out, with some columns beside them and the reason in `__why`."""
     note: str | None = None
     """How an adaptive study was measured."""
+    seats: bool = False
+    """Whether no rater is one person: all are seats."""
 
     @property
     def sentence(self) -> str:
@@ -130,7 +133,7 @@ def _core(chosen: Selection, *, include_extra: bool) -> Selection:
         return beyond if chosen.rest is None else pl.concat([chosen.rest(by), beyond], how="diagonal_relaxed")
 
     kept: Any = _Part(corpus, without, core=True) if corpus is not None else data.filter(~_is_extra())
-    return Selection(kept, {**chosen.counts, EXTRA: count}, rest, CORE_ALONE)
+    return Selection(kept, {**chosen.counts, EXTRA: count}, rest, CORE_ALONE, chosen.seats)
 
 
 def _of_raters(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: bool) -> Selection:
@@ -143,14 +146,20 @@ def _of_raters(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: 
         return Selection(given)
     why = _why(rows.lazy(), kinds, include_excluded=include_excluded, pools=pools).alias("__why")
     out = rows.lazy().select("rater", why).filter(pl.col("__why").is_not_null()).unique().collect()
+    used = rows.lazy().join(out.lazy(), on="rater", how="anti")
+    kinds_used = used.select(pl.col("kind").cast(pl.String).unique()).collect() if "kind" in schema else None
+    seats = kinds_used is not None and kinds_used["kind"].to_list() == ["slot"]
     if out.is_empty():
-        return Selection(given)
+        return Selection(given, seats=seats)
     counts = dict(sorted(out["__why"].value_counts().iter_rows()))
     if corpus is not None:
         part: Any = _Part(corpus, out["rater"])
-        return Selection(part, counts, lambda by: corpus.with_columns_of(by).lazy().join(out.lazy(), on="rater"))
+        left_out = out.lazy()
+        return Selection(
+            part, counts, lambda by: corpus.with_columns_of(by).lazy().join(left_out, on="rater"), seats=seats
+        )
     kept, rest = rows.filter(why.is_null()), rows.lazy().with_columns(why).filter(pl.col("__why").is_not_null())
-    return Selection(kept, counts, lambda _: rest)
+    return Selection(kept, counts, lambda _: rest, seats=seats)
 
 
 def with_left_out(result: pl.DataFrame, selection: Selection, by: Iterable[str]) -> pl.DataFrame:

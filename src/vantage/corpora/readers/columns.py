@@ -91,6 +91,23 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
     return raters.with_columns(given.alias("kind")) if kinds else raters
 
 
+def numbered_columns(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:
+    """A note on columns of answers that only a number tells apart: they may be people, or the order of answers.
+
+    >>> numbered_columns(pl.DataFrame({"rater": ["ann", "bob"]}), {})
+    []
+    """
+    names = [name for name in raters["rater"] if name not in kinds]
+    stems = {re.sub(r"\d+$", "", name) for name in names}
+    if len(names) < 2 or len(stems) > 1 or stems & set(names):
+        return []
+    slots = ",".join(f"{name}=slot" for name in names[:2])
+    return [
+        f"Columns {names[0]} to {names[-1]} count as people, each the same one throughout. If they hold the first, "
+        f"second … answer to an item, whoever gave it, pass --kinds {slots}{',…' if len(names) > 2 else ''}."
+    ]
+
+
 def _are_kinds(rows: FileRows) -> bool:
     if rows.schema["kind"] != pl.String:
         return False

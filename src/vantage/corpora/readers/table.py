@@ -22,7 +22,7 @@ from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.manifest import About
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
-from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of, with_kinds
+from vantage.corpora.readers.columns import ROLES, SPREAD, long, numbered_columns, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.errors import InputError, nearest
@@ -117,6 +117,8 @@ def read(
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
+    if spread == "rater":
+        cleaning.notes += numbered_columns(raters, kinds or {})
     if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
         cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
     if (

@@ -201,7 +201,7 @@ COMPETENCE_VIEW: Final = View(
 )
 
 
-@measure("competence", "aggregation", view=COMPETENCE_VIEW)
+@measure("competence", "aggregation", view=COMPETENCE_VIEW, follows=True)
 def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: int = 0) -> pl.DataFrame:
     """How often each rater is right, as far as a model of all raters can tell without knowing the truth.
 

@@ -50,7 +50,7 @@ COHEN_VIEW: Final = agreement_view(
 )
 
 
-@measure("cohen", family="agreement", view=COHEN_VIEW)
+@measure("cohen", family="agreement", view=COHEN_VIEW, follows=True)
 def cohen(
     data: Judgments,
     *,
@@ -87,7 +87,7 @@ SCOTT_VIEW: Final = agreement_view(
 )
 
 
-@measure("scott", family="agreement", view=SCOTT_VIEW)
+@measure("scott", family="agreement", view=SCOTT_VIEW, follows=True)
 def scott(
     data: Judgments,
     *,
@@ -117,7 +117,7 @@ def _kappa_table(
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
 
 
-@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW, pools=False)
+@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW, pools=False, follows=True)
 def rater_matrix(
     data: Judgments,
     *,

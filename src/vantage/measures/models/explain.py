@@ -65,7 +65,7 @@ VIEW: Final = View(
 )
 
 
-@measure("explain", "models", view=VIEW)
+@measure("explain", "models", view=VIEW, follows=True)
 def explain(
     data: Judgments,
     *,

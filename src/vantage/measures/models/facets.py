@@ -58,7 +58,7 @@ VIEW: Final = View(
 )
 
 
-@measure("facets", "models", view=VIEW, pools=False)
+@measure("facets", "models", view=VIEW, pools=False, follows=True)
 def facets(
     data: Judgments,
     *,

@@ -34,7 +34,7 @@ VIEW: Final = View(
 )
 
 
-@measure("components", "relations", view=VIEW)
+@measure("components", "relations", view=VIEW, follows=True)
 def components(
     data: Judgments,
     *,
@@ -119,7 +119,7 @@ D_STUDY_VIEW: Final = View(
 )
 
 
-@measure("d-study", "reliability", view=D_STUDY_VIEW)
+@measure("d-study", "reliability", view=D_STUDY_VIEW, follows=True)
 def d_study(
     data: Judgments,
     *,

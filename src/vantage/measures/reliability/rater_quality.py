@@ -42,7 +42,7 @@ VIEW: Final = View(
 )
 
 
-@measure("rater-quality", "reliability", view=VIEW)
+@measure("rater-quality", "reliability", view=VIEW, follows=True)
 def rater_quality(
     data: Judgments,
     *,
