@@ -185,6 +185,6 @@ def test_seats_are_not_people() -> None:
     seats = vantage.load("table", wide, map={"item": "item"}, wide=True, kinds=slots)
     assert not any("count as people" in note for note in seats.about.notes)
     for measure in ("cohen", "rater-quality"):
-        reasons = [registry()[measure].function(corpus, ci="none")["reason"][0] for corpus in (people, seats)]
+        reasons = [registry()[measure].function(corpus)["reason"][0] for corpus in (people, seats)]
         assert ["one seat is not one person" in str(reason) for reason in reasons] == [False, True]
     assert "seat" not in str(vantage.measures.alpha(seats, ci="none")["reason"][0])

@@ -37,10 +37,12 @@ def print_description(facts: dict[str, Any]) -> None:
         words = alike[0].get("labels") or {}
         shared = all((q.get("labels") or {}) == words for q in alike)
         heads = {code: f"{code} {words[code]}" if shared and words.get(code) else code for code in codes}
-        kinds = [{"kind": q["kind"]} if apart else {} for q in alike]
-        rows = [{"answers": q["question"], **kind} for q, kind in zip(alike, kinds, strict=True)]
-        counts = [{heads[code]: n for code, n in q["values"].items()} for q in alike]
-        print_rows([row | count for row, count in zip(rows, counts, strict=True)])
+        print_rows(
+            [
+                {"answers": q["question"], **_kind(q, apart), **{heads[code]: n for code, n in q["values"].items()}}
+                for q in alike
+            ]
+        )
     for heading, columns in (
         ("Traits of the raters", facts["traits"]),
         ("Columns of the items", facts["item_columns"]),
@@ -78,7 +80,7 @@ def _question_row(question: dict[str, Any], apart: bool) -> dict[str, Any]:
     declined = {status: count for status, count in question["statuses"].items() if status != "answered"}
     return {
         "question": question["question"],
-        **({"kind": question["kind"]} if apart else {}),
+        **_kind(question, apart),
         "scale": question["scale"],
         "items": question["items"],
         "raters": question["raters"],
@@ -87,6 +89,10 @@ def _question_row(question: dict[str, Any], apart: bool) -> dict[str, Any]:
         "mean": question["mean"],
         "no value": declined or None,
     }
+
+
+def _kind(question: dict[str, Any], apart: bool) -> dict[str, Any]:
+    return {"kind": question["kind"]} if apart else {}
 
 
 def _column_row(column: dict[str, Any]) -> dict[str, Any]:

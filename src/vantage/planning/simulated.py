@@ -103,7 +103,7 @@ class AlphaVariance:
         total, items = float(parts.sum()), float(parts[:3].sum())
         raters = float(parts[1] + parts[3])
         sources = (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1))
-        return 2 * student(degrees_of_freedom(total, *sources), confidence) * total**0.5
+        return float(2 * student(degrees_of_freedom(total, *sources), confidence) * total**0.5)
 
 
 def _terms(layout: StudyLayout) -> Floats:
