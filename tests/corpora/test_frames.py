@@ -36,6 +36,7 @@ def test_a_frame_of_any_library(frame: Any) -> None:
     assert corpus.items.rows() == [("1", "Good"), ("2", "Bad")]
     assert corpus.raters.rows() == [("ann", "person", 31), ("bob", "person", 52)]
     assert corpus.judgments["value"].to_list() == [4, 5, 2, 2]
+    assert corpus.questions[0].id == "stars"
     assert (corpus.questions[0].id, corpus.about.name) == ("trust", "stars")
     same = vantage.load(
         "table",

@@ -180,6 +180,7 @@ def test_seats_are_not_people() -> None:
     answers = [(f"i{n}", f"annotator_{k}", float((n + k * (n % 3 == 0)) % 4)) for n in range(12) for k in (1, 2, 3)]
     wide = pl.DataFrame(answers, ["item", "rater", "value"], orient="row").pivot("rater", index="item", values="value")
     people = vantage.load("table", wide, map={"item": "item"}, wide=True)
+    assert people.questions[0].id == "value"
     assert "count as people, each the same one throughout" in people.about.notes[-1]
     slots = {f"annotator_{k}": "slot" for k in (1, 2, 3)}
     seats = vantage.load("table", wide, map={"item": "item"}, wide=True, kinds=slots)

@@ -98,7 +98,7 @@ def read(
         problem = f"column '{taken[0]}' is read as something else than a trait"
         raise InputError(problem, file=whole.path, remedy="leave it out of traits")
     rows = long(whole, roles, traits, spread, values) if spread else whole
-    asked = _asked(question, known, roles)
+    asked = _asked(question, known, roles, "value" if spread else roles["value"])
     judged = _judged(rows, roles, asked, traits)
     answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
     meaning = empty or ("skip" if spread or missing else None)
@@ -133,8 +133,8 @@ def read(
     return _corpus(rows, judged, items, raters, known, about, duplicates)
 
 
-def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str]) -> str:
-    """The question of a table that has no column for it."""
+def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str], column: str) -> str:
+    """The question of a table without a column for it: as given, the instrument's only one, or the column of answers."""
     if "question" in roles:
         if question is not None:
             raise InputError(
@@ -142,7 +142,7 @@ def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[s
             )
         return ""
     if question is not None or instrument is None:
-        return question or "value"
+        return question or column
     if len(instrument.questions) > 1:
         names = ", ".join(q.id for q in instrument.questions)
         raise InputError(f"instrument '{instrument.id}' asks {names}", remedy="say which with --question")
