@@ -134,7 +134,7 @@ def read(
 
 
 def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str], column: str) -> str:
-    """The question of a table without a column for it: as given, the instrument's only one, or the column of answers."""
+    """The question of a table without a column for it: as given, the instrument's only one, or its answers' column."""
     if "question" in roles:
         if question is not None:
             raise InputError(
