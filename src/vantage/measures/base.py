@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
-from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, selected, with_left_out
+from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments
 
@@ -194,7 +194,7 @@ def measure(
                 by = options.get("by", ())
                 made = function(*bound.args, **bound.kwargs)
                 result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
-            for note in (chosen.note, SEATS if follows and chosen.seats else None):
+            for note in (chosen.note, SEATS if follows and are_seats(chosen.data) else None):
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
             options |= {name: value for name, value in whose_options.items() if value not in (None, False)}

@@ -47,8 +47,6 @@ class Selection:
     """The judgments that were left out, with some columns beside them and the reason in `__why`."""
     note: str | None = None
     """How an adaptive study was measured."""
-    seats: bool = False
-    """Whether no rater is one person: all are seats."""
 
     @property
     def sentence(self) -> str:
@@ -133,7 +131,7 @@ def _core(chosen: Selection, *, include_extra: bool) -> Selection:
         return beyond if chosen.rest is None else pl.concat([chosen.rest(by), beyond], how="diagonal_relaxed")
 
     kept: Any = _Part(corpus, without, core=True) if corpus is not None else data.filter(~_is_extra())
-    return Selection(kept, {**chosen.counts, EXTRA: count}, rest, CORE_ALONE, chosen.seats)
+    return Selection(kept, {**chosen.counts, EXTRA: count}, rest, CORE_ALONE)
 
 
 def _of_raters(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: bool) -> Selection:
@@ -146,20 +144,26 @@ def _of_raters(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: 
         return Selection(given)
     why = _why(rows.lazy(), kinds, include_excluded=include_excluded, pools=pools).alias("__why")
     out = rows.lazy().select("rater", why).filter(pl.col("__why").is_not_null()).unique().collect()
-    used = rows.lazy().join(out.lazy(), on="rater", how="anti")
-    kinds_used = used.select(pl.col("kind").cast(pl.String).unique()).collect() if "kind" in schema else None
-    seats = kinds_used is not None and kinds_used["kind"].to_list() == ["slot"]
     if out.is_empty():
-        return Selection(given, seats=seats)
+        return Selection(given)
     counts = dict(sorted(out["__why"].value_counts().iter_rows()))
     if corpus is not None:
         part: Any = _Part(corpus, out["rater"])
-        left_out = out.lazy()
-        return Selection(
-            part, counts, lambda by: corpus.with_columns_of(by).lazy().join(left_out, on="rater"), seats=seats
-        )
+        return Selection(part, counts, lambda by: corpus.with_columns_of(by).lazy().join(out.lazy(), on="rater"))
     kept, rest = rows.filter(why.is_null()), rows.lazy().with_columns(why).filter(pl.col("__why").is_not_null())
-    return Selection(kept, counts, lambda _: rest, seats=seats)
+    return Selection(kept, counts, lambda _: rest)
+
+
+def are_seats(data: Any) -> bool:
+    """Whether no rater of a selection is one person: all are seats that different people may have taken."""
+    part = data if isinstance(data, _Part) else None
+    corpus = part.corpus if part is not None else data if _is_corpus(data) else None
+    raters = data.lazy() if isinstance(data, pl.DataFrame) else None if corpus is None else corpus.raters.lazy()
+    if raters is None or "kind" not in raters.collect_schema():
+        return False
+    if part is not None:
+        raters = raters.filter(~pl.col("rater").is_in(part.without.implode()))
+    return raters.select(pl.col("kind").unique()).collect()["kind"].cast(pl.String).to_list() == ["slot"]
 
 
 def with_left_out(result: pl.DataFrame, selection: Selection, by: Iterable[str]) -> pl.DataFrame:
