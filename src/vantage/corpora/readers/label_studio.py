@@ -1,4 +1,4 @@
-"""Label Studio: the JSON export of a project, and its short form JSON-MIN.
+"""Label Studio: the JSON export of a project. Its short form JSON-MIN does not say which fields are answers.
 
 What becomes of an annotation:
 
@@ -18,7 +18,7 @@ Annotators are known by their number; names and addresses are not read where the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +35,6 @@ from vantage.corpora.readers.answers import (
     ask_options,
     coded,
     items_of,
-    question_of,
     rationale_of,
     with_rationales,
 )
@@ -46,10 +45,6 @@ from vantage.scales import Scale
 
 REGION: Final = frozenset({"start", "end", "x", "y", "ranges", "startOffset", "points", "format", "brushlabels"})
 """Keys of a value that belong to a part of the item."""
-SHORT: Final = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
-"""What closes a record of JSON-MIN, behind the answers."""
-MOST: Final = 50
-"""A field of JSON-MIN with more different texts than this is taken for free text, not for choices."""
 
 
 @dataclass(slots=True)
@@ -107,20 +102,22 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
     if isinstance(tasks, dict) and isinstance(tasks.get("tasks"), list):
         tasks = tasks["tasks"]
     if not isinstance(tasks, list) or not tasks:
-        raise InputError("this is not a list of tasks", file=file, remedy="export the project as JSON or as JSON-MIN")
+        raise InputError("this is not a list of tasks", file=file, remedy="export the project as JSON")
     project = _Project(file)
     for row, task in enumerate(tasks, 1):
         if not isinstance(task, dict):
             raise InputError("the task is not an object", file=file, row=row, remedy="export the project again")
-    if any(isinstance(_annotations_of(task), list) for task in tasks):
-        for row, task in enumerate(tasks, 1):
-            _read_task(project, row, task)
-    elif any("annotation_id" in task or "annotator" in task for task in tasks):
-        _read_short(project, tasks, known)
-    else:
+    if not any(isinstance(_annotations_of(task), list) for task in tasks):
+        short = any("annotation_id" in task or "annotator" in task for task in tasks)
         raise InputError(
-            "the tasks have no annotations", file=file, row=1, remedy="export the project as JSON or as JSON-MIN"
+            "this is JSON-MIN, which does not say which fields are answers"
+            if short
+            else "the tasks have no annotations",
+            file=file,
+            remedy="export the project as JSON",
         )
+    for row, task in enumerate(tasks, 1):
+        _read_task(project, row, task)
     if not project.annotations:
         raise InputError("no task has been annotated", file=file, remedy="annotate some and export again")
     return _corpus(project, known)
@@ -206,50 +203,6 @@ def _rater(completed_by: Any, seat: int) -> tuple[str, str]:
     if completed_by in (None, ""):
         return f"slot-{seat}", "slot"
     return str(completed_by), "person"
-
-
-def _read_short(project: _Project, records: Sequence[Mapping[str, Any]], instrument: Instrument | None) -> None:
-    """JSON-MIN: the fields of the task, its id, the answers, and who gave them, all on one level."""
-    answered = _answered_fields(project.path, records, instrument)
-    for row, record in enumerate(records, 1):
-        item = str(record.get("id", row))
-        hidden = {"id", *answered, *SHORT}
-        project.items.setdefault(item, {k: v for k, v in record.items() if k not in hidden})
-        rater, kind = _rater(record.get("annotator"), 1)
-        annotation = _Annotation(item, row, rater, kind, as_number(record.get("lead_time")))
-        for name, key in answered.items():
-            value = record.get(name)
-            if isinstance(value, list) and len(value) == 1:
-                value = value[0]
-            if isinstance(value, str):
-                value = {key: value}
-            if value is not None and not (isinstance(value, dict) and annotation.enter(name, value)):
-                project.left_out[f"entries of '{name}'"] += 1
-            elif isinstance(value, dict) and "rating" in value:
-                project.ratings.add(name)
-        project.annotations.append(annotation)
-
-
-def _answered_fields(path: Path, records: Sequence[Mapping[str, Any]], instrument: Instrument | None) -> dict[str, str]:
-    """The fields of JSON-MIN that are answers (between id and annotator), and what a text in them is."""
-    names: dict[str, None] = {}
-    for record in records:
-        keys = list(record)
-        if "id" in keys and keys[0] != "id" and (end := [k for k in keys if k in SHORT]):
-            names |= dict.fromkeys(keys[keys.index("id") + 1 : keys.index(end[0])])
-        names |= {k: None for k in keys if question_of(ask(k, instrument), instrument)}
-    if not names:
-        raise InputError(
-            "it does not show which fields are answers",
-            file=path,
-            remedy="export the project as JSON instead of JSON-MIN, or name the instrument",
-        )
-    kinds = {}
-    for name in names:
-        texts = {record[name] for record in records if isinstance(record.get(name), str)}
-        free = rationale_of(name, names) is not None or len(texts) > MOST
-        kinds[name] = "text" if free else "choices"
-    return kinds
 
 
 def _answers(project: _Project, known: Instrument | None) -> tuple[list[GivenAnswer], dict[str, Scale]]:
