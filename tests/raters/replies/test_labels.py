@@ -62,3 +62,11 @@ def test_letters_need_wordings() -> None:
 def test_a_comma_ends_a_negation() -> None:
     assert is_negated("not a 5", 6)
     assert not is_negated("I'm not sure, but a 5", 20)
+
+
+def test_numbers_of_a_label_may_be_words() -> None:
+    scale = Scale.labels("2 people", "5 people")
+    reading = read_label("Two people.", 0, scale)
+    assert reading is not None
+    assert reading.value == 0
+    assert read_label("Twelve people.", 0, scale) is None

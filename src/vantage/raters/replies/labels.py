@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from vantage.raters.replies.doubts import supposed
+from vantage.raters.replies.numbers import UNITS
 from vantage.raters.replies.reply import JOINED, Reading
 from vantage.scales import Scale
 
@@ -296,7 +297,7 @@ def _named(text: str, at: int, known: Wordings) -> Reading | None:
 
 
 def _variants(label: str) -> set[str]:
-    """A label, its part behind the colon, before the comma and without brackets, and "not … at all" turned round."""
+    """A label, its part behind the colon, before the comma and without brackets, with numbers in words, and turned round."""
     parts = {
         label,
         label.rpartition(":")[2],
@@ -304,6 +305,7 @@ def _variants(label: str) -> set[str]:
         re.sub(r"\([^()]{0,200}\)", " ", label),
     }
     variants = {words(part) for part in parts if words(part)}
+    variants |= {re.sub(r"\b1?\d\b", lambda number: UNITS[int(number.group())], wording) for wording in variants}
     for wording in list(variants):
         variants.add(re.sub(r"\bnot at all (\w[\w ]*)$", r"not \1 at all", wording))
         variants.add(re.sub(r"\bnot (?!at all)(\w[\w ]*?) at all$", r"not at all \1", wording))

@@ -16,23 +16,21 @@ FILLER: Final = (
 )
 NUMERIC: Final = ("number", "word", "fraction")
 """Forms of answers that are numbers."""
-_UNITS = re.findall(
+UNITS: Final = re.findall(
     r"[\w-]+",
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen",
 )
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS: Final[dict[str, float]] = (
-    {word: float(n) for n, word in enumerate(_UNITS)}
+    {word: float(n) for n, word in enumerate(UNITS)}
     | {word: 10.0 * n for n, word in enumerate(_TENS, 2)}
-    | {f"{ten}-{unit}": 10.0 * t + u for t, ten in enumerate(_TENS, 2) for u, unit in enumerate(_UNITS[:10]) if u}
+    | {f"{ten}-{unit}": 10.0 * t + u for t, ten in enumerate(_TENS, 2) for u, unit in enumerate(UNITS[:10]) if u}
     | {"hundred": 100.0}
 )
 
 _SLOT = re.compile(rf"(?P<filler>{FILLER}){NUMBER}", re.IGNORECASE)
-_NUMBER_WORD = (
-    rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_UNITS[1:10])})|{'|'.join(sorted(WORDS, key=len, reverse=True))}"
-)
+_NUMBER_WORD = rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(UNITS[1:10])})|{'|'.join(sorted(WORDS, key=len, reverse=True))}"
 _WORD_SLOT = re.compile(
     rf"(?P<filler>{FILLER})(?P<sign>(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<word>{_NUMBER_WORD})(?!\w)",
     re.IGNORECASE,
@@ -42,11 +40,11 @@ _OUT_OF = re.compile(
     re.IGNORECASE,
 )
 _RANGE_TAIL = re.compile(
-    rf"\s?[*_\"')]{{0,4}}\s?(?:-|(?!of\b){JOINED}|a(?=\s\d)|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(_UNITS[:11])})"
+    rf"\s?[*_\"')]{{0,4}}\s?(?:-|(?!of\b){JOINED}|a(?=\s\d)|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(UNITS[:11])})"
     r"(?=[*_]{0,4}\s{0,3}(?:$|[\n.,;:!?)\]\"'(]|out\sof|/|because|on\b|for\b|-))",
     re.IGNORECASE,
 )
-_ENDPOINT = rf"(?:an?\s)?[+-]?(?:{DIGITS}|(?:{'|'.join(_UNITS[:11])})\b)"
+_ENDPOINT = rf"(?:an?\s)?[+-]?(?:{DIGITS}|(?:{'|'.join(UNITS[:11])})\b)"
 _RANGE = re.compile(
     rf"(?:somewhere\s)?(?:between|either|from|entre|tra|fra|zwischen|entweder|między|между)\s{_ENDPOINT}\s?(?:(?!of\b){JOINED}|-)\s?{_ENDPOINT}(?!\w)",
     re.IGNORECASE,
