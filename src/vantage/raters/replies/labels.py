@@ -297,7 +297,7 @@ def _named(text: str, at: int, known: Wordings) -> Reading | None:
 
 
 def _variants(label: str) -> set[str]:
-    """A label, its part behind the colon, before the comma and without brackets; numbers in words; "at all" turned round."""
+    """A label, its part behind the colon, before the comma and without brackets; "at all" turned; numbers in words."""
     parts = {
         label,
         label.rpartition(":")[2],
