@@ -229,6 +229,8 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             loaded.judge(without_pairs)
     with pytest.raises(InputError, match="judges pairs of a text and a user, and none are given"):
         loaded.table(corpus)
+    with pytest.raises(InputError, match="raters of pairs cannot be blended"):
+        loaded.blended(loaded, 0.5)
     with pytest.raises(InputError, match="rater 'majority' judges texts; pass a corpus"):
         fit(corpus, kind="majority").judge(parted())
     with pytest.raises(InputError, match="no trained rater here"):

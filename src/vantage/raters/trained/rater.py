@@ -241,6 +241,8 @@ class TrainedRater:
         ('median+majority', [0.75, 0.25])
         """
         check_share(share)
+        if self.people is not None or other.people is not None:
+            raise InputError("raters of pairs cannot be blended", remedy="blend raters of texts")
         mine, others = ([question.id for question in rater.questions] for rater in (self, other))
         if mine != others:
             raise InputError(
