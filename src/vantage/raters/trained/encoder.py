@@ -69,7 +69,7 @@ class EncoderPredictor:
         if people is not None:
             people = _known_people(examples, people, splits[0][0])
             known = [one.take(splits[0][0]) for one in known]
-            learned_from = _pair_pieces(examples, method, people, splits[0][1])
+            learned_from.append(json.dumps([method, people.described(), splits[0][1].tolist()]).encode())
         whole = examples.and_also(validation)
         tokenizer, encoder = pretrained(settings)
         notes: list[str] = []
@@ -212,11 +212,3 @@ def _known_people(examples: Examples, people: People, learned: Rows) -> People:
         return people
     users = {examples.instances.users[row] for row in learned}
     return People.of({user: examples.instances.profiles[user] for user in users}, people.traits)
-
-
-def _pair_pieces(examples: Examples, method: str, people: People, held: Rows) -> list[bytes]:
-    """Pairs, labels and split as bytes, by which a checkpoint knows what it learned from."""
-    pairs, labels = examples.instances, examples.labels[0].shares.argmax(axis=1)
-    described = [method, pairs.texts.first, pairs.texts.second, pairs.users, people.described()]
-    aside = np.isin(np.arange(len(pairs)), held)
-    return [json.dumps(described).encode(), pairs.text.tobytes(), labels.tobytes(), aside.tobytes()]

@@ -150,7 +150,7 @@ def fit_pairs(
         given = {"model": "minilm" if model in EMBEDDED else model, **given}
         id_ = f"{method}:{short_name(given['model'])}"
     part = taught(how.kind, examples, given, method=method, seed=seed, checkpoints=checkpoint, progress=progress)
-    about = about_learning(examples, part.predictor, method, pairs.users, chosen, seed, given)
+    about = about_learning(examples, part.predictor, method, chosen, seed, given)
     about |= {"style": f"pairs:{method}", "method": method, "seed": seed, "traits": list(chosen)}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
     rater = TrainedRater(
