@@ -25,7 +25,7 @@ PUBLIC = {
     "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
-        Evaluation Split ablation advantage against_majority alignment average_user below evaluate exaggeration
+        Evaluation Split ablation advantage alignment average_user below evaluate exaggeration
         explained gaps jury label_change minority_gap shared_task split stood_for vote
     """,
 }

@@ -12,11 +12,11 @@ from typing import Final
 
 import vantage
 import vantage.perspective
+from tools.formats import reference
 from tools.signatures import signatures
 from tools.structure import drawing
 from vantage.collect.document import StudyDocument
 from vantage.instruments.document import InstrumentDocument
-from vantage.instruments.reference import reference
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

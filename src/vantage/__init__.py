@@ -86,9 +86,10 @@ _HOMES = {
 _MOVED = {
     **{name: "vantage.measures" for name in _MEASURES if name not in _HOMES},
     **dict.fromkeys(("Band", "OptOut", "Option"), "vantage.scales"),
-    **dict.fromkeys(("PairRater", "TrainedRater"), "vantage.raters.trained"),
     **dict.fromkeys(("parse_replies", "parse_reply"), "vantage.raters.replies"),
+    "PairRater": "vantage.raters.trained:TrainedRater",
     "Reply": "vantage.raters.replies:ParsedReply",
+    "TrainedRater": "vantage.raters.trained",
 }
 """Names that were public here; they go on working, with a warning that says where they are now."""
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, Field
 
+from tools.formats import reference
 from vantage.collect.document import StudyDocument
 from vantage.instruments.document import InstrumentDocument
-from vantage.instruments.reference import reference
 
 
 @pytest.mark.parametrize("document", [InstrumentDocument, StudyDocument])

@@ -7,7 +7,7 @@ import pytest
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError
 from vantage.perspective.evaluation import evaluate
-from vantage.perspective.fairness import against_majority, below, gaps, minority_gap
+from vantage.perspective.fairness import below, gaps, minority_gap
 from vantage.perspective.splits import people_pairs
 
 
@@ -44,15 +44,9 @@ def test_the_majority_predicts_those_who_agree_with_it() -> None:
     votes = people_pairs(corpus, "seen")
     majority = votes.group_by("item").agg((pl.col("value").mean() > 0.5).cast(pl.Float64).alias("value"))
     found = evaluate(votes.select("item", "rater").join(majority, on="item"), corpus, resamples=100)
-    table = against_majority(found, corpus, "seen")
-    scores = dict(table.select("stance", "accuracy").iter_rows())
-    assert scores["with most"] == 1.0
-    assert scores["against most"] == 0.0
-    assert table["annotations"].sum() == len(votes)
-    assert table["alone"].to_list() == [0, 0, 0]
     apart = minority_gap(found, corpus, "seen").row(0, named=True)
     assert (apart["with"], apart["against"], apart["difference"]) == (1.0, 0.0, 1.0)
-    assert apart["annotations"] == table.filter(pl.col("stance") != "tied")["annotations"].sum()
+    assert len(votes) / 2 < apart["annotations"] <= len(votes), "a tie of the others is left out"
 
 
 def test_over_texts_an_interval_needs_no_second_user() -> None:

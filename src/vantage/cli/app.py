@@ -32,7 +32,7 @@ from vantage.cli import (
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "judge", "runs"),
-    *("measure", "explain", "facets", "dif", "audit", "panel", "perspective", "plan"),
+    *("measure", "explain", "facets", "audit", "panel", "perspective", "plan"),
     *("study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
@@ -88,7 +88,6 @@ app.command(
 )(measure.measure)
 app.command("explain", short_help="Which traits explain the answers: a mixed model.")(explain.explain)
 app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
-app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
 app.command("audit", short_help="Do answers depend on the way of asking?")(audit.audit)
 app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
 app.add_typer(

@@ -1,4 +1,4 @@
-"""`vantage explain`, `vantage facets` and `vantage dif`: the models of ratings, on a corpus folder."""
+"""`vantage explain` and `vantage facets`: the models of ratings, on a corpus folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from vantage.cli.corpora import with_corpus
 from vantage.cli.options import Output, names, pairs, with_output
 from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
-from vantage.report.cells import minus
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -115,44 +114,6 @@ def facets(
     apart: dict[str, Any] = {} if together else _asked(question)
     frame = fitted(corpus, show=convert(show, Show, "--show"), **options, **apart)
     output.print(frame, HIDDEN)
-
-
-@with_output
-@with_corpus
-def dif(
-    corpus: Corpus,
-    output: Output,
-    between: Annotated[str, typer.Option(help="A trait, kind or rater.")],
-    values: Annotated[str, typer.Option(metavar="FIRST,SECOND", help="Two of its values, where it has more.")] = "",
-    question: Question = None,
-    correction: Annotated[str, typer.Option(help="bh, by, holm, bonferroni or none.")] = "bh",
-) -> None:
-    """Which items two groups read differently, given how severe they are in general.
-
-    On a terminal only the items that differ are listed; --json and --csv have all. For example:
-
-    vantage dif FOLDER --between gender --values woman,man --question trust
-    """
-    import polars as pl
-
-    from vantage.measures.models.dif import FOUND
-    from vantage.measures.models.dif import dif as tested
-
-    options: dict[str, Any] = {"between": between, "values": names(values) or None, "correction": correction}
-    rows = tested(corpus, **options, **_asked(question))
-    if output.data:
-        output.print(rows, HIDDEN)
-        return
-    differ = rows.filter(pl.col("p_adjusted") < FOUND).sort("p")
-    if len(differ):
-        columns = ("question", "item", "text", "estimate", "low", "high", "logits", "p", "p_adjusted", "judgments")
-        print_frame(differ.select([name for name in columns if name in differ.columns]))
-    first, second = rows["first"][0], rows["second"][0]
-    typer.echo(f"{len(differ):,} of {len(rows):,} items are rated differently by {first} and {second}.")
-    for row in tested(corpus, show="invariance", **options, **_asked(question)).drop_nulls("p").iter_rows(named=True):
-        about = f" ({row['question']})" if "question" in row else ""
-        claim = "do not read all items alike" if row["p"] < FOUND else "may read all items alike"
-        typer.echo(minus(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}."))
 
 
 def _asked(question: str | None) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def train(
     """
     from vantage.corpora import Corpus
     from vantage.errors import InputError
-    from vantage.raters.trained.fitting import BASELINES
+    from vantage.raters.trained.baselines import BASELINES
 
     if folder.is_file():
         raise InputError(

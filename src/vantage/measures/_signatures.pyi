@@ -25,7 +25,6 @@ from vantage.measures.rationale.semantic import Score
 from vantage.measures.relations.compare import Effect, Test
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation
 from vantage.measures.relations.ranks import Rank
-from vantage.measures.reliability.needed_raters import Curve
 from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
 from vantage.measures.reliability.split_half import Average, Correlation, Split
 from vantage.measures.scoring.references import Reference
@@ -166,7 +165,6 @@ def needed_raters(
     by: By = ...,
     target: float = ...,
     up_to: int = ...,
-    method: Curve = ...,
     **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def rater_quality(

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from vantage.perspective.evaluation import evaluate as evaluate
     from vantage.perspective.evaluation import stood_for as stood_for
     from vantage.perspective.fairness import advantage as advantage
-    from vantage.perspective.fairness import against_majority as against_majority
     from vantage.perspective.fairness import average_user as average_user
     from vantage.perspective.fairness import below as below
     from vantage.perspective.fairness import gaps as gaps
@@ -34,7 +33,7 @@ _HOMES = {
     name: f"vantage.perspective.{module}"
     for module, names in {
         "evaluation": ("Evaluation", "evaluate", "stood_for"),
-        "fairness": ("advantage", "against_majority", "average_user", "below", "gaps", "minority_gap"),
+        "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
         "juries": ("jury",),
         "shared_tasks": ("shared_task",),
         "splits": ("Split", "split"),

@@ -90,37 +90,13 @@ def below(evaluation: Evaluation, threshold: float = 0.5, label: str = "macro") 
     return worst.join(traits, on="rater", how="left", maintain_order="left")
 
 
-def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
-    """Scores apart for judgments that agree with most other people on the text, that oppose them, and that face a tie.
-
-    The majority is that of the *other* people of the corpus, so that a judgment never votes for itself. Pairs of which
-    nobody else judged the text are left out and counted. Intervals resample users, or texts where `over` says so.
-    """
-    pairs = _with_stance(evaluation, corpus, question)
-    rows: list[dict[str, Any]] = []
-    for name in ("with most", "against most", "tied"):
-        part = pairs.filter(pl.col("stance") == name)
-        sums = _sums(part, [name], "rater" if evaluation.over == "users" else "item")
-        low, high = _resampling(evaluation).of_sums(sums, ratio) if len(part) else (None, None)
-        rows.append(
-            {
-                "stance": name,
-                "accuracy": float(ratio(sums.sum(axis=0, keepdims=True))[0]) if len(part) else None,
-                "low": low,
-                "high": high,
-                "annotations": len(part),
-                "users": part["rater"].n_unique(),
-                "alone": int(pairs["stance"].null_count()),
-            }
-        )
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("accuracy", "low", "high"), pl.Float64))
-
-
 def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
     """How much more often a model meets judgments that agree with most other people than those that oppose them.
 
-    One row with both shares and their difference. Who opposes most others depends on the text as much as on the user,
-    so the interval spans one over texts and, unless `over` says texts, one over users.
+    One row with both shares and their difference. The majority is that of the *other* people of the corpus, so that a
+    judgment never votes for itself; ties, and texts that nobody else judged, are left out. Who opposes most others
+    depends on the text as much as on the user, so the interval spans one over texts and, unless `over` says texts, one
+    over users.
     """
     names = ["with most", "against most"]
     pairs = _with_stance(evaluation, corpus, question).filter(pl.col("stance").is_in(names))

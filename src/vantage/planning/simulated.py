@@ -14,12 +14,12 @@ from typing import Final
 
 import numpy as np
 from scipy.optimize import isotonic_regression, nnls
-from scipy.special import stdtr
 
 from vantage.errors import InputError
 from vantage.measures.intervals import degrees_of_freedom, student
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
+from vantage.measures.scoring.replaceability import replaced_p
 from vantage.planning.model import RatingModel, alphas
 from vantage.planning.precision import StudyLayout
 
@@ -155,7 +155,5 @@ def passes(table: Floats, epsilon: float, *, nominal: bool, q: float = 0.05) -> 
             scores = [-np.sqrt(np.square(others - one).mean(axis=0)) for one in (people[person], model)]
         mine, theirs = (score.round(9) for score in scores)  # rounding errors break no ties
         apart = (mine >= theirs).astype(float) - (theirs >= mine)
-        spread = float(apart.std(ddof=1)) / len(apart) ** 0.5
-        away = float(apart.mean()) - epsilon
-        chances.append(float(stdtr(len(apart) - 1, away / spread)) if spread > 0 else float(away >= 0))
+        chances.append(replaced_p(apart, epsilon))
     return float(np.mean([(p or 0.0) <= q for p in adjusted(chances, "by")])) >= 0.5

@@ -164,6 +164,7 @@ NEEDS = {
     "context": ("sarcasm", "context"),
     "context-check": ("context-quality", ""),
     "appraisals": ("appraisals", ""),
+    "reason-check": ("rationale-quality", ""),
     "wcsent": ("warmth-competence", ""),
 }
 

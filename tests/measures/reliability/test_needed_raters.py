@@ -15,7 +15,6 @@ from vantage import InputError
 from vantage.measures.reliability.components import components, d_study
 from vantage.measures.reliability.needed_raters import needed_raters, raters_for
 from vantage.measures.reliability.one_rater import stepped_up
-from vantage.measures.reliability.split_half import split_half
 
 SHROUT_FLEISS_1979 = np.array([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]])
 """Table 2 of Shrout and Fleiss (1979): four judges (rows) and six targets."""
@@ -112,49 +111,28 @@ def test_bounds_below_zero_are_no_pole_of_the_prophecy() -> None:
         assert 0 <= low <= estimate <= high <= 1
 
 
-def test_subsamples_agree_with_the_prophecy_and_with_split_halves() -> None:
-    rng = np.random.default_rng(3)
-    matrix = rng.normal(0, 1, 300) + rng.normal(0, 1, (8, 300))
-    model = needed_raters(matrix, up_to=5)
-    drawn = needed_raters(matrix, up_to=5, method="subsample", resamples=200, target=0.75)
-    for k in (1, 2, 3, 4):
-        assert first(drawn, k)["estimate"] == pytest.approx(first(model, k)["estimate"], abs=0.03)
-    halves = split_half(matrix, splits=400).row(0, named=True)
-    assert first(drawn, 4)["estimate"] == pytest.approx(halves["estimate"], abs=0.005)
-    assert first(drawn, 5)["reason"] == "fewer than three items have 10 answers"
-    assert drawn["needed"].unique().to_list() == [3]
-
-
-def test_a_target_that_the_raters_at_hand_do_not_reach_is_null() -> None:
-    found = needed_raters(random_matrix(2), method="subsample", resamples=50, target=0.99)
-    assert found["needed"].null_count() == len(found)
-    assert found.schema["needed"] == pl.Int64
-
-
-@pytest.mark.parametrize("method", ["prophecy", "subsample"])
-def test_the_order_of_rows_makes_no_difference(method: Any) -> None:
+def test_the_order_of_rows_makes_no_difference() -> None:
     matrix = random_matrix(4)
     rater, item = np.nonzero(np.isfinite(matrix))
     frame = pl.DataFrame(
         {"item": [f"i{i}" for i in item], "rater": [f"r{r}" for r in rater], "value": matrix[rater, item]}
     )
     shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
-    options: Any = {"method": method, "resamples": 60}
+    options: Any = {"resamples": 60}
     assert needed_raters(frame, **options).equals(needed_raters(shuffled, **options))
     moved = needed_raters(frame.with_columns(3 * pl.col("value") - 50), **options)
     assert moved["estimate"].to_list() == pytest.approx(needed_raters(frame, **options)["estimate"].to_list())
 
 
-@pytest.mark.parametrize("method", ["prophecy", "subsample"])
-def test_what_is_undefined_is_null_with_a_reason(method: Any) -> None:
-    same = needed_raters(np.full((3, 5), 0.1), method=method, resamples=5, up_to=1)
+def test_what_is_undefined_is_null_with_a_reason() -> None:
+    same = needed_raters(np.full((3, 5), 0.1), resamples=5, up_to=1)
     assert same["estimate"].to_list() == [None]
     assert "vary" in same["reason"][0]
-    one = needed_raters(np.ones((1, 5)), method=method, resamples=5, up_to=2)
+    one = needed_raters(np.ones((1, 5)), resamples=5, up_to=2)
     assert one["reason"].to_list() == ["fewer than three items have two answers"] * 2
     assert one["needed"].to_list() == [None, None]
     nothing = pl.DataFrame({"item": ["a"], "rater": ["x"], "value": pl.Series([None], dtype=pl.Float64)})
-    assert needed_raters(nothing, method=method)["estimate"].null_count() == 10
+    assert needed_raters(nothing)["estimate"].null_count() == 10
 
 
 def test_items_that_differ_less_than_raters_have_no_reliability() -> None:
@@ -162,6 +140,7 @@ def test_items_that_differ_less_than_raters_have_no_reliability() -> None:
     found = needed_raters(matrix, up_to=3)
     assert found["estimate"].to_list() == [0.0, 0.0, 0.0]
     assert found["needed"].to_list() == [None, None, None]
+    assert found.schema["needed"] == pl.Int64
 
 
 @pytest.mark.parametrize(

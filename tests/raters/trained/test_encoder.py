@@ -120,6 +120,13 @@ def test_weights_of_another_architecture_are_refused(tiny: str, tmp_path: Path) 
         TrainedRater.load(tmp_path / "one")
 
 
+def test_a_saved_rater_is_no_model(tiny: str, tmp_path: Path) -> None:
+    how = {**QUICK, "epochs": 1}
+    saved = fit(corpus(20), ["q0"], model=tiny, **how).save(tmp_path / "saved")
+    with pytest.raises(InputError, match="a saved rater; name the encoder"):
+        fit(corpus(20), ["q0"], model=str(saved), **how)
+
+
 def test_a_text_longer_than_the_window_is_cut_counted_and_stated(tiny: str) -> None:
     rater = fit(corpus(20), ["q0"], model=tiny, **{**QUICK, "epochs": 1})
     assert rater.notes == []

@@ -16,16 +16,17 @@ import vantage
 from tests.raters.trained.planted import parted, planted
 from vantage import InputError
 from vantage.perspective import evaluate, split, stood_for
-from vantage.raters.trained import LinearSettings
+from vantage.raters.trained import TrainedRater, fit
+from vantage.raters.trained.encoder_settings import PairSettings
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, PairSettings, fit_pairs
-from vantage.raters.trained.pairs.rater import fit_offsets, moved
+from vantage.raters.trained.offsets import fit_offsets, moved
+from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
 from vantage.raters.trained.people import People, profiles_of
 
 LIGHT = [name for name, method in PAIR_METHODS.items() if not method.torch]
 
 
-def f1(rater: PairRater, level: Any = "global") -> float:
+def f1(rater: TrainedRater, level: Any = "global") -> float:
     assert rater.split is not None
     found = evaluate(rater.judge(), rater.split, resamples=0).f1(level)
     assert found is not None
@@ -45,14 +46,15 @@ def test_every_light_method_judges_all_test_pairs_and_is_the_same_after_saving(m
     assert np.allclose(judged["probabilities"].list.sum().to_numpy(), 1)
     assert judged.equals(fit_pairs(parts, method, seed=1).judge())
     rater.save(tmp_path / "saved")
-    assert PairRater.load(tmp_path / "saved", parts).judge().equals(judged)
-    assert PairRater.load(tmp_path / "saved").judge(parts).equals(judged)
+    assert TrainedRater.load(tmp_path / "saved", parts).judge().equals(judged)
+    assert TrainedRater.load(tmp_path / "saved").judge(parts).equals(judged)
     assert not [file for file in (tmp_path / "saved").rglob("*") if file.suffix in (".pkl", ".pt", ".joblib")]
     assert rater.row() == {
         "rater": method,
         "kind": "trained",
         "model": rater.about["model"],
         "style": f"pairs:{method}",
+        "settings": f"learned={rater.about['learned']}",
     }
 
 
@@ -182,8 +184,7 @@ def test_judgments_stand_for_users_in_a_corpus() -> None:
         ({"method": "token"}, "no method 'token'; did you mean 'tokens'"),
         ({"traits": ["sid"]}, "no trait 'sid'; did you mean 'side'"),
         ({"settings": {"strength": 1}}, "no setting 'strength'"),
-        ({"settings": PairSettings()}, "not tuned by PairSettings"),
-        ({"method": "majority", "settings": {"a": 1}}, "has no settings"),
+        ({"method": "majority", "settings": {"a": 1}}, "a baseline has no setting 'a'"),
     ],
 )
 def test_what_does_not_exist_is_named(change: dict[str, Any], sentence: str) -> None:
@@ -212,7 +213,7 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
 
 
 def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    rater = fit_pairs(parted(), "tfidf-users", settings=LinearSettings("logistic", characters=None, strengths=(1.0,)))
+    rater = fit_pairs(parted(), "tfidf-users", settings={"strengths": (1.0,)})
     assert rater.judge(pl.DataFrame(schema={"item": pl.String, "rater": pl.String})).is_empty()
     for pairs, sentence in [
         ({"item": ["t0"]}, "no column 'rater'"),
@@ -222,50 +223,39 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=sentence):
             rater.judge(pl.DataFrame(pairs))
     rater.save(tmp_path / "one")
-    with pytest.raises(InputError, match="no texts are kept"):
-        PairRater.load(tmp_path / "one").judge()
-    with pytest.raises(InputError, match="no pair rater here"):
-        PairRater.load(tmp_path)
-    file = tmp_path / "one" / "pair-rater.json"
+    loaded, corpus = TrainedRater.load(tmp_path / "one"), planted()
+    for without_pairs in (None, corpus):
+        with pytest.raises(InputError, match="judges pairs of a text and a user, and none are given"):
+            loaded.judge(without_pairs)
+    with pytest.raises(InputError, match="judges pairs of a text and a user, and none are given"):
+        loaded.table(corpus)
+    with pytest.raises(InputError, match="raters of pairs cannot be blended"):
+        loaded.blended(loaded, 0.5)
+    with pytest.raises(InputError, match="rater 'majority' judges texts; pass a corpus"):
+        fit(corpus, kind="majority").judge(parted())
+    with pytest.raises(InputError, match="no trained rater here"):
+        TrainedRater.load(tmp_path)
+    file = tmp_path / "one" / "rater.json"
     told = json.loads(file.read_text("utf-8"))
     told["people"]["users"].append("eve")
     told["people"]["profiles"].append([None, None])
     file.write_text(json.dumps(told), encoding="utf-8")
     with pytest.raises(InputError, match="do not fit the vocabulary"):
-        PairRater.load(tmp_path / "one")
+        TrainedRater.load(tmp_path / "one")
     file.write_text(json.dumps({**told, "format": 99}), encoding="utf-8")
     with pytest.raises(InputError, match="newer Vantage"):
-        PairRater.load(tmp_path / "one")
-    file.write_text(json.dumps({**told, "method": "guess"}), encoding="utf-8")
-    with pytest.raises(InputError, match="no method 'guess'"):
-        PairRater.load(tmp_path / "one")
+        TrainedRater.load(tmp_path / "one")
+    told["parts"][0]["kind"] = "guess"
+    file.write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(InputError, match="no kind of trained rater 'guess'"):
+        TrainedRater.load(tmp_path / "one")
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(InputError, match="does not describe"):
-        PairRater.load(tmp_path / "one")
-
-
-def test_a_linear_rater_of_an_older_folder_is_read(tmp_path: Path) -> None:
-    """Earlier the arrays of pairs had another file and other names, and the description only the strength."""
-    parts = parted("test")
-    rater = fit_pairs(parts, "tfidf-users", seed=1)
-    rater.save(tmp_path / "old")
-    with np.load(tmp_path / "old" / "part.npz", allow_pickle=False) as arrays:
-        renamed = {key if key.startswith("idf") else key.removesuffix("-0"): arrays[key] for key in arrays.files}
-    np.savez_compressed(tmp_path / "old" / "part-words.npz", allow_pickle=False, **renamed)
-    (tmp_path / "old" / "part.npz").unlink()
-    file = tmp_path / "old" / "pair-rater.json"
-    told = json.loads(file.read_text("utf-8"))
-    told["learned"] = {"settings": told["learned"]["settings"], "strength": rater.about["chosen"]["seen"]}
-    file.write_text(json.dumps(told), encoding="utf-8")
-    loaded = PairRater.load(tmp_path / "old", parts)
-    assert loaded.judge().equals(rater.judge())
-    assert loaded.predictor.about() == rater.predictor.about()
-    rater.save(tmp_path / "old", overwrite=True)
-    assert not (tmp_path / "old" / "part-words.npz").exists()
+        TrainedRater.load(tmp_path / "one")
 
 
 def test_without_torch_the_light_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vantage.raters.trained.pairs.rater.find_spec", lambda name: None)
+    monkeypatch.setattr("vantage.raters.trained.pairs.find_spec", lambda name: None)
     with pytest.raises(
         InputError, match=r"needs the packages torch and transformers; pip install vantage\[local\]"
     ) as told:

@@ -1,19 +1,11 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from vantage import InputError
 from vantage.raters.trained.saved import described
-
-WORDS = ("rater.json", "trained rater", ("parts",), "make one")
-
-
-def test_a_description_is_read(tmp_path: Path) -> None:
-    (tmp_path / "rater.json").write_text(json.dumps({"format": 1, "parts": []}))
-    assert described(tmp_path, *WORDS)["parts"] == []
 
 
 @pytest.mark.parametrize(
@@ -22,12 +14,13 @@ def test_a_description_is_read(tmp_path: Path) -> None:
         (None, "there is no trained rater here"),
         ("{", "does not describe a trained rater"),
         ("[]", "does not describe a trained rater"),
-        ('{"format": 2, "vantage": "9.0"}', r"newer Vantage \(9.0\)"),
-        ('{"format": 1}', "lacks 'parts'"),
+        ('{"format": 3, "vantage": "9.0"}', r"newer Vantage \(9.0\); update"),
+        ('{"format": 1, "vantage": "0.1.0"}', r"older Vantage \(0.1.0\); fit it again"),
+        ('{"format": 2, "instrument": {}}', "lacks 'questions'"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, text: str | None, told: str) -> None:
     if text is not None:
         (tmp_path / "rater.json").write_text(text)
     with pytest.raises(InputError, match=told):
-        described(tmp_path, *WORDS)
+        described(tmp_path)

@@ -61,9 +61,9 @@ def test_a_planted_preference_is_found_when_judgments_come_back(release: Path, t
     first = run("appraisals", data=release, out=tmp_path / "out", evaluate=20, **QUICK)
     assert any("ready to be judged" in warning for warning in first.result.warnings)
     place = tmp_path / "out" / "evaluation"
-    checked = CliRunner().invoke(app, ["collect", "check", str(place / "study.yaml")])
+    checked = CliRunner().invoke(app, ["collect", "check", "flow:reason-check", "--corpus", str(place)])
     assert checked.exit_code == 0, checked.output
-    waiting = Corpus.read(place / "corpus")
+    waiting = Corpus.read(place)
     rng = np.random.default_rng(0)
     rows = [
         {"item": item, "question": question, "rater": f"judge-{judge}", "value": ends[int(rng.random() < chance)]}
@@ -91,7 +91,7 @@ def test_a_planted_preference_is_found_when_judgments_come_back(release: Path, t
 def test_judgments_of_something_else_are_refused(release: Path, tmp_path: Path) -> None:
     from vantage import demo_corpus
 
-    with pytest.raises(InputError, match="no judgments of reasons"):
+    with pytest.raises(InputError, match="no judgments of texts with their 'source'"):
         run("appraisals", data=release, judged=str(demo_corpus().write(tmp_path / "demo")), **QUICK)
-    with pytest.raises(InputError, match="needs a folder"):
+    with pytest.raises(InputError, match="need a folder"):
         run("appraisals", data=release, evaluate=5, **QUICK)

@@ -13,9 +13,12 @@ from vantage import Corpus
 from vantage.collect.study import AnnotationStudy
 from vantage.context import attached, generate
 from vantage.errors import InputError
+from vantage.report.record import Record
+from vantage.studies.blind import leave
 from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.contexts import PASSED, checked, contexts_to_check, leave
+from vantage.studies.context.contexts import PASSED, SERVED, checked, contexts_to_check
 from vantage.studies.context.options import ContextOptions
+from vantage.studies.execution import Context
 
 
 def written(statements: int = 8) -> Corpus:
@@ -32,10 +35,16 @@ def written(statements: int = 8) -> Corpus:
     return attached(corpus, corpus.instruments[0], joined)[0]
 
 
+def left(items: Corpus, folder: Path | None) -> Context[ContextOptions]:
+    study = Context(ContextOptions(tasks="sarcasm"), Record("context", "Context"), folder=folder)
+    leave(study, "check", items, "contexts", SERVED, "run it again")
+    return study
+
+
 def test_both_kinds_are_drawn_and_nothing_shown_tells_them_apart() -> None:
     items = contexts_to_check(written(), 3).items
     assert sorted(items[PASSED].to_list()) == [False] * 3 + [True] * 3
-    assert items["item"].str.starts_with("c-").all()
+    assert items["item"].str.starts_with("t-").all()
     assert min(items["conversation"].list.len()) > 2
     shown = {"statement", "label", "conversation"}
     assert shown <= set(items.columns)
@@ -44,8 +53,8 @@ def test_both_kinds_are_drawn_and_nothing_shown_tells_them_apart() -> None:
 
 
 def test_the_corpus_is_served_by_the_bundled_flow_and_read_back(tmp_path: Path) -> None:
-    sentence = leave(written(), 4, tmp_path)
-    assert "4 kept and 4 rejected contexts" in sentence
+    study = left(contexts_to_check(written(), 4), tmp_path)
+    assert "8 contexts are ready" in study.warnings[0]
     corpus = Corpus.read(tmp_path / "check")
     assert AnnotationStudy.load("flow:context-check", folder=tmp_path / "check").instrument.id == "context-quality"
     rows = [
@@ -67,7 +76,7 @@ def test_a_corpus_without_contexts_or_checks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no kept and rejected contexts"):
         contexts_to_check(planted_corpus(["clear"]), 3)
     with pytest.raises(InputError, match="need a folder"):
-        leave(written(), 3, None)
-    leave(written(), 3, tmp_path)
-    with pytest.raises(InputError, match="no checks of contexts"):
+        left(contexts_to_check(written(), 3), None)
+    left(contexts_to_check(written(), 3), tmp_path)
+    with pytest.raises(InputError, match="no judgments of texts with their 'context_kept'"):
         checked(ContextAnalysis(written(), ContextOptions(tasks="sarcasm", checked=str(tmp_path / "check"))))

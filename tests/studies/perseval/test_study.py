@@ -12,7 +12,8 @@ from tests.raters.models.endpoint import Endpoint
 from tests.report.truth import check_all, check_intervals, findings
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.raters.trained.pairs import PAIR_METHODS, fitting
+from vantage.raters.trained import pairs
+from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies import run
 from vantage.studies.perseval import learning
 
@@ -164,7 +165,7 @@ def test_finished_cells_are_read_back(
         if len(fitted) == 4:
             raise KeyboardInterrupt
         fitted.append(method)
-        return fitting.fit_pairs(split, method, **more)
+        return pairs.fit_pairs(split, method, **more)
 
     monkeypatch.setattr(learning, "fit_pairs", counted)
     with pytest.raises(KeyboardInterrupt):
@@ -175,7 +176,7 @@ def test_finished_cells_are_read_back(
 
     def more(split: Any, method: str, **options: Any) -> Any:
         fitted_again.append(method)
-        return fitting.fit_pairs(split, method, **options)
+        return pairs.fit_pairs(split, method, **options)
 
     monkeypatch.setattr(learning, "fit_pairs", more)
     again = run("perseval", data=folder, out=tmp_path / "out", **options)
@@ -196,7 +197,7 @@ def test_without_torch_the_light_raters_run_and_the_report_says_so(
     def missing(split: Any, method: str, **more: Any) -> Any:
         if PAIR_METHODS[method].torch:
             raise InputError(f"the method '{method}' needs torch, which is not installed", remedy="install it")
-        return fitting.fit_pairs(split, method, **more)
+        return pairs.fit_pairs(split, method, **more)
 
     monkeypatch.setattr(learning, "fit_pairs", missing)
     told = run("perseval", data=folder, methods="majority,baseline,tokens", quick=True, resamples=0)

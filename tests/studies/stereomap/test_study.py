@@ -254,10 +254,12 @@ def test_the_corpus_can_be_analysed_again_and_people_can_judge_the_answers(tmp_p
     report = run("stereomap", models=[f"recorded:{path}"], groups="reference", runs=3, out=out, resamples=20)
     assert (out / "report.html").stat().st_size > 10_000
     corpus = Corpus.read(out / "corpus")
-    again = run("stereomap", data=out / "corpus", runs=3, resamples=20)
-    assert tables(report)["groups"].equals(tables(again)["groups"])
-    evaluated = response_items(corpus, per_group=2, seed=1)
+    told = run("stereomap", data=out / "corpus", runs=3, resamples=20, evaluate=2, out=tmp_path / "again")
+    assert any("48 answers are ready to be judged blindly" in warning for warning in told.result.warnings)
+    evaluated = Corpus.read(tmp_path / "again" / "evaluation")
     assert len(evaluated.items) == 48
+    assert evaluated.items["item"].str.starts_with("t-").all()
+    assert tables(report)["groups"].equals(tables(told)["groups"])
     first = evaluated.items.row(0, named=True)
     assert ":" in first["keywords"]
     assert "Friendly: " in first["ratings"]

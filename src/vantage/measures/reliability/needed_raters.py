@@ -1,29 +1,22 @@
-"""How reliable the mean of k raters is, and how many raters a target needs.
-
-Two ways lead there: the reliability of one rater with the prophecy formula, which also looks beyond the raters at
-hand, and random subsets of the raters at hand, which assumes no formula.
-"""
+"""How reliable the mean of k raters is, and how many raters a target needs."""
 
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, Final, Literal, TypeAlias, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted, percentile
+from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_bootstrap import Choice
-from vantage.measures.ratings import By, Group, Judgments, Ratings, canonical, groups, paired
+from vantage.measures.ratings import By, Group, Judgments, canonical, groups, paired
 from vantage.measures.reliability.one_rater import OneRater, stepped_up
-from vantage.measures.reliability.split_half import pearson_rows, rounding_error, same_sizes
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
-Curve: TypeAlias = Literal["prophecy", "subsample"]
-
 
 VIEW: Final = View(
     "Reliability of the mean of k raters",
@@ -51,13 +44,12 @@ def needed_raters(
     by: By = (),
     target: float = 0.8,
     up_to: int = 10,
-    method: Curve = "prophecy",
     **resampling: Unpack[PercentileOptions],
 ) -> pl.DataFrame:
     """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
 
-    `prophecy` takes ρ, the reliability of one rater, from a one-way analysis of variance, ICC(1) of Shrout
-    and Fleiss (1979) with Donner's (1986) mean group size for unequal numbers of answers, and steps it up to
+    ρ, the reliability of one rater, comes from a one-way analysis of variance, ICC(1) of Shrout and Fleiss
+    (1979) with Donner's (1986) mean group size for unequal numbers of answers, and is stepped up to
     kρ / (1 + (k − 1)ρ) (Spearman 1910; Brown 1910). A negative ρ counts as zero. `needed_low` and `needed_high`
     follow from the interval `low`…`high`: over items a bootstrap; over raters or both from the variance components
     of items, raters and error (see `components`), the default where at least ten raters judged several items each.
@@ -65,11 +57,6 @@ def needed_raters(
     ρ charges the raters with all they differ by. `rater_share` is the part of the variance that is their bias: some
     are always stricter. Bias does not matter where the same raters judge every item: `consistent` is the reliability
     then, σ²ᵢ / (σ²ᵢ + σ²ₑ/k), and `needed_consistent` the number of raters for it.
-
-    `subsample` draws k answers and k others from every unit that has 2k, correlates their means over units,
-    and averages over `resamples` draws; `split_low`…`split_high` holds the middle of the draws, which is no
-    confidence interval. It ends where fewer than
-    three units have 2k answers. `units` says on how many units each row rests.
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [3, 2, 4, 1, 5]]
     >>> needed_raters(ratings, up_to=2, target=0.9).select("k", "estimate", "needed").rows()
@@ -91,10 +78,8 @@ def needed_raters(
         if ratings.units < 3:
             reason = "fewer than three items have two answers"
             steps: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
-        elif method == "prophecy":
-            steps = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
         else:
-            steps = _subsample(ratings, target=target, up_to=up_to, how=chosen[group.key])
+            steps = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
         rows += [{**about, **doubted(row, ratings.unit, ratings.value)} for row in steps]
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
 
@@ -134,31 +119,3 @@ def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> lis
 def _stepped(reliability: float | None, k: int) -> float | None:
     # Below zero the formula has a pole, behind which it gives reliabilities above 1.
     return None if reliability is None else stepped_up(max(reliability, 0.0), k)
-
-
-def _subsample(ratings: Ratings, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
-    resamples = how.resamples
-    sizes = [same.answers[same.row] for same in same_sizes(ratings)]
-    rng = np.random.default_rng(how.seed)
-    units = {k: sum(len(a) for a in sizes if a.shape[1] >= 2 * k) for k in range(1, up_to + 1)}
-    possible = [k for k in units if units[k] >= 3]
-    estimates = {k: np.full(resamples, np.nan) for k in possible}
-    for i in range(resamples):
-        running = [np.cumsum(rng.permuted(answers, axis=1), axis=1) for answers in sizes]
-        for k in possible:
-            usable = [sums for sums in running if sums.shape[1] >= 2 * k]
-            first = np.concatenate([sums[:, k - 1] for sums in usable])
-            second = np.concatenate([sums[:, 2 * k - 1] - sums[:, k - 1] for sums in usable])
-            estimates[k][i] = pearson_rows(first[None], second[None], rounding_error(ratings.value))[0]
-    rows: list[dict[str, Any]] = []
-    for k, count in units.items():
-        row: dict[str, Any] = {"k": k, "units": count}
-        if k not in estimates:
-            rows.append({**row, "reason": f"fewer than three items have {2 * k} answers"})
-        elif not np.isfinite(estimates[k]).any():
-            rows.append({**row, "reason": "the means do not vary from item to item"})
-        else:
-            low, high = percentile(estimates[k], how.confidence)
-            rows.append({**row, "estimate": float(np.nanmean(estimates[k])), "split_low": low, "split_high": high})
-    needed = next((row["k"] for row in rows if (row.get("estimate") or 0) >= target), None)
-    return [{**row, "needed": needed} for row in rows]

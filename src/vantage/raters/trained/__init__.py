@@ -1,10 +1,10 @@
 """Trained raters: raters that learned from people's judgments and judge new items like anyone else.
 
-One stack serves raters of texts (`fit`, `TrainedRater`) and raters of ⟨text, user⟩ pairs (`fit_pairs`, `PairRater`, in
-`pairs`): a rater of texts is a rater of pairs without users. `examples` turns a corpus into texts and labels,
-`instances` are the texts or pairs that a model reads, and `people` says what is known of users. The ways to learn are
-`baselines`, `linear`, `encoder` (with the modules that train and store networks) and `probe`; the next one is a class
-with the methods of `saved.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
+One stack and one class serve raters of texts (`fit`) and raters of ⟨text, user⟩ pairs (`fit_pairs`): a rater of texts
+is a rater of pairs without users. `examples` turns a corpus into texts and labels, `instances` are the texts or pairs
+that a model reads, and `people` says what is known of users. The ways to learn are `baselines`, `linear`, `encoder`
+(with the modules that train and store networks) and `probe`; the next one is a class with the methods of
+`saved.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from vantage.raters.trained.fitting import fit as fit
     from vantage.raters.trained.instances import shared_texts as shared_texts
     from vantage.raters.trained.linear import LinearSettings as LinearSettings
-    from vantage.raters.trained.pairs import PairRater as PairRater
     from vantage.raters.trained.pairs import fit_pairs as fit_pairs
     from vantage.raters.trained.probe import ProbeSettings as ProbeSettings
     from vantage.raters.trained.rater import TrainedRater as TrainedRater
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "EncoderSettings": "vantage.raters.trained.encoder_settings",
     "LinearSettings": "vantage.raters.trained.linear",
-    "PairRater": "vantage.raters.trained.pairs",
     "ProbeSettings": "vantage.raters.trained.probe",
     "TrainedRater": "vantage.raters.trained.rater",
     "fit": "vantage.raters.trained.fitting",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,51 +18,69 @@ from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 
-Baseline = Literal["majority", "mean", "median"]
+BASELINES: Final = ("majority", "mean", "median", "text-majority", "user-majority")
 TIE: Final = 1e-6
 """How much of a vote the larger group has, which decides where the smaller one is tied."""
 
 
 @dataclass
-class ConstantPredictor:
-    """Always the same: the most frequent answer, or the mean or median of the items' scores.
+class BaselinePredictor:
+    """The most frequent answer, or the mean or median of the items' scores.
 
-    What it predicts as shares is how often each option was given, whatever the item.
+    What it predicts as shares is how often each option was given: to all, or to the text or by the user where the
+    baseline looks at them.
     """
 
-    how: Baseline
+    how: str
     questions: tuple[Question, ...]
-    values: Mapping[str, float]
-    shares: Mapping[str, Sequence[float]]
-    spreads: Mapping[str, float]
+    people: People | None
+    values: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, Sequence[float]] = field(default_factory=dict)
+    spreads: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, list[float]] = field(default_factory=dict)
+    """Per text or user how often each option was chosen."""
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def fit(cls, examples: Examples, how: Baseline) -> ConstantPredictor:
-        """Learns the constant of each question."""
-        values, shares, spreads = {}, {}, {}
+    def fit(cls, examples: Examples, how: str) -> BaselinePredictor:
+        """Learns what is usual for each question."""
+        predictor = cls(how, tuple(one.question for one in examples.labels), examples.people)
         for one in examples.labels:
             id_, scale = one.question.id, one.question.scale
-            if how != "majority" and not scale.ordered:
-                raise InputError(f"question '{id_}' has a nominal scale, of which there is no {how}", remedy="majority")
             score = one.score[one.answered]
             usual = np.asarray(one.shares[one.answered].mean(axis=0))
-            shares[id_] = usual.tolist()
-            spreads[id_] = float(np.std(score)) if scale.ordered else 0.0
-            if how == "majority":
+            predictor.shares[id_] = usual.tolist()
+            predictor.spreads[id_] = float(np.std(score)) if scale.ordered else 0.0
+            if how in ("mean", "median"):
+                if not scale.ordered:
+                    problem = f"question '{id_}' has a nominal scale, of which there is no {how}"
+                    raise InputError(problem, remedy="majority")
+                predictor.values[id_] = float(np.mean(score) if how == "mean" else np.median(score))
+            else:
                 if not scale.options:
                     raise InputError(f"question '{id_}' has no options", remedy="use mean or median")
-                values[id_] = float(scale.codes[int(usual.argmax())])
-            else:
-                values[id_] = float(np.mean(score) if how == "mean" else np.median(score))
-        return cls(how, tuple(one.question for one in examples.labels), values, shares, spreads)
+                predictor.values[id_] = float(scale.codes[int(usual.argmax())])
+        predictor.count(examples.instances, examples.labels[0])
+        return predictor
+
+    def count(self, instances: Instances, labels: Labels) -> None:
+        """Adds labels of texts or users."""
+        if self.how not in ("text-majority", "user-majority"):
+            return
+        keys = instances.users if self.how == "user-majority" else [instances.items[row] for row in instances.text]
+        for key, label in zip(keys, labels.shares.argmax(axis=1).tolist(), strict=True):
+            self.counts.setdefault(key, [0.0] * labels.shares.shape[1])[label] += 1
 
     def about(self) -> dict[str, Any]:
         """Its name."""
         return {"model": self.how}
 
     def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
-        """The constant, once per text."""
+        """What is usual, overall or in the nearest group of which anything is known."""
+        if self.how in ("text-majority", "user-majority"):
+            id_ = self.questions[0].id
+            of_group = self._of_texts if self.how == "text-majority" else self._of_users
+            return {id_: PredictedAnswers(of_group(instances, np.asarray(self.shares[id_])))}
         return {question.id: self._one(question, len(instances)) for question in self.questions}
 
     def _one(self, question: Question, count: int) -> PredictedAnswers:
@@ -72,61 +90,6 @@ class ConstantPredictor:
             return PredictedAnswers(shares)
         mean: Floats = np.full(count, self.values[id_])
         return PredictedAnswers(shares, mean, np.full(count, self.spreads[id_]))
-
-    def save(self, folder: Path, name: str) -> Mapping[str, Any]:
-        """All of it is plain data."""
-        return {"how": self.how, "values": self.values, "shares": self.shares, "spreads": self.spreads}
-
-    @classmethod
-    def load(cls, saved: SavedPredictor) -> ConstantPredictor:
-        """Reads what `save` returned."""
-        return cls(questions=saved.questions, **saved.data)
-
-
-@dataclass
-class CountPredictor:
-    """Counts of labels: overall, and per text or user where the method looks at them."""
-
-    how: str
-    people: People
-    question: Question
-    overall: Floats
-    counts: Mapping[str, Sequence[float]]
-    """Per text or user how often each option was chosen."""
-    notes: list[str] = field(default_factory=list)
-
-    @classmethod
-    def fit(cls, examples: Examples, how: str) -> CountPredictor:
-        """Counts the labels."""
-        labels = examples.labels[0]
-        predictor = cls(how, examples.people or People(), labels.question, labels.shares.sum(axis=0), {})
-        predictor.count(examples.instances, labels)
-        return predictor
-
-    def count(self, instances: Instances, labels: Labels) -> None:
-        """Adds more labels of the texts or the users."""
-        if self.how == "majority":
-            return
-        keys = instances.users if self.how == "user-majority" else [instances.items[row] for row in instances.text]
-        counts = {key: list(before) for key, before in self.counts.items()}
-        for key, label in zip(keys, labels.shares.argmax(axis=1).tolist(), strict=True):
-            counts.setdefault(key, [0.0] * len(self.overall))[label] += 1
-        self.counts = counts
-
-    def about(self) -> dict[str, Any]:
-        """Its name."""
-        return {"model": self.how}
-
-    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
-        """The shares of the labels in the nearest group that has any."""
-        overall = self.overall / self.overall.sum()
-        if self.how == "majority":
-            shares = np.tile(overall, (len(instances), 1))
-        elif self.how == "text-majority":
-            shares = self._of_texts(instances, overall)
-        else:
-            shares = self._of_users(instances, overall)
-        return {self.question.id: PredictedAnswers(shares)}
 
     def _of_texts(self, instances: Instances, overall: Floats) -> Floats:
         known = np.array([item in self.counts for item in instances.items])
@@ -140,13 +103,13 @@ class CountPredictor:
         return np.asarray(rows[instances.text])
 
     def _of_users(self, instances: Instances, overall: Floats) -> Floats:
-        rows: dict[str, Floats] = {}
+        people, rows = self.people or People(), dict[str, Floats]()
         by_traits, by_all = 0, 0
         for user in dict.fromkeys(instances.users):
             group = overall
-            alike = self.people.alike(instances.profiles[user])
+            alike = people.alike(instances.profiles[user])
             if not alike.all():
-                known = [np.asarray(self.counts[u]) for u, a in zip(self.people.users, alike, strict=True) if a]
+                known = [np.asarray(self.counts[u]) for u, a in zip(people.users, alike, strict=True) if a]
                 group = _shares(np.sum(known, axis=0), overall)
             rows[user] = _shares(self.counts.get(user), group)
             by_traits += user not in self.counts and group is not overall
@@ -160,13 +123,12 @@ class CountPredictor:
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """All of it is plain data."""
-        return {"how": self.how, "overall": self.overall.tolist(), "counts": self.counts}
+        return {name: getattr(self, name) for name in ("how", "values", "shares", "spreads", "counts")}
 
     @classmethod
-    def load(cls, saved: SavedPredictor) -> CountPredictor:
+    def load(cls, saved: SavedPredictor) -> BaselinePredictor:
         """Reads what `save` returned."""
-        overall = np.asarray(saved.data["overall"], dtype=np.float64)
-        return cls(saved.data["how"], saved.people or People(), saved.questions[0], overall, saved.data["counts"])
+        return cls(questions=saved.questions, people=saved.people, **saved.data)
 
 
 def _shares(counts: Sequence[float] | Floats | None, larger: Floats) -> Floats:

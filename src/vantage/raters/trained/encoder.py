@@ -1,7 +1,4 @@
-"""Encoders fine-tuned on people's judgments: an ensemble, each member stopped on texts that it did not learn from.
-
-Members begin with the encoder as it is, or with encoders that have learned other judgments first.
-"""
+"""Encoders fine-tuned on people's judgments: an ensemble, each member stopped on texts that it did not learn from."""
 
 from __future__ import annotations
 
@@ -9,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once, require
 from vantage.raters.trained.base import PredictedAnswers, Progress, mixture, short_name
@@ -22,11 +18,11 @@ from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances, Rows
 from vantage.raters.trained.lesson import Inputs, Lesson, outputs_of
 from vantage.raters.trained.losses import OutputHead, heads, held_out, predicted
-from vantage.raters.trained.network import Tokens, build, learns, pretrained, window
+from vantage.raters.trained.network import Tokens, build, pretrained, window
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 from vantage.raters.trained.training import Checkpoint, fingerprint, train
-from vantage.raters.trained.weights import encoder_states, put, read_weights, refuse_other, rounded, write_weights
+from vantage.raters.trained.weights import put, read_weights, rounded, write_weights
 
 
 @dataclass
@@ -73,7 +69,7 @@ class EncoderPredictor:
         if people is not None:
             people = _known_people(examples, people, splits[0][0])
             known = [one.take(splits[0][0]) for one in known]
-            learned_from = _pair_pieces(examples, method, people, splits[0][1])
+            learned_from.append(json.dumps([method, people.described(), splits[0][1].tolist()]).encode())
         whole = examples.and_also(validation)
         tokenizer, encoder = pretrained(settings)
         notes: list[str] = []
@@ -82,8 +78,8 @@ class EncoderPredictor:
         inputs = _inputs(tokenizer, encoder.config, whole.instances, settings, method, people)
         if note := inputs.tokens.note():
             notes.append(note)
-        starts = beginnings(settings, encoder)
-        training = fingerprint(learned_from, starts if settings.starts else (), settings, seed)
+        start = rounded(encoder.state_dict())
+        training = fingerprint(learned_from, settings, seed)
         turns = [splits[number % len(splits)] for number in range(count)]
         lessons = [Lesson(inputs, whole.labels, split, outputs, settings, device) for split in turns]
         steps = Steps(sum(settings.epochs * -(-len(lesson) // settings.batch) for lesson in lessons), progress)
@@ -92,7 +88,7 @@ class EncoderPredictor:
         network: Any = None
         with torch.random.fork_rng(devices=cuda):
             for number, lesson in enumerate(lessons):
-                encoder.load_state_dict(starts[number % len(starts)])
+                encoder.load_state_dict(start)
                 torch.manual_seed((seed * 1009 + 500 + number) % 2**31)
                 network = build(encoder, method, people, sum(head.width for head in outputs), settings.dropout)
                 done = train(
@@ -156,7 +152,6 @@ class EncoderPredictor:
             "spreads": self.spreads,
             "members": len(self.members),
             "validation": self.validation,
-            "notes": self.notes,
         }
 
     @classmethod
@@ -164,10 +159,8 @@ class EncoderPredictor:
         """Reads what `save` wrote; weights that do not fit the encoder are refused."""
         data, people, questions = saved.data, saved.people, saved.questions
         settings = (EncoderSettings if people is None else PairSettings).of(**data["settings"])
-        # Older folders name no method for texts; for pairs they have neither heads nor spreads nor notes.
-        method = data.get("method", "baseline")
-        old = [{"start": 0, "width": len(questions[0].scale.options), "centre": 0.0, "scale": 1.0, "weights": ()}]
-        outputs = tuple(OutputHead(**{**head, "weights": tuple(head["weights"])}) for head in data.get("heads", old))
+        method = data["method"]
+        outputs = tuple(OutputHead(**{**head, "weights": tuple(head["weights"])}) for head in data["heads"])
         width = sum(head.width for head in outputs)
         tokenizer, network, members = read_weights(
             saved.folder,
@@ -175,9 +168,8 @@ class EncoderPredictor:
             data["members"],
             lambda encoder: build(encoder, method, people, width, settings.dropout),
         )
-        spreads, notes = data.get("spreads", {questions[0].id: 0.0}), list(data.get("notes", ()))
-        history = data["validation"]
-        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, history, notes)
+        spreads, history = data["spreads"], data["validation"]
+        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, history)
 
 
 class Steps:
@@ -220,51 +212,3 @@ def _known_people(examples: Examples, people: People, learned: Rows) -> People:
         return people
     users = {examples.instances.users[row] for row in learned}
     return People.of({user: examples.instances.profiles[user] for user in users}, people.traits)
-
-
-def _pair_pieces(examples: Examples, method: str, people: People, held: Rows) -> list[bytes]:
-    """Pairs, labels and split as bytes, by which a checkpoint knows what it learned from."""
-    pairs, labels = examples.instances, examples.labels[0].shares.argmax(axis=1)
-    described = [method, pairs.texts.first, pairs.texts.second, pairs.users, people.described()]
-    aside = np.isin(np.arange(len(pairs)), held)
-    return [json.dumps(described).encode(), pairs.text.tobytes(), labels.tobytes(), aside.tobytes()]
-
-
-_FAR: Final = 0.01
-"""By how much the word vectors of a saved rater may differ from those that it began with (they are stored rounded)."""
-
-
-def beginnings(settings: EncoderSettings, encoder: Any) -> list[dict[str, Any]]:
-    """The states of the encoder that members begin with in turn, rounded as they would be stored.
-
-    What members share, the word vectors above all, is that of the encoder itself.
-    """
-    own = rounded(encoder.state_dict())
-    if not settings.starts:
-        return [own]
-    states_of = [_states(settings, name) for name in settings.starts]
-    for name, states in zip(settings.starts, states_of, strict=True):
-        for state in states:
-            _refuse_stranger(name, state, own, settings)
-    turns = [states[turn % len(states)] for turn in range(max(map(len, states_of))) for states in states_of]
-    return [{key: state[key] if learns(f"encoder.{key}", settings) else own[key] for key in own} for state in turns]
-
-
-def _states(settings: EncoderSettings, name: str) -> list[dict[str, Any]]:
-    """A saved rater has as many as it has members, any other encoder one."""
-    if saved := encoder_states(Path(name)):
-        return saved
-    return [rounded(pretrained(replace(settings, model=name, starts=()))[1].state_dict())]
-
-
-def _refuse_stranger(name: str, state: Mapping[str, Any], own: Mapping[str, Any], settings: EncoderSettings) -> None:
-    refuse_other(state, {key: tuple(value.shape) for key, value in own.items()}, Path(name))
-    shared = {key: value for key, value in own.items() if not key.startswith("pooler")}
-    for key, value in shared.items():
-        if not learns(f"encoder.{key}", settings) and float((state[key] - value).abs().max()) > _FAR:
-            raise InputError(
-                f"it was made from another encoder than '{settings.model}': '{key}' differs",
-                file=Path(name),
-                remedy="name the encoder it was made from as the model, or let the word vectors learn "
-                "(train_embeddings)",
-            )

@@ -41,8 +41,6 @@ class EncoderSettings:
             length (Miyato, Dai and Goodfellow 2017); 0 for none, which halves the time.
         train_embeddings: Whether the word vectors themselves change.
         split_hashtags: Whether `#VoteThemOut` and `@votethemout` are read as `# Vote Them Out` and `@ vote them out`.
-        starts: Encoders that members begin with in turn instead of the model: folders of saved raters, which have
-            learned other judgments, or names like the model's. All must have been made from the model.
         longest: The most tokens that are read; longer texts are cut, and a note counts them.
         mixed_precision: Whether a GPU that has bfloat16 computes in it; faster for large encoders.
         device: Where it runs, such as `cpu` or `cuda`; otherwise on the GPU if there is one.
@@ -67,7 +65,6 @@ class EncoderSettings:
     adversarial: float = 0.02
     train_embeddings: bool = False
     split_hashtags: bool = True
-    starts: tuple[str, ...] = ()
     longest: int = 128
     mixed_precision: bool = True
     device: str | None = None
@@ -99,9 +96,7 @@ class EncoderSettings:
         vantage.errors.InputError: an encoder has no setting 'epoch'; did you mean 'epochs'?
         """
         refuse_unknown(given, [part.name for part in fields(cls)], "an encoder")
-        starts = given.get("starts", ())
-        # From the command line and from JSON.
-        return cls(**{**given, "starts": tuple(starts.split(",") if isinstance(starts, str) else starts)})
+        return cls(**given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,9 +85,10 @@ class Examples:
         )
 
     def pieces(self) -> list[bytes]:
-        """Texts and labels as bytes, by which a checkpoint knows what it learned from."""
-        texts = json.dumps([self.instances.texts.first, self.instances.texts.second]).encode()
-        return [texts, *(one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in self.labels)]
+        """Texts, who judged them where pairs are, and labels, as bytes: what a rater or a checkpoint learned from."""
+        texts, pairs = self.instances.texts, [self.instances.users, self.instances.text.tolist()]
+        read = json.dumps([texts.first, texts.second, *(pairs if self.instances.users else ())]).encode()
+        return [read, *(one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in self.labels)]
 
 
 def examples(

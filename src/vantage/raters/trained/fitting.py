@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Progress, refuse_unknown
-from vantage.raters.trained.baselines import Baseline, ConstantPredictor
-from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Labels, Target, examples
+from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
+from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
+from vantage.raters.trained.examples import Examples, Labels, Target, examples
 from vantage.raters.trained.instances import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
@@ -25,7 +25,8 @@ from vantage.raters.trained.saved import Predictor
 
 Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-BASELINES: Final = ("majority", "mean", "median")
+Way = Kind | Literal["text-majority", "user-majority"]
+"""Ways to learn, also those that only pairs have."""
 _OF_FIT: Final = ("validation", "checkpoints", "progress")
 PROBE_SHARE: Final = 0.3
 """What the probe counts in a blend."""
@@ -90,43 +91,63 @@ def fit(
     held = None if validation is None else examples(validation, asked, **chosen)
     if held is not None:
         refuse_shared({"the training part": learned.instances.texts, "the validation part": held.instances.texts})
-    if kind not in BASELINES:
-        refuse_constant(learned.labels)
+    part = taught(kind, learned, settings, held, seed=seed, checkpoints=checkpoints, progress=progress)
+    about = about_learning(learned, part.predictor, kind, coarse, seed, settings)
     ordered = all(one.question.scale.ordered for one in learned.labels)
     by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in DISTRIBUTIONS and target == "individual"))
-    about: dict[str, Any] = {
-        "target": target,
-        "items": len(learned.instances),
-        "judgments": learned.judgments,
-        "raters": learned.raters,
-        "seed": seed,
-        "learned": _digest(learned.pieces(), kind, coarse, seed, settings),
-        "texts": sorted({fingerprint(text) for text in learned.instances.texts.first}),
-    }
-    predictor: Predictor
+    by_mean = by_mean or settings.get("loss") == "huber"
+    how = f"{kind} of" if kind in BASELINES else f"{about['settings']['loss'] if kind == 'encoder' else kind} on"
+    about |= {"target": target, "seed": seed, "style": f"{how} {target}"}
+    used = instrument.coarse() if coarse else instrument
+    id_ = name or about["model"] + ("/coarse" if coarse else "")
+    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)
+
+
+def taught(
+    kind: Way,
+    learned: Examples,
+    settings: Mapping[str, Any],
+    held: Examples | None = None,
+    *,
+    method: str = "baseline",
+    seed: int = 0,
+    checkpoints: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Weighted:
+    """What a kind learns from texts or pairs, as all of a rater; `method` says how an encoder represents users."""
+    if kind not in BASELINES:
+        refuse_constant(learned.labels)
     if kind == "encoder":
         from vantage.raters.trained.encoder import EncoderPredictor
 
-        tuned = EncoderSettings.of(**settings)
-        by_mean = by_mean or tuned.loss == "huber"
-        predictor = EncoderPredictor.fit(learned, tuned, held, seed=seed, checkpoints=checkpoints, progress=progress)
-    elif kind == "probe":
+        tuned = (EncoderSettings if learned.people is None else PairSettings).of(**settings)
+        how: dict[str, Any] = {"method": method, "seed": seed, "checkpoints": checkpoints, "progress": progress}
+        return Weighted(1.0, kind, EncoderPredictor.fit(learned, tuned, held, **how))
+    if kind == "probe":
         from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
 
         probed = ProbeSettings.of(**settings)
-        predictor = ProbePredictor.fit(learned, probed, seed=seed, checkpoints=checkpoints, progress=progress)
-    elif kind in ("ridge", "logistic"):
-        predictor = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)
-    else:
-        if settings:
-            raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
-        predictor = ConstantPredictor.fit(learned, cast(Baseline, kind))
-    description = predictor.about()
-    about |= {"style": _style(kind, target, description), **description}
-    part = Weighted(1.0, kind if kind in DISTRIBUTIONS else "constant" if kind in BASELINES else "linear", predictor)
-    used = instrument.coarse() if coarse else instrument
-    id_ = name or description["model"] + ("/coarse" if coarse else "")
-    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)
+        probe = ProbePredictor.fit(learned, probed, seed=seed, checkpoints=checkpoints, progress=progress)
+        return Weighted(1.0, kind, probe)
+    if kind in ("ridge", "logistic"):
+        fitted = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)
+        return Weighted(1.0, "linear", fitted)
+    if settings:
+        raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
+    return Weighted(1.0, "baseline", BaselinePredictor.fit(learned, kind))
+
+
+def about_learning(learned: Examples, predictor: Predictor, *how: object) -> dict[str, Any]:
+    """What a rater learned from and how; `how` tells it from others that learned from the same judgments."""
+    digest = blake2b(b"\0".join([*learned.pieces(), repr(how).encode()]), digest_size=6).hexdigest()
+    return {
+        "items": len(learned.instances.texts),
+        "judgments": learned.judgments,
+        "raters": learned.raters,
+        "learned": digest,
+        "texts": sorted({fingerprint(text) for text in learned.instances.texts.first}),
+        **predictor.about(),
+    }
 
 
 def _blend(
@@ -139,18 +160,6 @@ def _blend(
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
     probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
-
-
-def _digest(pieces: Sequence[bytes], *how: object) -> str:
-    """A fingerprint of what a rater learns from and how, by which its judgments are told from those of another."""
-    return blake2b(b"\0".join([*pieces, repr(how).encode()]), digest_size=6).hexdigest()
-
-
-def _style(kind: Kind, target: Target, about: dict[str, Any]) -> str:
-    if kind in BASELINES:
-        return f"{kind} of {target}"
-    loss = about["settings"]["loss"] if kind == "encoder" else kind
-    return f"{loss} on {target}"
 
 
 def instrument_of(corpus: Corpus, questions: Sequence[str]) -> Instrument:

@@ -98,7 +98,7 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
     transformers = require("transformers", "local")
     name = str(minilm_folder()) if settings.model == "minilm" else settings.model
     if any(Path(name).glob("*-encoder/config.json")):
-        raise InputError("this is a saved rater", file=Path(name), remedy="give it as starts, and as model its encoder")
+        raise InputError("this is a saved rater", file=Path(name), remedy="name the encoder that it was made from")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)

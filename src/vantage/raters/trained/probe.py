@@ -178,6 +178,7 @@ class ProbePredictor:
     """Per question the error on held-out texts."""
     validation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    people: None = None
     _model: Any = None
 
     @classmethod
@@ -200,7 +201,7 @@ class ProbePredictor:
         views = _views(model, settings, texts, notes, progress)
         errors, met = _held_out(views, texts, labels, seed)
         questions, regression = tuple(one.question for one in labels), KernelRegression.fit(views, texts, labels)
-        return cls(settings, questions, regression, errors, {"held_out": met}, notes, model)
+        return cls(settings, questions, regression, errors, {"held_out": met}, notes, _model=model)
 
     def about(self) -> dict[str, Any]:
         """The language model, the settings, and how well held-out texts are ordered."""
@@ -217,8 +218,7 @@ class ProbePredictor:
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Writes the vectors of the texts and what was learned from them; the language model is kept by its name."""
         data = self.regression.save(folder / f"{name}-probe.npz")
-        summary = {"errors": dict(self.errors), "validation": self.validation, "notes": self.notes}
-        return {"settings": asdict(self.settings), **summary, **data}
+        return {"settings": asdict(self.settings), "errors": dict(self.errors), "validation": self.validation, **data}
 
     @classmethod
     def load(cls, saved: SavedPredictor) -> ProbePredictor:
@@ -230,7 +230,7 @@ class ProbePredictor:
             reason = " ".join(str(error).split())[:120]
             raise InputError(f"the probe cannot be read ({reason})", file=saved.folder, remedy="fit it again") from None
         settings = ProbeSettings.of(**data["settings"])
-        return cls(settings, saved.questions, regression, data["errors"], data["validation"], list(data["notes"]))
+        return cls(settings, saved.questions, regression, data["errors"], data["validation"])
 
 
 def _loaded(settings: ProbeSettings) -> Stateful:

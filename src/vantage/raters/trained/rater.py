@@ -1,8 +1,8 @@
-"""The trained rater: judges items, has a row in the raters table, is saved to a folder and loaded from it."""
+"""The trained rater: judges texts, or what each user says of them, and is saved to a folder and loaded from it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +15,16 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
+from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint
-from vantage.raters.trained.base import Floats, PredictedAnswers, decide, mixture
+from vantage.raters.models.base import note_once
+from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, decide, mixture
 from vantage.raters.trained.instances import Instances, fields_of, reading
-from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
+from vantage.raters.trained.offsets import moved
+from vantage.raters.trained.people import People
+from vantage.raters.trained.saved import FILE, Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
 
-FILE: Final = "rater.json"
-KEYS: Final = ("instrument", "questions", "parts", "rater", "by_mean", "about")
 DISTRIBUTIONS: Final = ("encoder", "probe")
 """The kinds that learn individual judgments where nothing else is said."""
 SCHEMA: Final[dict[str, Any]] = {
@@ -44,7 +46,9 @@ class Weighted:
 
 @dataclass
 class TrainedRater:
-    """A rater that learned from people; made by `fit` or `TrainedRater.load`.
+    """A rater that learned from people; made by `fit`, `fit_pairs` or `TrainedRater.load`.
+
+    One made by `fit_pairs` judges what each user says of a text, any other what people say of it.
 
     >>> import vantage
     >>> from vantage.raters.trained import fit
@@ -62,50 +66,136 @@ class TrainedRater:
     """Whether its answer is the option nearest to the expected value, rather than the most probable one."""
     about: dict[str, Any] = field(default_factory=dict)
     """What it learned from and how."""
+    offsets: dict[str, list[float]] = field(default_factory=dict)
+    """Per user met at test time how far each option's logit is moved."""
+    split: Split | None = None
+    """Whose test pairs a rater of pairs judges unless told otherwise."""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def people(self) -> People | None:
+        """Whom a rater of pairs learned from and how it represents users; null where texts are judged."""
+        return self.parts[0].predictor.people
 
     @property
     def notes(self) -> list[str]:
-        """What must be told about it."""
-        return list(dict.fromkeys(note for part in self.parts for note in part.predictor.notes))
+        """What must be told about it: options it never saw, strangers it judged for, texts that were cut."""
+        return list(dict.fromkeys([*self.warnings, *(note for part in self.parts for note in part.predictor.notes)]))
 
     def row(self) -> dict[str, Any]:
         """Its row in the raters table."""
         row = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.id)}
         return {**row, "style": self.about.get("style", ""), "settings": f"learned={self.about.get('learned')}"}
 
-    def predict(self, items: Corpus | pl.DataFrame) -> dict[str, PredictedAnswers]:
-        """Per question the predicted distribution of people's answers."""
-        table = items.items if isinstance(items, Corpus) else items
-        texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
-        predictions = [(part.weight, part.predictor.predict(Instances.of_texts(texts))) for part in self.parts]
-        return {q.id: mixture([(weight, one[q.id]) for weight, one in predictions]) for q in self.questions}
+    def rows(self, users: Iterable[str]) -> pl.DataFrame:
+        """Rows for a raters table in which the rater stands for each of some users, as `perspective.stood_for` reads.
+
+        The judgments that belong to them are those of `judge`, with `rater` replaced by `as_rater`.
+        """
+        row = self.row()
+        return pl.DataFrame(
+            [{**row, "rater": self.as_rater(user), "stands_for": user} for user in dict.fromkeys(users)]
+        )
+
+    def as_rater(self, user: str) -> str:
+        """The id under which the rater stands for a user."""
+        return f"{self.id}/@{user}"
+
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
+        """Per question the predicted distribution of people's answers to each text, or of the user's to each pair."""
+        predictions = [(part.weight, part.predictor.predict(instances)) for part in self.parts]
+        answers = {q.id: mixture([(weight, one[q.id]) for weight, one in predictions]) for q in self.questions}
+        for question in self.questions if self.people is not None else ():
+            shares = answers[question.id].shares
+            assert shares is not None  # noqa: S101 - labels have shares
+            shares = moved(shares, instances.users, self.offsets)
+            answers[question.id] = PredictedAnswers.of_shares(shares, question.scale)
+        return answers
 
     def judge(
-        self, items: Corpus | pl.DataFrame, questions: Sequence[str] = (), *, condition: str = ""
+        self,
+        items: Corpus | pl.DataFrame | Split | None = None,
+        questions: Sequence[str] = (),
+        *,
+        condition: str = "",
+        corpus: Corpus | None = None,
     ) -> pl.DataFrame:
         """Judgments like anyone's, with what stands behind them.
 
         `probabilities` are the shares of the options, `expected` the mean, and `uncertainty` how far the predicted
         answers are spread: their standard deviation on the scale, or for a nominal scale their entropy as a share
-        of the largest possible one.
+        of the largest possible one. Of a rater of pairs, `rater` is the user, as `perspective.evaluate` wants it.
+
+        Args:
+            items: A corpus or a table of items. For a rater of pairs rows of `item` and `rater`, or a split, of which
+                the test pairs are judged; by default those of the split that it learned from.
+            questions: Some of the questions that it learned; all where none is named.
+            condition: The condition under which the judgments stand.
+            corpus: Where texts and traits of pairs stand; by default the corpus of the split.
         """
-        table = items.items if isinstance(items, Corpus) else items
         known = [question.id for question in self.questions]
         for id_ in questions:
             if id_ not in known:
                 raise InputError(f"rater '{self.id}' did not learn question '{id_}'", remedy=nearest(id_, known))
-        if table.is_empty():
+        if self.people is None:
+            instances = self._texts(items, list(questions) or known, condition)
+        else:
+            instances = self._pairs(items, corpus, self.people)
+        if not len(instances):
             return pl.DataFrame(schema=SCHEMA)
-        check_items(self.instrument, table, list(questions) or known, condition)
-        predicted = self.predict(table)
+        predicted = self.predict(instances)
+        ids = [instances.items[row] for row in instances.text]
+        raters = instances.users or [self.id] * len(ids)
         frames = [
-            judgments(
-                table["item"], [self.id] * len(table), q, predicted[q.id], by_mean=self.by_mean, condition=condition
-            )
+            judgments(ids, raters, q, predicted[q.id], by_mean=self.by_mean, condition=condition)
             for q in self.questions
             if not questions or q.id in questions
         ]
         return pl.concat(frames)
+
+    def _texts(
+        self, items: Corpus | pl.DataFrame | Split | None, questions: Sequence[str] = (), condition: str = ""
+    ) -> Instances:
+        """The texts of items, which must have what the questions ask about."""
+        table = items.items if isinstance(items, Corpus) else items
+        if self.people is not None:
+            raise self._no_pairs()
+        if not isinstance(table, pl.DataFrame):
+            raise InputError(f"rater '{self.id}' judges texts", remedy="pass a corpus, or a table of items")
+        if table.is_empty():
+            return Instances.of_texts(ItemTexts(()))
+        known = [question.id for question in self.questions]
+        check_items(self.instrument, table, questions or known, condition)
+        return Instances.of_texts(reading(table, fields_of([self.instrument], known)), tuple(table["item"]))
+
+    def _pairs(self, pairs: Corpus | pl.DataFrame | Split | None, corpus: Corpus | None, people: People) -> Instances:
+        """Pairs with their texts and traits; users whom it does not know are noted."""
+        split = pairs if isinstance(pairs, Split) else None if isinstance(pairs, Corpus) else self.split
+        asked = pairs if isinstance(pairs, pl.DataFrame) else None if split is None else split.test
+        corpus = corpus if corpus is not None or split is None else split.corpus
+        if asked is None or corpus is None:
+            raise self._no_pairs()
+        instances = Instances.of_pairs(asked, corpus, self.questions[0].id, people.traits)
+        users = dict.fromkeys(instances.users)
+        strangers = [user for user in users if not people.knows(user)]
+        # One that is blind to users knows nobody, and counts say themselves whom they do not know.
+        if strangers and people.users and self.parts[0].kind != "baseline":
+            met = sum(user in self.offsets for user in strangers)
+            by = f"by {', '.join(people.traits)}" if people.traits else "as anybody"
+            rest = f", {met:,} of them after labels of their own" if met else ""
+            note_once(
+                self.warnings, f"{len(strangers):,} of {len(users):,} users are not in training: judged {by}{rest}."
+            )
+            untold = sum(all(value is None for value in instances.profiles[user]) for user in strangers)
+            if untold and people.traits:
+                note_once(self.warnings, f"Of {untold:,} of them no trait is known.")
+        return instances
+
+    def _no_pairs(self) -> InputError:
+        return InputError(
+            f"rater '{self.id}' judges pairs of a text and a user, and none are given",
+            remedy="from Python, let it judge a split, or pairs and their corpus",
+        )
 
     @property
     def predicts_people(self) -> bool:
@@ -128,11 +218,11 @@ class TrainedRater:
         """
         check_share(share)
         table = items.items if isinstance(items, Corpus) else items
-        predicted, judged = self.predict(table), self.judge(table)
-        columns: dict[str, pl.Series | Floats] = {}
+        predicted = self.predict(self._texts(table))
+        columns: dict[str, Floats] = {}
         for question in self.questions:
-            own, answers = judged.filter(question=question.id), predicted[question.id]
-            columns[question.id] = own["value"]
+            answers = predicted[question.id]
+            columns[question.id] = decide(answers, question.scale, by_mean=self.by_mean)
             if answers.mean is None:
                 assert answers.shares is not None  # noqa: S101 - without a mean there are shares
                 columns[f"{question.id}_probability"] = answers.shares.max(axis=1)
@@ -151,6 +241,8 @@ class TrainedRater:
         ('median+majority', [0.75, 0.25])
         """
         check_share(share)
+        if self.people is not None or other.people is not None:
+            raise InputError("raters of pairs cannot be blended", remedy="blend raters of texts")
         mine, others = ([question.id for question in rater.questions] for rater in (self, other))
         if mine != others:
             raise InputError(
@@ -176,9 +268,8 @@ class TrainedRater:
 
     def seen(self, items: Corpus | pl.DataFrame) -> int:
         """How many of the items have a text that it learned from, of which it knows more than of new ones."""
-        table, known = items.items if isinstance(items, Corpus) else items, set(self.about.get("texts", ()))
-        texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
-        return sum(fingerprint(text) in known for text in texts.first)
+        known = set(self.about.get("texts", ()))
+        return sum(fingerprint(text) in known for text in self._texts(items).texts.first)
 
     def without_namesake(self, corpus: Corpus) -> Corpus:
         """The corpus without the judgments of a rater of the same name that had learned otherwise."""
@@ -197,26 +288,37 @@ class TrainedRater:
                 "questions": [question.id for question in self.questions],
                 "by_mean": self.by_mean,
                 "about": self.about,
+                "people": self.people and self.people.described(),
+                "offsets": self.offsets,
+                "warnings": self.warnings,
                 "parts": [
-                    {"weight": p.weight, "kind": p.kind, "data": p.predictor.save(empty, f"part-{n}")}
+                    {
+                        "weight": p.weight,
+                        "kind": p.kind,
+                        "notes": p.predictor.notes,
+                        "data": p.predictor.save(empty, f"part-{n}"),
+                    }
                     for n, p in enumerate(self.parts, 1)
                 ],
             }
 
-        return save_rater(folder, FILE, describe, overwrite=overwrite)
+        return save_rater(folder, describe, overwrite=overwrite)
 
     @classmethod
-    def load(cls, folder: str | Path) -> TrainedRater:
-        """Reads a rater from its folder."""
+    def load(cls, folder: str | Path, split: Split | None = None) -> TrainedRater:
+        """Reads a rater from its folder; `split` is whose test pairs one of pairs judges unless told otherwise."""
         folder = Path(folder)
-        stored = described(folder, FILE, "trained rater", KEYS, "make one with: vantage train")
+        stored = described(folder)
         instrument = Instrument.from_document(stored["instrument"], file=FILE)
         questions = tuple(instrument.question(id_) for id_ in stored["questions"])
-        parts = tuple(
-            Weighted(p["weight"], p["kind"], SavedPredictor(folder, f"part-{n}", p["data"], questions).load(p["kind"]))
-            for n, p in enumerate(stored["parts"], 1)
-        )
-        return cls(stored["rater"], instrument, questions, parts, stored["by_mean"], stored["about"])
+        people = stored["people"] and People.read(stored["people"])
+        parts = []
+        for n, part in enumerate(stored["parts"], 1):
+            predictor = SavedPredictor(folder, f"part-{n}", part["data"], questions, people).load(part["kind"])
+            predictor.notes = list(part["notes"])
+            parts.append(Weighted(part["weight"], part["kind"], predictor))
+        plain = stored["by_mean"], stored["about"], stored["offsets"], split, stored["warnings"]
+        return cls(stored["rater"], instrument, questions, tuple(parts), *plain)
 
 
 def judgments(

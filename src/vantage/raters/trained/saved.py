@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,12 +17,13 @@ from vantage.raters.trained.base import PredictedAnswers
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
 
-FORMAT: Final = 1
+FILE: Final = "rater.json"
+FORMAT: Final = 2
 """The version of the folder; one of a higher version was written by a newer Vantage."""
+_KEYS: Final = ("instrument", "questions", "parts", "rater", "by_mean", "about", "people", "offsets", "warnings")
 _HOME: Final = "vantage.raters.trained"
 KINDS: Final = {
-    "constant": (f"{_HOME}.baselines", "ConstantPredictor"),
-    "counts": (f"{_HOME}.baselines", "CountPredictor"),
+    "baseline": (f"{_HOME}.baselines", "BaselinePredictor"),
     "linear": (f"{_HOME}.linear", "LinearPredictor"),
     "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
     "probe": (f"{_HOME}.probe", "ProbePredictor"),
@@ -34,6 +35,11 @@ class Predictor(Protocol):
 
     notes: list[str]
     """What must be told: texts that were cut, a GPU that was not there."""
+
+    @property
+    def people(self) -> People | None:
+        """Whom it learned from, where it judges pairs, and how it represents users."""
+        ...
 
     def about(self) -> dict[str, Any]:
         """The name of the model and how it learned."""
@@ -76,32 +82,32 @@ class SavedPredictor:
         return predictor.load(self)
 
 
-def save_rater(
-    folder: str | Path, file: str, describe: Callable[[Path], Mapping[str, Any]], *, overwrite: bool
-) -> Path:
+def save_rater(folder: str | Path, describe: Callable[[Path], Mapping[str, Any]], *, overwrite: bool) -> Path:
     """Writes a rater: `describe` writes the files of the predictors into a folder and returns what JSON should say."""
 
     def prepare(empty: Path) -> None:
         description = {"format": FORMAT, "vantage": __version__, **describe(empty)}
-        (empty / file).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
+        (empty / FILE).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
 
-    return put_folder(Path(folder), prepare, ours=(file, "part-*", "part.npz"), overwrite=overwrite)
+    return put_folder(Path(folder), prepare, ours=(FILE, "part-*"), overwrite=overwrite)
 
 
-def described(folder: Path, name: str, what: str, keys: Sequence[str], remedy: str) -> Mapping[str, Any]:
-    """The description of a saved rater in a file, which must have all of `keys`; `remedy` says how to make one."""
-    file = folder / name
+def described(folder: Path) -> Mapping[str, Any]:
+    """The description of a saved rater."""
+    file = folder / FILE
     if not file.exists():
-        raise InputError(f"there is no {what} here", file=folder, remedy=remedy)
+        remedy = "make one with: vantage train, or vantage.fit_pairs"
+        raise InputError("there is no trained rater here", file=folder, remedy=remedy)
     try:
         content: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
         version = int(content["format"])
-        missing = [key for key in keys if key not in content]
+        missing = [key for key in _KEYS if key not in content]
     except (KeyError, TypeError, ValueError):
-        raise InputError(f"this does not describe a {what}", file=file, remedy="fit it again") from None
-    if version > FORMAT:
-        saver = content.get("vantage")
-        raise InputError(f"the rater was saved by a newer Vantage ({saver})", file=file, remedy="update Vantage")
+        raise InputError("this does not describe a trained rater", file=file, remedy="fit it again") from None
+    if version != FORMAT:
+        saver, newer = content.get("vantage"), version > FORMAT
+        problem = f"the rater was saved by {'a newer' if newer else 'an older'} Vantage ({saver})"
+        raise InputError(problem, file=file, remedy="update Vantage" if newer else "fit it again")
     if missing:
-        raise InputError(f"the description of the {what} lacks '{missing[0]}'", file=file, remedy="fit it again")
+        raise InputError(f"the description of the trained rater lacks '{missing[0]}'", file=file, remedy="fit it again")
     return content

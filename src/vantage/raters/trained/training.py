@@ -8,7 +8,7 @@ as JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -27,15 +27,10 @@ from vantage.raters.trained.network import groups, half_precision
 from vantage.raters.trained.weights import put
 
 
-def fingerprint(
-    learned_from: Iterable[bytes], starts: Sequence[Mapping[str, Any]], settings: EncoderSettings, seed: int
-) -> str:
-    """What makes two trainings the same: data, encoders to start from, settings (but the device) and seed."""
+def fingerprint(learned_from: Iterable[bytes], settings: EncoderSettings, seed: int) -> str:
+    """What makes two trainings the same: data, settings (but the device) and seed."""
     described = {key: value for key, value in asdict(settings).items() if key != "device"}
     digest = sha256(json.dumps([described, seed], sort_keys=True).encode())
-    for state in starts:
-        for key, value in sorted(state.items()):
-            digest.update(key.encode() + value.numpy().tobytes())
     for piece in learned_from:
         digest.update(piece)
     return digest.hexdigest()[:32]

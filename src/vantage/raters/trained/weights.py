@@ -75,19 +75,6 @@ def read_weights(
     return tokenizer, network, members
 
 
-def encoder_states(folder: Path) -> list[dict[str, Any]]:
-    """The encoders of a saved rater, one per member; none where the folder holds no such rater."""
-    homes = sorted(folder.glob("*-encoder"))
-    if not homes:
-        return []
-    name = homes[0].name.removesuffix("-encoder")
-    shared = read_tensors(folder / f"{name}-shared.safetensors")
-    members = sorted(folder.glob(f"{name}-member-*.safetensors"), key=lambda file: (len(file.name), file.name))
-    whole = [{**shared, **read_tensors(member)} for member in members]
-    head = "encoder."
-    return [{k.removeprefix(head): v for k, v in one.items() if k.startswith(head)} for one in whole]
-
-
 def refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]], folder: Path) -> None:
     """Refuses tensors whose names or shapes are not the wanted ones."""
     shapes = {key: tuple(value.shape) for key, value in tensors.items()}

@@ -1,13 +1,7 @@
-"""People judge reasons without knowing who wrote them: a study of `vantage collect` from any models' answers.
-
-`leave` draws reasons of people and models about the same posts and questions and writes a corpus and a study file;
-`taken_back` adds what was exported from it to the corpus of the study.
-"""
+"""Reasons of people and models about the same posts and questions, for people who are not told who wrote them."""
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -16,21 +10,12 @@ import polars as pl
 from vantage.corpora import About, Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.studies.blind import blinded
 
-FOLDER: Final = "evaluation"
 INSTRUMENT: Final = "rationale-quality"
+SERVED: Final = "--study flow:reason-check"
 HUMAN: Final = "gold"
 """What the release calls the reasons of its annotators."""
-STUDY: Final = """\
-id: rationale-evaluation
-title: How good are these reasons?
-corpus: corpus
-instrument: rationale-quality
-raters: 2
-batch: {{size: {size}, per_participant: 1}}
-order: {{items: random, seed: {seed}}}
-attention: {{per_batch: 1, threshold: 0}}
-"""
 
 
 def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: int = 0) -> Corpus:
@@ -62,11 +47,9 @@ def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: in
         raise InputError("no post and question has reasons of two sources", remedy="record or ask at least one model")
     chosen = cells[sorted(rng.permutation(len(cells))[:each].tolist())]
     drawn = shared.join(chosen, on=["item", "question"], how="semi").join(corpus.items, on="item")
-    key = pl.format("{}/{}/{}/{}", pl.lit(seed), "item", "question", "source")
     status = pl.col("status").cast(pl.String).str.replace("_", " ")
-    items = drawn.select(
-        *("rationale", "source"),
-        item=key.map_elements(lambda text: f"r-{blake2b(text.encode(), digest_size=6).hexdigest()}", pl.String),
+    rows = drawn.select(
+        *("item", "rationale", "source"),
         post="text",
         asked=pl.col("question").replace(titles),
         rating=pl.col("value").map_elements(lambda value: f"{value:g}", pl.String).fill_null(status),
@@ -74,32 +57,4 @@ def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: in
         appraisal="question",
     )
     about = About(name="rationale-evaluation", title="Reasons to be judged", language=corpus.about.language)
-    # The order of the ids says nothing about who wrote them either.
-    return Corpus.of_items(items.sort("item"), Instrument.load(INSTRUMENT), about)
-
-
-def leave(corpus: Corpus, instrument: Instrument, each: int, folder: Path | None, seed: int = 0) -> str:
-    """Writes the corpus and the study file; gives the sentence that says how to serve them."""
-    if folder is None:
-        raise InputError("the study of reasons needs a folder", remedy="pass --to FOLDER")
-    place = folder / FOLDER
-    items = reasons_to_judge(corpus, instrument, each, seed)
-    if not (place / "study.yaml").exists():
-        items.write(place / "corpus")
-        (place / "study.yaml").write_text(STUDY.format(size=min(20, len(items.items)), seed=seed), "utf-8")
-    return (
-        f"{len(items.items):,} reasons of {items.items['source'].n_unique()} sources are ready to be judged: serve "
-        f"them with vantage collect serve {place / 'study.yaml'}, export, and run this study again with --judged."
-    )
-
-
-def taken_back(corpus: Corpus, judged: str) -> Corpus:
-    """The corpus with people's judgments of the reasons."""
-    theirs = Corpus.read(judged).included()
-    if "source" not in theirs.items.columns or not theirs.judgments["value"].count():
-        raise InputError(
-            "the corpus has no judgments of reasons with their source",
-            file=judged,
-            remedy="name the corpus that was exported from evaluation/study.yaml",
-        )
-    return corpus.merge(theirs)
+    return blinded(rows, INSTRUMENT, about, seed, ["item", "appraisal", "source"])

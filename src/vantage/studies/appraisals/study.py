@@ -7,8 +7,9 @@ from typing import Final
 from vantage.corpora import Corpus
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
-from vantage.studies.appraisals.blinded import leave, taken_back
+from vantage.studies.appraisals.blinded import SERVED, reasons_to_judge
 from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions, read_release
+from vantage.studies.blind import leave, taken_back
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 
@@ -30,8 +31,9 @@ def collect(context: Context[AppraisalsOptions]) -> Corpus:
         )
         corpus = context.rate(corpus, raters, instrument, items=asked)
     if options.evaluate and not context.plans:
-        context.warn(leave(corpus, instrument, options.evaluate, context.folder, context.seed))
-    return taken_back(corpus, options.judged) if options.judged else corpus
+        waiting = reasons_to_judge(corpus, instrument, options.evaluate, context.seed)
+        leave(context, "evaluation", waiting, "reasons", SERVED, "run this study again with --judged")
+    return corpus.merge(taken_back(options.judged, "source", SERVED)) if options.judged else corpus
 
 
 STUDY: Final = recipe_study(

@@ -18,8 +18,9 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.base import listed
+from vantage.studies.blind import leave
 from vantage.studies.context.analysis import COSTS
-from vantage.studies.context.contexts import leave
+from vantage.studies.context.contexts import SERVED, contexts_to_check
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.context.pipeline.controls import (
@@ -96,7 +97,8 @@ def collect(context: Context[ContextOptions]) -> Corpus:
     for sentence in roles.warnings(methods):
         context.warn(sentence)
     if options.check and not context.plans:
-        context.warn(leave(whole, options.check, context.folder, context.seed))
+        drawn = contexts_to_check(whole, options.check, context.seed)
+        leave(context, "check", drawn, "contexts", SERVED, "run this study again with --checked")
     return whole
 
 

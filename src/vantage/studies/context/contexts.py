@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +14,7 @@ from vantage.instruments import Instrument
 from vantage.measures.resampling import Resampling, difference_with_interval, named
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data, there
+from vantage.studies.blind import blinded, taken_back
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline.controls import (
     COST,
@@ -32,8 +31,7 @@ from vantage.studies.context.pipeline.generation import QUALITY, label_in_words
 from vantage.studies.context.tasks import LABEL, TASK, TASKS, labels_of, question_of
 
 BY: Final = (TASK, "control")
-CHECK: Final = "check"
-"""The folder of contexts that people are to check."""
+SERVED: Final = "--study flow:context-check"
 PASSED: Final = "context_kept"
 """The item column that says whether a context passed the verifier; people do not see it."""
 
@@ -116,39 +114,19 @@ def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
     known = corpus.items.select("item", TASK, statement="text").join(labels_of(corpus.items), on="item")
     rows: list[dict[str, Any]] = []
     for row in pl.concat(drawn).join(known, on="item", maintain_order="left").iter_rows(named=True):
-        digest = blake2b(f"{seed}/{row['item']}/{row['attempt']}".encode(), digest_size=6).hexdigest()
         label = label_in_words(question_of(TASKS[row[TASK]]), row["value"])
-        shown = {"item": f"c-{digest}", "statement": row["statement"], "label": label}
-        rows.append({**shown, "conversation": read_turns(row["text"]), "of": row["item"], PASSED: row[PASSED]})
-    items = pl.DataFrame(rows, schema_overrides={"conversation": CONVERSATION}).sort("item")
+        shown = {"statement": row["statement"], "label": label, "conversation": read_turns(row["text"])}
+        rows.append({**shown, "of": row["item"], "attempt": row["attempt"], PASSED: row[PASSED]})
+    items = pl.DataFrame(rows, schema_overrides={"conversation": CONVERSATION})
     about = About(name="context-check", title="Contexts to be checked")
-    return Corpus.of_items(items, Instrument.load(QUALITY), about)
-
-
-def leave(corpus: Corpus, each: int, folder: Path | None, seed: int = 0) -> str:
-    """Writes the contexts as a corpus; gives the sentence that says how to have people check them."""
-    if folder is None:
-        raise InputError("the contexts to be checked need a folder", remedy="pass --to FOLDER")
-    items = contexts_to_check(corpus, each, seed)
-    items.write(folder / CHECK)
-    kept = int(items.items[PASSED].sum())
-    return (
-        f"{kept} kept and {len(items.items) - kept} rejected contexts are ready to be checked: serve them with vantage "
-        f"collect {folder / CHECK} --study flow:context-check, export, and run this study again with --checked."
-    )
+    return blinded(items, QUALITY, about, seed, ["of", "attempt"])
 
 
 def checked(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """What people answered about kept and about rejected contexts, and the difference with its interval over them."""
     if not analysis.options.checked:
         return None
-    theirs = Corpus.read(analysis.options.checked).included()
-    if PASSED not in theirs.items.columns or not theirs.judgments["value"].count():
-        raise InputError(
-            "the corpus has no checks of contexts",
-            file=analysis.options.checked,
-            remedy="name the corpus that was exported after flow:context-check",
-        )
+    theirs = taken_back(analysis.options.checked, PASSED, SERVED)
     answers = theirs.judgments.drop_nulls("value").join(theirs.items.select("item", PASSED), on="item")
     how = Resampling(resamples=analysis.options.resamples, seed=analysis.seed)
     rows = []

@@ -8,7 +8,8 @@ from typing import Any, Final
 from vantage.errors import InputError
 from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
-from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
+from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
+from vantage.raters.trained.rater import TrainedRater
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 from vantage.studies.perseval.cells import GridCell, PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask
@@ -22,7 +23,7 @@ QUICK_EPOCHS: Final = 2
 def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
     """Runs every trained cell that is not finished, then the raters that are told one trait."""
     wanted = [cell for cell in cells if cell.kind == "trained" and not cell.reason]
-    fitted: dict[str, PairRater] = {}
+    fitted: dict[str, TrainedRater] = {}
     missing = False
     with context.step(f"{task.name}: learning", len(wanted)) as moved:
         for cell in wanted:
@@ -43,8 +44,8 @@ def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOpti
 
 
 def _rater(
-    task: CorpusTask, cell: GridCell, context: Context[PersevalOptions], fitted: dict[str, PairRater]
-) -> PairRater:
+    task: CorpusTask, cell: GridCell, context: Context[PersevalOptions], fitted: dict[str, TrainedRater]
+) -> TrainedRater:
     """The rater of a cell; those of other cells are in `fitted`."""
     if PAIR_METHODS[cell.rater].torch and cell.adaptation == "none":
         # What users say beforehand moves predictions and trains nothing: without it, it is the same network.

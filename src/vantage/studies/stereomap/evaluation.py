@@ -1,32 +1,26 @@
-"""Model answers as items that people judge: relevance, soundness and coherence, with the instrument `response-quality`.
-
-`vantage collect` serves the corpus that `response_items` makes.
-"""
+"""Model answers as items of the instrument `response-quality`, which asks for relevance, soundness and coherence."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import About, Corpus
 from vantage.errors import InputError
-from vantage.instruments import Instrument
+from vantage.studies.blind import blinded
 from vantage.studies.stereomap.elicitation import blocks, keywords_of
 
+INSTRUMENT: Final = "response-quality"
 
-def response_items(corpus: Corpus, *, per_group: int = 5, seed: int = 0) -> Corpus:
-    """A sample of answers per group and model, ready for people to judge.
+
+def response_items(corpus: Corpus, per_group: int = 5, seed: int = 0) -> Corpus:
+    """At most `per_group` answers per group and model, drawn at random, for people to judge.
 
     Each item shows the trait keywords with their reasons, the ratings of the same run, and the keywords of another run
     of the same model about the same group. Runs without keywords or ratings are not drawn. The items keep `source`,
     `of` and `sample`, so that judgments can be compared by model; raters do not see them.
-
-    Args:
-        corpus: What the study left.
-        per_group: How many answers are drawn per group and model, at most.
-        seed: Of the draw.
     """
     run = ["rater", "item", "sample"]
     words = keywords_of(corpus).filter(condition="", about="traits")
@@ -46,14 +40,10 @@ def response_items(corpus: Corpus, *, per_group: int = 5, seed: int = 0) -> Corp
     both = listed.join(ratings.cast({"sample": pl.Int64}), on=run).join(corpus.items.select("item", "group"), on="item")
     if both.is_empty():
         raise InputError("no run has both keywords and ratings", remedy="run the study with first=keywords")
-    rng = np.random.default_rng(seed)
-    rows: list[dict[str, Any]] = []
-    for _, mine in both.sort(run).group_by("rater", "item", maintain_order=True):
-        for n in sorted(rng.permutation(len(mine))[:per_group]):
-            others = [other for other in range(len(mine)) if other != n]
-            again = mine["keywords"][int(rng.choice(others))] if others else "(It was asked once only.)"
-            answer = mine.row(n, named=True)
-            source = {"source": answer.pop("rater"), "of": answer["item"], "sample": answer.pop("sample")}
-            rows.append({**answer, "item": f"{answer['item']}-{len(rows) + 1:04d}", "again": again, **source})
-    about = About(name="response-quality", title="Answers of models about groups", language=corpus.about.language)
-    return Corpus.of_items(pl.DataFrame(rows), Instrument.load("response-quality"), about)
+    same = pl.struct("rater", "item")
+    other = pl.col("keywords").shift(-1, fill_value=pl.col("keywords").first()).over(same)
+    again = pl.when(pl.len().over(same) > 1).then(other).otherwise(pl.lit("(It was asked once only.)"))
+    shuffled = both.sort(run)[np.random.default_rng(seed).permutation(len(both))].with_columns(again=again, of="item")
+    drawn = shuffled.group_by("rater", "item", maintain_order=True).head(per_group).rename({"rater": "source"})
+    about = About(name=INSTRUMENT, title="Answers of models about groups", language=corpus.about.language)
+    return blinded(drawn, INSTRUMENT, about, seed, ["source", "of", "sample"])

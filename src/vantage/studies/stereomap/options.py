@@ -43,6 +43,7 @@ class StereomapOptions:
     variant_runs: int = option(5, "how often each variant is asked")
     axes: str = option("", "the scores of the map, with commas; competence and warmth, else those in no other score")
     people: str = option("", "a corpus in which people judged the same groups, shown beside the models")
+    evaluate: int = option(0, "leave so many answers per group and model in evaluation/, for people to judge blinded")
     k: int = option(5, "how many clusters")
     dictionary: str = option("", "a dictionary file for the keywords; without it the small one that comes with Vantage")
     encoder: str = option("", "minilm or hf:NAME, for key phrases by likeness; without it by counting")

@@ -10,16 +10,28 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures.texts.lemmas import available
+from vantage.studies.blind import leave
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.elicitation import elicit, recounted
+from vantage.studies.stereomap.evaluation import INSTRUMENT, response_items
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
 from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of
 
 
 def collect(context: Context[StereomapOptions]) -> Corpus:
+    """What models say, with answers of theirs left for people to judge, and what people say of the same groups."""
+    corpus = _asked(context)
+    if context.options.evaluate and not context.plans:
+        drawn = response_items(corpus, context.options.evaluate, context.seed)
+        then = "compare with vantage measure mean JUDGED --by source"
+        leave(context, "evaluation", drawn, "answers", f"--instrument {INSTRUMENT}", then)
+    return with_people(corpus, context)
+
+
+def _asked(context: Context[StereomapOptions]) -> Corpus:
     """Asks the models, or reads the judgments that were named with `--data`."""
     options = context.options
     instrument = instrument_of(options)
@@ -34,7 +46,7 @@ def collect(context: Context[StereomapOptions]) -> Corpus:
                 file=corpus.folder,
                 remedy="name a corpus that this study left, or one with judgments by stereotype-content",
             )
-        return with_people(recounted(corpus), context)
+        return recounted(corpus)
     groups = read_groups(options.groups)
     if len(groups) < options.k:
         raise InputError(
@@ -42,7 +54,7 @@ def collect(context: Context[StereomapOptions]) -> Corpus:
             remedy=f"name more groups, or set k to at most {max(len(groups) - 1, 1)}",
         )
     corpus = groups_corpus(groups, instrument, published_names=options.names == "published")
-    return with_people(elicit(context, corpus, instrument), context)
+    return elicit(context, corpus, instrument)
 
 
 def with_people(corpus: Corpus, context: Context[StereomapOptions]) -> Corpus:

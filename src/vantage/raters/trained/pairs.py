@@ -1,11 +1,15 @@
-"""Fitting: from a perspectivist split to a rater that has learned from its training part."""
+"""Raters of pairs: trained raters that predict what each user says of a text, rather than what people say on average.
+
+`fit_pairs` learns one from the training part of a perspectivist split. The ways to learn are those of `fit`, told who
+judges.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,19 +18,83 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.perspective import Split
 from vantage.raters.trained.base import Progress, short_name
-from vantage.raters.trained.baselines import CountPredictor
-from vantage.raters.trained.encoder_settings import PairSettings
+from vantage.raters.trained.baselines import BaselinePredictor
 from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.fitting import instrument_of, refuse_constant
+from vantage.raters.trained.fitting import Way, about_learning, instrument_of, taught
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.linear import LinearPredictor, LinearSettings
-from vantage.raters.trained.pairs.rater import PAIR_METHODS, PairRater, fit_offsets, pair_method, shares_of
+from vantage.raters.trained.offsets import fit_offsets
 from vantage.raters.trained.people import People
-from vantage.raters.trained.saved import Predictor
+from vantage.raters.trained.rater import TrainedRater
 
 EMBEDDED: Final = ("embedded", "minilm")
 """The encoder that comes in a package."""
-Settings = Mapping[str, Any] | PairSettings | LinearSettings
+
+
+class PairMethod(NamedTuple):
+    """One way to learn."""
+
+    description: str
+    """What it does, in one sentence."""
+    users: bool
+    """Whether it tells users apart; a blind one gives a text the same label whoever judges it."""
+    kind: Way
+    """What learns."""
+
+    @property
+    def torch(self) -> bool:
+        """Whether it needs the extra `local`."""
+        return self.kind == "encoder"
+
+
+PAIR_METHODS: Final[dict[str, PairMethod]] = {
+    "majority": PairMethod("The most frequent label in training, for every pair.", False, "majority"),
+    "text-majority": PairMethod(
+        "The label most people of the training part gave the text; the majority of all where nobody judged it.",
+        False,
+        "text-majority",
+    ),
+    "user-majority": PairMethod(
+        "The user's own most frequent label; else that of the people most alike in traits; else that of all.",
+        True,
+        "user-majority",
+    ),
+    "tfidf": PairMethod("Logistic regression on the words of the text, blind to users.", False, "logistic"),
+    "tfidf-users": PairMethod(
+        "Logistic regression on words, on words once more for each trait value, and on who the user is.",
+        True,
+        "logistic",
+    ),
+    "baseline": PairMethod("A fine-tuned encoder of the text alone.", False, "encoder"),
+    "tokens": PairMethod(
+        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
+    ),
+    "embeddings": PairMethod(
+        "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
+        True,
+        "encoder",
+    ),
+    "heads": PairMethod(
+        "A fine-tuned encoder with an output layer for each user of the training part (multi-task learning).",
+        True,
+        "encoder",
+    ),
+}
+LIGHT: Final = tuple(name for name, method in PAIR_METHODS.items() if not method.torch)
+"""The methods that need no torch."""
+
+
+def pair_method(name: str) -> PairMethod:
+    """The method of a name; one that does not exist or whose packages are missing is refused."""
+    if name not in PAIR_METHODS:
+        raise InputError(f"there is no method '{name}'", remedy=nearest(name, list(PAIR_METHODS)))
+    method = PAIR_METHODS[name]
+    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+    if method.torch and missing:
+        raise InputError(
+            f"the method '{name}' needs the package{'s' if missing[1:] else ''} {' and '.join(missing)}",
+            remedy=f"pip install vantage[local], or use one of {', '.join(LIGHT)}",
+        )
+    return method
 
 
 def fit_pairs(
@@ -35,12 +103,12 @@ def fit_pairs(
     *,
     traits: Sequence[str] | None = None,
     model: str = "embedded",
-    settings: Settings | None = None,
+    settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     name: str | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
-) -> PairRater:
+) -> TrainedRater:
     """Learns what each user says of each text from the training part of a split.
 
     Where the split keeps the labels of test users apart (`adaptation="test"`), methods that tell users apart look at
@@ -74,63 +142,57 @@ def fit_pairs(
     chosen = _traits(split, traits) if how.users else ()
     pairs = Instances.of_pairs(split.train, split.corpus, question.id, chosen)
     labels = _labels(split.train, question)
-    if how.kind != "counts":
-        refuse_constant([labels])
     people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, chosen)
     kept = frozenset(split.set_aside["item"]) if split.adapts == "train" else frozenset[str]()
     examples = Examples(pairs, (labels,), len(set(pairs.users)), len(pairs), people, kept)
-    id_ = method
-    predictor: Predictor
+    given, id_ = dict(settings or {}), method
     if how.kind == "encoder":
-        from vantage.raters.trained.encoder import EncoderPredictor
-
-        tuned = _encoder_settings(settings, "minilm" if model in EMBEDDED else model)
-        id_ = f"{method}:{short_name(tuned.model)}"
-        predictor = encoder = EncoderPredictor.fit(
-            examples, tuned, method=method, seed=seed, checkpoints=checkpoint, progress=progress
-        )
-        people = encoder.people or people
-    elif how.kind == "linear":
-        predictor = LinearPredictor.fit(examples, _linear_settings(settings), seed=seed)
-    else:
-        if settings:
-            raise InputError(f"the method '{method}' has no settings", remedy="leave them out")
-        predictor = CountPredictor.fit(examples, method)
-    about = {"id": id_, **predictor.about()}
-    about |= {"method": method, "seed": seed, "traits": list(chosen), "pairs": len(pairs)}
-    about |= {"users": examples.raters, "texts": len(pairs.items), "question": question.id}
+        given = {"model": "minilm" if model in EMBEDDED else model, **given}
+        id_ = f"{method}:{short_name(given['model'])}"
+    part = taught(how.kind, examples, given, method=method, seed=seed, checkpoints=checkpoint, progress=progress)
+    about = about_learning(examples, part.predictor, method, chosen, seed, given)
+    about |= {"style": f"pairs:{method}", "method": method, "seed": seed, "traits": list(chosen)}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
-    instrument = instrument_of(split.corpus, [question.id])
-    notes = _never_seen(labels)
-    rater = PairRater(name or id_, method, instrument, question, people, predictor, {}, about, split, notes)
+    rater = TrainedRater(
+        name or id_,
+        instrument_of(split.corpus, [question.id]),
+        (question,),
+        (part,),
+        by_mean=False,
+        about=about,
+        split=split,
+        warnings=_never_seen(labels),
+    )
     if split.adapts == "test":
         _meet(rater, split, labels)
     return rater
 
 
-def _meet(rater: PairRater, split: Split, labels: Labels) -> None:
+def _meet(rater: TrainedRater, split: Split, labels: Labels) -> None:
     """Takes in what test users said beforehand, where the method looks at users at all."""
-    adaptation = split.adaptation
+    adaptation, method = split.adaptation, rater.about["method"]
     if adaptation.is_empty():
         return
-    if not PAIR_METHODS[rater.method].users:
+    if not PAIR_METHODS[method].users:
         rater.warnings.append(
             f"The {len(adaptation):,} labels that test users gave beforehand are not used: "
-            f"'{rater.method}' does not tell users apart."
+            f"'{method}' does not tell users apart."
         )
         return
-    pairs = Instances.of_pairs(adaptation, split.corpus, rater.question.id, rater.people.traits)
-    given = _labels(adaptation, rater.question)
+    question, predictor = rater.questions[0], rater.parts[0].predictor
+    pairs = Instances.of_pairs(adaptation, split.corpus, question.id, rater.about["traits"])
+    given = _labels(adaptation, question)
     how = f"{len(adaptation):,} labels that {len(set(pairs.users)):,} test users gave beforehand"
-    if isinstance(rater.predictor, CountPredictor):
-        rater.predictor.count(pairs, given)
+    if isinstance(predictor, BaselinePredictor):
+        predictor.count(pairs, given)
         rater.warnings.append(f"The {how} count as their own.")
         return
     usual = labels.shares.sum(axis=0)
     weights = np.divide(len(labels.score), usual * np.count_nonzero(usual), out=np.zeros(len(usual)), where=usual > 0)
     if not rater.about["settings"].get("balanced", rater.about["settings"].get("class_weights")):
         weights = np.ones(len(usual))
-    shares = shares_of(rater.predictor, pairs, rater.question)
+    shares = predictor.predict(pairs)[question.id].shares
+    assert shares is not None  # noqa: S101 - labels have shares
     rater.offsets = fit_offsets(shares, given.shares.argmax(axis=1), pairs.users, weights.tolist())
     rater.warnings.append(f"The {how} move what is predicted for them (an offset per option and user).")
 
@@ -167,19 +229,3 @@ def _never_seen(labels: Labels) -> list[str]:
     given = labels.shares.sum(axis=0)
     missing = [repr(option.label) for n, option in enumerate(labels.question.scale.options) if not given[n]]
     return [f"No training pair has the label {', '.join(missing)}; it is never predicted."] if missing else []
-
-
-def _encoder_settings(given: Settings | None, model: str) -> PairSettings:
-    if isinstance(given, PairSettings):
-        return given if given.model != "minilm" else replace(given, model=model)
-    if isinstance(given, LinearSettings):
-        raise InputError("an encoder is not tuned by LinearSettings", remedy="pass PairSettings or a mapping")
-    return PairSettings.of(**{"model": model, **(given or {})})
-
-
-def _linear_settings(given: Settings | None) -> LinearSettings:
-    if isinstance(given, LinearSettings):
-        return given
-    if isinstance(given, PairSettings):
-        raise InputError("TF-IDF is not tuned by PairSettings", remedy="pass LinearSettings or a mapping")
-    return LinearSettings.of("logistic", **(given or {}))
