@@ -110,11 +110,11 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
     conditional = (
         r"\bif\b[^.!?\n]{1,160}\b(?:mark|answer|write|say|choose|select|respond|reply|put|use)\b[^.!?\n]{0,80}"
     )
-    told = (
+    instructed = (
         r"(?:^|[.!?:\n]\s{0,3})(?:please\s)?(?:choose|select|pick|answer|respond|reply)\s(?:only\s)?"
         r"(?:between|from|among|either|one\sof|with\s(?:either|one\sof|only))\b[^.!?\n]{1,160}"
     )
-    return re.compile(f"{ranged}|{named}|{defined}|{conditional}|{told}", re.IGNORECASE)
+    return re.compile(f"{ranged}|{named}|{defined}|{conditional}|{instructed}", re.IGNORECASE)
 
 
 class _Grams:
