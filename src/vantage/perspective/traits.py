@@ -19,6 +19,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats, Ints
+from vantage.measures.variation.distances import distance
 from vantage.perspective.evaluation import evaluate
 from vantage.perspective.splits import Split, people_pairs, the_question
 
@@ -152,26 +153,15 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("value_of")).drop_nulls()
     gold = people_pairs(corpus, question).select(*PAIR, pl.col("value").alias("gold"))
-    predicted = predictions.select(*PAIR, pl.col("value").cast(pl.Float64).fill_null(float("inf")).alias("told"))
+    label = pl.col("value").cast(pl.Float64).fill_null(np.finfo(np.float64).max)
+    predicted = predictions.select(*PAIR, label.alias("told"))
     frame = gold.join(predicted, on=PAIR).join(users, on="rater")
     frame = frame.filter(pl.col("value_of").n_unique().over("item") > 1)
     if frame.is_empty():
         raise InputError(f"no text was judged by users with two values of {trait}", remedy="choose another trait")
     cell = ["value_of", "item"]
-    shares = pl.concat(
-        [frame.select(*cell, pl.col(side).alias("label"), pl.lit(side).alias("side")) for side in ("gold", "told")]
-    )
-    counts = shares.group_by(*cell, "label").agg(
-        (pl.col("side") == "gold").sum().alias("g"), (pl.col("side") == "told").sum().alias("t")
-    )
-    p, q = pl.col("g") / pl.col("g").sum().over(cell), pl.col("t") / pl.col("t").sum().over(cell)
-    middle = (p + q) / 2
-    terms = [pl.when(s > 0).then(s * (s / middle).log()).otherwise(0.0) for s in (p, q)]
-    texts = (
-        counts.with_columns(((terms[0] + terms[1]) / 2).alias("term"))
-        .group_by(cell)
-        .agg(pl.col("term").sum().clip(lower_bound=0.0).alias("divergence"))
-    )
+    sides = [frame.select(*cell, "rater", value=side, side=pl.lit(side)) for side in ("gold", "told")]
+    texts = distance(pl.concat(sides), between="side", match=cell, per="item", ci="none")
     errors = frame.group_by("value_of").agg(
         (pl.col("gold") != pl.col("told")).mean().alias("error_rate"),
         pl.col("rater").n_unique().alias("users"),
@@ -180,9 +170,9 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     return (
         texts.group_by("value_of")
         .agg(
-            (pl.col("divergence") / np.log(2)).mean().alias("divergence_bits"),
-            pl.col("divergence").mean().alias("divergence_nats"),
-            pl.col("divergence").sqrt().mean().alias("distance_nats"),
+            (pl.col("estimate") / np.log(2)).mean().alias("divergence_bits"),
+            pl.col("estimate").mean().alias("divergence_nats"),
+            pl.col("estimate").sqrt().mean().alias("distance_nats"),
             pl.len().alias("texts"),
         )
         .join(errors, on="value_of")
