@@ -244,26 +244,6 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         PairRater.load(tmp_path / "one")
 
 
-def test_a_linear_rater_of_an_older_folder_is_read(tmp_path: Path) -> None:
-    """Earlier the arrays of pairs had another file and other names, and the description only the strength."""
-    parts = parted("test")
-    rater = fit_pairs(parts, "tfidf-users", seed=1)
-    rater.save(tmp_path / "old")
-    with np.load(tmp_path / "old" / "part.npz", allow_pickle=False) as arrays:
-        renamed = {key if key.startswith("idf") else key.removesuffix("-0"): arrays[key] for key in arrays.files}
-    np.savez_compressed(tmp_path / "old" / "part-words.npz", allow_pickle=False, **renamed)
-    (tmp_path / "old" / "part.npz").unlink()
-    file = tmp_path / "old" / "pair-rater.json"
-    told = json.loads(file.read_text("utf-8"))
-    told["learned"] = {"settings": told["learned"]["settings"], "strength": rater.about["chosen"]["seen"]}
-    file.write_text(json.dumps(told), encoding="utf-8")
-    loaded = PairRater.load(tmp_path / "old", parts)
-    assert loaded.judge().equals(rater.judge())
-    assert loaded.predictor.about() == rater.predictor.about()
-    rater.save(tmp_path / "old", overwrite=True)
-    assert not (tmp_path / "old" / "part-words.npz").exists()
-
-
 def test_without_torch_the_light_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vantage.raters.trained.pairs.rater.find_spec", lambda name: None)
     with pytest.raises(

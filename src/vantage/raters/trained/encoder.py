@@ -164,10 +164,8 @@ class EncoderPredictor:
         """Reads what `save` wrote; weights that do not fit the encoder are refused."""
         data, people, questions = saved.data, saved.people, saved.questions
         settings = (EncoderSettings if people is None else PairSettings).of(**data["settings"])
-        # Older folders name no method for texts; for pairs they have neither heads nor spreads nor notes.
-        method = data.get("method", "baseline")
-        old = [{"start": 0, "width": len(questions[0].scale.options), "centre": 0.0, "scale": 1.0, "weights": ()}]
-        outputs = tuple(OutputHead(**{**head, "weights": tuple(head["weights"])}) for head in data.get("heads", old))
+        method = data["method"]
+        outputs = tuple(OutputHead(**{**head, "weights": tuple(head["weights"])}) for head in data["heads"])
         width = sum(head.width for head in outputs)
         tokenizer, network, members = read_weights(
             saved.folder,
@@ -175,9 +173,8 @@ class EncoderPredictor:
             data["members"],
             lambda encoder: build(encoder, method, people, width, settings.dropout),
         )
-        spreads, notes = data.get("spreads", {questions[0].id: 0.0}), list(data.get("notes", ()))
-        history = data["validation"]
-        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, history, notes)
+        fitted = (outputs, data["spreads"], tokenizer, network, members)
+        return cls(settings, questions, *fitted, method, people, data["validation"], list(data["notes"]))
 
 
 class Steps:

@@ -224,10 +224,8 @@ class LinearPredictor:
         given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data["settings"].items()}
         settings = LinearSettings(**given)
         words = json.loads((folder / f"{saved.name}-vocabulary.json").read_text("utf-8"))
-        # Older folders of pairs have another name for the arrays, which were of one question, and for the strength.
-        old = "strength" in data
-        with np.load(folder / f"{saved.name}{'-words' if old else ''}.npz", allow_pickle=False) as arrays:
-            held = {key if "-" in key else f"{key}-0": np.asarray(arrays[key]) for key in arrays.files}
+        with np.load(folder / f"{saved.name}.npz", allow_pickle=False) as arrays:
+            held = {key: np.asarray(arrays[key]) for key in arrays.files}
         vocabulary = Vocabulary(settings, words, [held[f"idf-{n}"] for n in range(len(words))])
         width = sum(map(len, words))
         if people is not None:
@@ -241,7 +239,7 @@ class LinearPredictor:
                     remedy="fit it again",
                 )
             learned = held[f"weights-{n}"], held[f"offsets-{n}"], held[f"classes-{n}"]
-            numbers = (data["strength"], 0.0) if old else (data["chosen"][question.id], data["spreads"][question.id])
+            numbers = data["chosen"][question.id], data["spreads"][question.id]
             predictor.models[question.id] = LinearModel(*learned, *numbers)
         return predictor
 
