@@ -1,4 +1,4 @@
-"""Schema versions: a new database is created, an older one upgraded, a newer one refused.
+"""Schema versions: a new database is created, an older one upgraded, a newer one and one never released refused.
 
 To change the schema, change `tables` and raise `VERSION`: missing tables and columns are added, in one transaction. A
 new column of an old table is nullable or has a server default.
@@ -12,12 +12,12 @@ from typing import Any, Final
 from sqlalchemy import Column, Connection, inspect
 from sqlalchemy.schema import CreateColumn
 
-from vantage.collect.tables import METADATA, PERSONAL, pages, settings
+from vantage.collect.tables import METADATA, PERSONAL, settings
 from vantage.errors import InputError
 
 VERSION: Final = 4
-"""2: notes on verdicts, and their history. 3: consent, events, drafts, evidence, secrets apart from the answers.
-4: flows, in which an item may be shown again."""
+FIRST: Final = 4
+"""The first version that was released; databases that are older cannot be read."""
 
 
 def prepare(connection: Connection) -> bool:
@@ -40,8 +40,6 @@ def prepare(connection: Connection) -> bool:
                     shape = CreateColumn(column).compile(dialect=connection.dialect)
                     connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
         keep_out_of_statistics(connection, PERSONAL)
-        if version < 4:
-            _allow_repeats(connection)
         connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
     return False
 
@@ -68,28 +66,12 @@ def _version(connection: Connection) -> int:
     if stored is None or not stored.value.isdigit():
         raise InputError("The database was not created by vantage collect", remedy="choose another database")
     version = int(stored.value)
+    if version < FIRST:
+        problem = f"The database has schema version {version}, from before the first release"
+        raise InputError(problem, remedy="begin the study anew, or export it with the Vantage that made it")
     if version > VERSION:
         raise InputError(
             f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",
             remedy="update Vantage",
         )
     return version
-
-
-def _allow_repeats(connection: Connection) -> None:
-    """Before version 4 no item could be shown twice to a participant."""
-    if connection.dialect.name != "sqlite":
-        connection.exec_driver_sql("ALTER TABLE pages DROP CONSTRAINT pages_item_once")
-        unique = "ALTER TABLE pages ADD CONSTRAINT pages_item_once UNIQUE (participant, row, occasion)"
-        connection.exec_driver_sql(unique)
-        return
-    # SQLite cannot change a constraint, so the table is written anew.
-    connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
-    for index in inspect(connection).get_indexes(pages.name):
-        connection.exec_driver_sql(f'DROP INDEX "{index["name"]}"')
-    names = ", ".join(f'"{column.name}"' for column in pages.columns)
-    connection.exec_driver_sql("CREATE TABLE pages_before AS SELECT * FROM pages")
-    connection.exec_driver_sql("DROP TABLE pages")
-    pages.create(connection)
-    connection.exec_driver_sql(f"INSERT INTO pages ({names}) SELECT {names} FROM pages_before")  # noqa: S608
-    connection.exec_driver_sql("DROP TABLE pages_before")

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from vantage.collect.migrations import keep_out_of_statistics
 from vantage.collect.pseudonyms import new_secret
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import filled, participants, settings
+from vantage.collect.tables import filled
 from vantage.errors import InputError
 
 VARIABLE: Final = "VANTAGE_STATE"
@@ -90,15 +90,12 @@ class PrivateStore:
         self.read, self.write = self.sql.read, self.sql.write
         if main.read_only:
             return
-        old = main.read(_kept_before) if known is None else []
-        (self.write if self._own is None else self._own.open)(lambda c: fill_private(c, old))
-        if known is None and main.write(lambda c: _forget(c, name)) != name:
+        (self.write if self._own is None else self._own.open)(fill_private)
+        if known is None and main.write(lambda c: _placed(c, name)) != name:
             # Another process was opening the new database at the same moment, and was first.
             self.close()
             file.unlink()
             self.__init__(main, study)  # type: ignore[misc]
-        elif old:
-            main.purge([settings.name, participants.name])
 
     def setting(self, key: str) -> str | None:
         """A secret, or null."""
@@ -188,25 +185,11 @@ class PrivateStore:
             self._own.close()
 
 
-Rows = list[tuple[Table, dict[str, Any]]]
+Rows = Sequence[tuple[Table, dict[str, Any]]]
 
 
-def _kept_before(connection: Connection) -> Rows:
-    """What an older version kept in the study's database."""
-    rows: Rows = []
-    for key in ("secret", "password"):
-        if value := read_setting(connection, key):
-            rows.append((secrets_table, {"key": key, "value": value}))
-    for person in connection.execute(select(participants).where(participants.c.external.is_not(None))):
-        # What withdrawing left, and the number of a consent form, tell nothing.
-        if not person.external.startswith("withdrawn:") and person.source != "link":
-            named = {"rater": person.rater, "source": person.source, "external": person.external}
-            rows.append((identities, {**named, "links": person.links, "at": person.arrived_at}))
-    return rows
-
-
-def fill_private(connection: Connection, old: Rows) -> None:
-    """Creates the tables, and the key or what there was before."""
+def fill_private(connection: Connection, old: Rows = ()) -> None:
+    """Creates the tables, and a new key or the rows of another store."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     PRIVATE.create_all(connection)
@@ -248,11 +231,9 @@ def _make(file: Path, *, new: bool) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _forget(connection: Connection, name: str) -> str:
-    """Deletes from the study's database what is private, and stores where that is now; that place."""
+def _placed(connection: Connection, name: str) -> str:
+    """Stores in the study's database where its private tables are, unless it knows; that place."""
     if known := read_setting(connection, "private"):
         return known
     write_setting(connection, "private", name)
-    connection.execute(settings.delete().where(settings.c.key.in_(("secret", "password"))))
-    connection.execute(participants.update().values(external=None, links="{}"))
     return name

@@ -13,6 +13,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
+from vantage.measures.resampling import Resampling
 from vantage.perspective.pairing import paired
 from vantage.perspective.splits import Split, people_pairs, the_question
 from vantage.perspective.tally import CLOSENESS, SCORES, UNDEFINED, Average, ClassCounts, Undefined, average, pooled
@@ -55,6 +56,12 @@ class Evaluation:
     def classes(self) -> list[str]:
         """What is scored: the labels, their averages and, on an ordered scale, closeness."""
         return [*self.names, "macro", "micro", *([CLOSENESS] if self.ordered else [])]
+
+    @property
+    def resampling(self) -> Resampling:
+        """How intervals are made."""
+        over = "items" if self.resamples else "none"
+        return Resampling(over, "percentile", max(1, self.resamples), self.confidence, self.seed)
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -207,7 +214,7 @@ class Evaluation:
     def _pooled(self, tally: ClassCounts) -> Average:
         # All pairs together have the classes of the whole label set, or of what occurs where the reference asks so.
         rule: Undefined = "reference" if self.undefined == "reference" else "gold"
-        return pooled(tally, rule, self.resamples, self.confidence, self.seed)
+        return pooled(tally, rule, self.resampling)
 
     def _rows(self, key: dict[str, Any], mean: Average, tally: ClassCounts) -> list[dict[str, Any]]:
         whole = [tally.rows.sum()] * 3, [tally.predicted.sum()] * 3

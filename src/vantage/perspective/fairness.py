@@ -19,7 +19,7 @@ from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.multiplicity import COARSE, PERMUTATIONS, Flags, permutation_p, share_beyond
 from vantage.measures.parts import linked_values
 from vantage.measures.ratings import Floats
-from vantage.measures.resampling import Resampling, ratio
+from vantage.measures.resampling import ratio
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
 
@@ -108,7 +108,7 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
             return ratio(drawn[:, :2]) - ratio(drawn[:, 2:])
 
         whole = _sums(pairs, names, "item").sum(axis=0, keepdims=True)
-        bounds = [_resampling(evaluation).of_sums(_sums(pairs, names, unit), apart) for unit in units]
+        bounds = [evaluation.resampling.of_sums(_sums(pairs, names, unit), apart) for unit in units]
         lows, highs = [[end for end in ends if end is not None] for ends in zip(*bounds, strict=True)]
         low, high = (min(lows), max(highs)) if len(lows) == len(units) else (None, None)
         row = {"with": ratio(whole[:, :2])[0], "against": ratio(whole[:, 2:])[0], "difference": apart(whole)[0]}
@@ -145,12 +145,6 @@ def _sums(pairs: pl.DataFrame, stances: list[str], unit: str) -> Floats:
     of = [pl.col("stance") == name for name in stances]
     columns = [part.sum().alias(f"{n}") for n, part in enumerate(p for one in of for p in (hit & one, one))]
     return pairs.group_by(unit).agg(columns).sort(unit).drop(unit).to_numpy().astype(np.float64)
-
-
-def _resampling(evaluation: Evaluation) -> Resampling:
-    many = max(1, evaluation.resamples)
-    over = "items" if evaluation.resamples else "none"
-    return Resampling(over, "percentile", many, evaluation.confidence, evaluation.seed)
 
 
 def the_column(evaluation: Evaluation, label: str) -> int:
@@ -304,11 +298,7 @@ class _Users:
 
     def interval(self, statistic: Callable[[Floats], Floats]) -> Bounds:
         """The interval of a statistic over the units."""
-        evaluation = self.evaluation
-        if not evaluation.resamples or self.units < 2:
-            return None, None
-        drawn = [statistic(block) for block in weights(self.units, evaluation.resamples, evaluation.seed)]
-        return percentile(np.concatenate(drawn), evaluation.confidence, self.units)
+        return self.evaluation.resampling.intervals(self.units, lambda weight: statistic(weight)[:, None])[0]
 
     def _scored(self, tally: ClassCounts) -> tuple[Floats, Floats]:
         scores, used = tally.scored("gold")

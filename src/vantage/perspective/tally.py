@@ -14,6 +14,7 @@ import numpy as np
 
 from vantage.measures.intervals import Bounds, percentile, weights
 from vantage.measures.ratings import Floats, Ints
+from vantage.measures.resampling import Resampling
 
 Undefined: TypeAlias = Literal["gold", "reference", "zero", "one"]
 UNDEFINED: Final[tuple[Undefined, ...]] = get_args(Undefined)
@@ -175,29 +176,23 @@ def average(tally: ClassCounts, rule: Undefined, resamples: int, confidence: flo
         f1 = scores[..., 2]
         square = np.einsum("g,gc,gc->c", weight, used, (f1 - mean[:, 2]) ** 2)
         spread = np.sqrt(square / (counted - 1))
-    replicates: list[Floats] = []
+    bounds: list[Bounds] = [(None, None)] * len(mean)
     if resamples and len(tally.rows) > 1:
-        for block in weights(len(weight), resamples, seed, multiplicity=multiplicity):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                replicates.append((block @ (used * f1)) / (block @ used))
-    bounds = _bounds(replicates, mean.shape[0], confidence, len(tally.rows))
+        drawn = weights(len(weight), resamples, seed, multiplicity=multiplicity)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            replicates = np.concatenate([(block @ (used * f1)) / (block @ used) for block in drawn])
+        bounds = [percentile(column, confidence, len(tally.rows)) for column in replicates.T]
     return Average(mean, spread, bounds, counted.astype(np.int64))
 
 
-def pooled(tally: ClassCounts, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
+def pooled(tally: ClassCounts, rule: Undefined, how: Resampling) -> Average:
     """Scores of all groups taken together, with an interval of F1 from resampled groups."""
-    whole, used = tally.summed(np.ones((1, len(tally.rows)))).scored(rule)
-    replicates: list[Floats] = []
-    if resamples and len(tally.rows) > 1:
-        for block in weights(len(tally.rows), resamples, seed):
-            scores, counts = tally.summed(block).scored(rule)
-            replicates.append(np.where(counts > 0, scores[..., 2], np.nan))
-    scores = np.where(used[0][:, None] > 0, whole[0], np.nan)
-    bounds = _bounds(replicates, scores.shape[0], confidence, len(tally.rows))
+
+    def scored(weight: Floats) -> Floats:
+        scores, used = tally.summed(weight).scored(rule)
+        return np.where(used[..., None] > 0, scores, np.nan)
+
+    groups = len(tally.rows)
+    scores = scored(np.ones((1, groups)))[0]
+    bounds = how.intervals(groups, lambda weight: scored(weight)[..., 2])
     return Average(scores, np.full(len(scores), np.nan), bounds, np.ones(len(scores), dtype=np.int64))
-
-
-def _bounds(replicates: list[Floats], columns: int, confidence: float, groups: int) -> list[Bounds]:
-    if not replicates:
-        return [(None, None)] * columns
-    return [percentile(column, confidence, groups) for column in np.concatenate(replicates).T]

@@ -8,6 +8,7 @@ at.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
 
@@ -16,9 +17,11 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import Bounds, blocks, percentile, weights
+from vantage.measures.intervals import Bounds, blocks
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats, Ints
+from vantage.measures.resampling import Resampling
+from vantage.measures.variation.distances import distance
 from vantage.perspective.evaluation import evaluate
 from vantage.perspective.splits import Split, people_pairs, the_question
 
@@ -152,26 +155,15 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("value_of")).drop_nulls()
     gold = people_pairs(corpus, question).select(*PAIR, pl.col("value").alias("gold"))
-    predicted = predictions.select(*PAIR, pl.col("value").cast(pl.Float64).fill_null(float("inf")).alias("told"))
+    label = pl.col("value").cast(pl.Float64).fill_null(np.finfo(np.float64).max)
+    predicted = predictions.select(*PAIR, label.alias("told"))
     frame = gold.join(predicted, on=PAIR).join(users, on="rater")
     frame = frame.filter(pl.col("value_of").n_unique().over("item") > 1)
     if frame.is_empty():
         raise InputError(f"no text was judged by users with two values of {trait}", remedy="choose another trait")
     cell = ["value_of", "item"]
-    shares = pl.concat(
-        [frame.select(*cell, pl.col(side).alias("label"), pl.lit(side).alias("side")) for side in ("gold", "told")]
-    )
-    counts = shares.group_by(*cell, "label").agg(
-        (pl.col("side") == "gold").sum().alias("g"), (pl.col("side") == "told").sum().alias("t")
-    )
-    p, q = pl.col("g") / pl.col("g").sum().over(cell), pl.col("t") / pl.col("t").sum().over(cell)
-    middle = (p + q) / 2
-    terms = [pl.when(s > 0).then(s * (s / middle).log()).otherwise(0.0) for s in (p, q)]
-    texts = (
-        counts.with_columns(((terms[0] + terms[1]) / 2).alias("term"))
-        .group_by(cell)
-        .agg(pl.col("term").sum().clip(lower_bound=0.0).alias("divergence"))
-    )
+    sides = [frame.select(*cell, "rater", value=side, side=pl.lit(side)) for side in ("gold", "told")]
+    texts = distance(pl.concat(sides), between="side", match=cell, per="item", ci="none")
     errors = frame.group_by("value_of").agg(
         (pl.col("gold") != pl.col("told")).mean().alias("error_rate"),
         pl.col("rater").n_unique().alias("users"),
@@ -180,9 +172,9 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     return (
         texts.group_by("value_of")
         .agg(
-            (pl.col("divergence") / np.log(2)).mean().alias("divergence_bits"),
-            pl.col("divergence").mean().alias("divergence_nats"),
-            pl.col("divergence").sqrt().mean().alias("distance_nats"),
+            (pl.col("estimate") / np.log(2)).mean().alias("divergence_bits"),
+            pl.col("estimate").mean().alias("divergence_nats"),
+            pl.col("estimate").sqrt().mean().alias("distance_nats"),
             pl.len().alias("texts"),
         )
         .join(errors, on="value_of")
@@ -223,7 +215,7 @@ def exaggeration(
     gold = people_pairs(corpus, asked).select(*PAIR, pl.col("value").alias("gold"))
     frame = gold.join(predictions.select(*PAIR, pl.col("value").alias("told")), on=PAIR).drop_nulls("told")
     means = frame.join(users, on="rater").group_by("item", "group").agg(pl.col("gold", "told").mean())
-    rows = []
+    rows, how = [], Resampling(resamples=resamples, confidence=confidence, seed=seed)
     for first, second in combinations(means["group"].unique().sort().to_list(), 2):
         both = (
             means.filter(pl.col("group") == first).join(means.filter(pl.col("group") == second), on="item").sort("item")
@@ -236,17 +228,15 @@ def exaggeration(
             (pl.col("gold") - pl.col("gold_right")).alias("people"),
             (pl.col("told") - pl.col("told_right")).alias("model"),
         ).to_numpy()
-        drawn = [block @ differences / len(both) for block in weights(len(both), resamples, seed)]
-        replicates = np.concatenate(drawn)
-        people, model = differences.mean(axis=0)
-        row = {**key, "people": float(people), "model": float(model)}
-        bounds = percentile(replicates[:, 0], confidence, len(both))
-        row |= {"people_low": bounds[0], "people_high": bounds[1]}
-        bounds = percentile(replicates[:, 1], confidence, len(both))
-        row |= {"model_low": bounds[0], "model_high": bounds[1]}
-        away = percentile(replicates[:, 1] - replicates[:, 0], confidence, len(both))
-        row |= _excess(float(people), float(model), away)
-        rows.append({**row, **_ratio(people, model, replicates, confidence, len(both))})
+        people, model = differences.mean(axis=0).tolist()
+        of_people, of_model, away, of_ratio = how.intervals(len(both), partial(_compared, differences))
+        row = {**key, "people": people, "people_low": of_people[0], "people_high": of_people[1]}
+        row |= {"model": model, "model_low": of_model[0], "model_high": of_model[1], **_excess(people, model, away)}
+        if of_people[0] is None or of_people[1] is None or of_people[0] <= 0 <= of_people[1]:
+            row["reason"] = "people's own difference cannot be told from zero"
+        else:
+            row |= {"ratio": model / people, "low": of_ratio[0], "high": of_ratio[1]}
+        rows.append(row)
     ends = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
     columns = (*ends, "excess", "excess_low", "excess_high")
     schema = {"trait": pl.String, "first": pl.String, "second": pl.String, "texts": pl.Int64}
@@ -337,11 +327,8 @@ def _excess(people: float, model: float, away: Bounds) -> dict[str, float | None
     return {"excess": (people - model) if turned else (model - people), "excess_low": low, "excess_high": high}
 
 
-def _ratio(people: float, model: float, replicates: Floats, confidence: float, texts: int) -> dict[str, Any]:
-    bounds: Bounds = percentile(replicates[:, 0], confidence, texts)
-    low, high = bounds
-    if low is None or high is None or low <= 0 <= high:
-        return {"reason": "people's own difference cannot be told from zero"}
+def _compared(differences: Floats, weight: Floats) -> Floats:
+    """The differences of people and of the model under weights of texts, how far they are apart, and their ratio."""
+    people, model = (weight @ differences).T / weight.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = percentile(replicates[:, 1] / replicates[:, 0], confidence, texts)
-    return {"ratio": float(model / people), "low": ends[0], "high": ends[1]}
+        return np.column_stack([people, model, model - people, model / people])

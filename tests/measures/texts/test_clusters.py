@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
 
 from vantage.errors import InputError
-from vantage.measures.texts import clusters
-from vantage.measures.texts.clusters import described, k_table, kmeans, lloyd, position_names
+from vantage.measures.texts.clusters import described, k_table, kmeans, position_names
 
 CENTRES = np.array([[4.4, 2.4], [2.2, 4.2], [1.8, 1.8], [4.4, 4.4], [3.1, 3.0]])
 
@@ -96,21 +94,8 @@ def test_three_axes_have_a_letter_each() -> None:
     assert described("HA-MB-LC", axes) == "high agency, middle beliefs, low communion"
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-def test_silhouette_is_that_of_the_peer(k: int) -> None:
-    points = np.random.default_rng(k).normal(size=(30, 2))
-    labels = lloyd(points[None], k)[0][0]
-    assert clusters._silhouettes(points[None], labels[None])[0] == pytest.approx(silhouette_score(points, labels))
-
-
-def test_an_item_alone_in_its_cluster_counts_as_nought() -> None:
-    points = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 9.0]])
-    labels = np.array([0, 0, 1])
-    assert clusters._silhouettes(points[None], labels[None])[0] == pytest.approx(silhouette_score(points, labels))
-
-
 def test_gap_and_silhouette_are_largest_at_the_planted_number() -> None:
-    table = k_table(planted(12, 0.05), most=7, references=20)
+    table = k_table(planted(12, 0.05), most=7)
     assert table.sort("gap", descending=True)["k"][0] == 5
     assert table["silhouette"][0] is None
     assert table.sort("silhouette", descending=True, nulls_last=True)["k"][0] == 5
@@ -133,13 +118,13 @@ def test_five_perfect_clusters_are_five(spread: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["uniform", "normal"])
-def test_a_cloud_without_clusters_has_one_in_nearly_all_of_200_seeds(shape: str) -> None:
+def test_a_cloud_without_clusters_has_one_in_nearly_all_of_40_seeds(shape: str) -> None:
     ones = 0
-    for seed in range(200):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         cloud = rng.uniform(1, 5, (24, 2)) if shape == "uniform" else rng.normal(3, [0.5, 0.8], (24, 2))
-        ones += chosen(cloud, most=6, references=140) == 1
-    assert ones >= 190
+        ones += chosen(cloud, most=6) == 1
+    assert ones >= 38
 
 
 @pytest.mark.slow

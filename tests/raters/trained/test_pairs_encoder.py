@@ -121,6 +121,8 @@ def test_weights_of_other_people_are_refused(tiny: str, tmp_path: Path) -> None:
     rater.save(tmp_path / "one")
     file = tmp_path / "one" / "rater.json"
     told = json.loads(file.read_text("utf-8"))
+    shares = [one.judge(parted())["probabilities"].list.first() for one in (rater, TrainedRater.load(tmp_path / "one"))]
+    assert np.allclose(shares[0].to_numpy(), shares[1].to_numpy(), atol=1e-6)
     told["people"]["users"].pop()
     told["people"]["profiles"].pop()
     file.write_text(json.dumps(told), encoding="utf-8")

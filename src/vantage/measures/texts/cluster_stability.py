@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vantage.errors import InputError
 from vantage.measures.intervals import percentile
 from vantage.measures.ratings import Floats, Ints
-from vantage.measures.texts.clusters import Clusters, lloyd
+from vantage.measures.texts.clusters import Clusters, fitted, one_thread
 
-SEEDS: Final = 50
+SEEDS: Final = 20
 """How many single starts show how far a clustering depends on its start."""
+RESAMPLE_STARTS: Final = 5
+"""How many starts the clustering of a resample gets."""
 
 
 def run_replicates(cube: Floats, *, resamples: int = 200, seed: int = 0) -> Floats:
@@ -73,22 +74,22 @@ def stability(clusters: Clusters, replicates: Floats, *, seed: int = 0) -> Stabi
         seed: Of the starts of the clusterings.
     """
     from scipy.optimize import linear_sum_assignment
+    from sklearn.metrics import adjusted_rand_score
 
     k = len(clusters.names)
-    usable = np.array([len(np.unique(points, axis=0)) >= k for points in replicates], dtype=bool)
+    usable = [points for points in replicates if len(np.unique(points, axis=0)) >= k]
+    with one_thread():
+        anew = [fitted(points, k, n_init=RESAMPLE_STARTS, seed=seed) for points in usable]
+        others = [fitted(clusters.points, k, n_init=1, seed=seed + 1 + n) for n in range(SEEDS)]
     held = np.zeros(len(clusters.items))
-    agreement = np.zeros(0)
-    if usable.any():
-        labels, centroids, _ = lloyd(replicates[usable], k, n_init=10, seed=seed)
-        agreement = np.array([adjusted_rand(clusters.labels, assigned) for assigned in labels])
-        for assigned, centres in zip(labels, centroids, strict=True):
-            distance = np.linalg.norm(clusters.centroids[:, None] - centres[None], axis=2)
-            mine, theirs = linear_sum_assignment(distance)
-            held += mine[np.argsort(theirs)][assigned] == clusters.labels
-    others = np.repeat(clusters.points[None], SEEDS, axis=0)
-    seeds = [adjusted_rand(clusters.labels, assigned) for assigned in lloyd(others, k, n_init=1, seed=seed + 1)[0]]
-    share = held / len(agreement) if len(agreement) else np.full(len(held), np.nan)
-    return Stability(agreement, share, np.array(seeds))
+    for one in anew:
+        distance = np.linalg.norm(clusters.centroids[:, None] - one.cluster_centers_[None], axis=2)
+        mine, theirs = linear_sum_assignment(distance)
+        held += mine[np.argsort(theirs)][one.labels_] == clusters.labels
+    agreement, seeds = (
+        np.array([adjusted_rand_score(clusters.labels, one.labels_) for one in many]) for many in (anew, others)
+    )
+    return Stability(agreement, held / len(anew) if anew else np.full(len(held), np.nan), seeds)
 
 
 def nearest_centroid(points: Floats, centroids: Floats) -> Ints:
@@ -97,43 +98,25 @@ def nearest_centroid(points: Floats, centroids: Floats) -> Ints:
     return np.asarray(distance.argmin(axis=1), dtype=np.int64)
 
 
-def adjusted_rand(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | NDArray[Any]) -> float:
-    """Agreement of two clusterings of the same items, 0 by chance and 1 when they are equal (Hubert and Arabie 1985).
-
-    >>> adjusted_rand(["a", "a", "b", "b"], [1, 1, 2, 2]), adjusted_rand([1, 1, 2, 2], [1, 2, 1, 2])
-    (1.0, -0.49...)
-    """
-    if len(first) != len(second):
-        raise InputError(f"{len(first)} and {len(second)} items were clustered", remedy="compare the same items")
-    one, two = (np.unique(np.asarray(labels), return_inverse=True)[1].reshape(-1) for labels in (first, second))
-    cells = np.zeros((one.max(initial=0) + 1, two.max(initial=0) + 1))
-    np.add.at(cells, (one, two), 1)
-    together, rows, columns = _pairs(cells), _pairs(cells.sum(axis=1)), _pairs(cells.sum(axis=0))
-    total = len(one) * (len(one) - 1) / 2
-    chance = rows * columns / total if total else 0.0
-    highest = (rows + columns) / 2
-    return 1.0 if highest == chance else float((together - chance) / (highest - chance))
-
-
 def rand_by_chance(
     first: Sequence[Any] | NDArray[Any],
     second: Sequence[Any] | NDArray[Any],
     *,
     permutations: int = 9999,
     seed: int = 0,
-) -> tuple[float, float]:
-    """What chance makes of the adjusted Rand index, the items of one clustering dealt out at random.
+) -> tuple[float, float, float]:
+    """The adjusted Rand index (Hubert and Arabie 1985), and what chance makes of it when items are dealt out at random.
 
     Returns:
-        The two-sided p value of the permutation test, and what 95 % of the permutations stay below.
+        The index, the two-sided p value of its permutation test, and what 95 % of the permutations stay below.
 
-    >>> p, high = rand_by_chance([0] * 6 + [1] * 6, ["a"] * 6 + ["b"] * 6)
-    >>> p < 0.01, 0 < high < 1
-    (True, True)
+    >>> index, p, high = rand_by_chance([0] * 6 + [1] * 6, ["a"] * 6 + ["b"] * 6)
+    >>> index, p < 0.01, 0 < high < 1
+    (1.0, True, True)
     """
     one, two = (np.unique(np.asarray(labels), return_inverse=True)[1] for labels in (first, second))
     table = np.eye(int(one.max()) + 1)[one]
-    dealt = np.random.default_rng(seed).permuted(np.tile(two, (permutations, 1)), axis=1)
+    dealt = np.vstack([two, np.random.default_rng(seed).permuted(np.tile(two, (permutations, 1)), axis=1)])
     counts = np.stack([(dealt == label) @ table for label in range(int(two.max()) + 1)], axis=2)
     # The sizes of the clusters stay, so the index moves with the number of pairs that are together in both.
     together = (counts * (counts - 1)).sum(axis=(1, 2)) / 2
@@ -141,10 +124,9 @@ def rand_by_chance(
     total = len(one) * (len(one) - 1) / 2
     chance = rows * columns / total if total else 0.0
     span = (rows + columns) / 2 - chance
-    index = (together - chance) / span if span else np.ones(permutations)
-    observed = adjusted_rand(one, two)
-    tails = [((index >= observed - 1e-12).sum() + 1), ((index <= observed + 1e-12).sum() + 1)]
-    return min(1.0, 2 * float(min(tails)) / (permutations + 1)), float(np.quantile(index, 0.95))
+    index = (together - chance) / span if span else np.ones(len(dealt))
+    tails = [(index >= index[0]).sum(), (index <= index[0]).sum()]
+    return float(index[0]), min(1.0, 2 * float(min(tails)) / len(index)), float(np.quantile(index[1:], 0.95))
 
 
 def overlaps(first: Mapping[str, str], second: Mapping[str, str]) -> pl.DataFrame:

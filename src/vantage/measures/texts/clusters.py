@@ -7,23 +7,24 @@ named by where their centroids lie, never by which item they hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from vantage.errors import InputError
-from vantage.measures.intervals import BLOCK_BYTES
 from vantage.measures.ratings import Floats, Ints
 
 N_INIT: Final = 100
 """How many starts a clustering gets."""
 APART: Final = 0.125
 """This share of a scale's range (half a point of 1 to 5) parts high and low from the middle, and two unlike scores."""
-ROUNDS: Final = 300
-"""At most so many rounds of moving centroids."""
+TABLE_STARTS: Final = 20
+CLOUD_STARTS: Final = 2
+"""How many starts the clusterings of the table over k get, and those of clouds without clusters."""
 LEVEL: Final = 0.015
 """Clusters are told from none where fewer than this share of clouds without any part as well."""
 LEVELS: Final = {"L": "low", "M": "middle", "H": "high"}
@@ -98,12 +99,14 @@ def kmeans(
     ('HC-LW', 'LC-HW', 'LC-LW')
     """
     _check(len(items), points, k)
-    (labels,), (centroids,), (inertia,) = lloyd(points[None], k, n_init=n_init, seed=seed)
+    with one_thread():
+        best = fitted(points, k, n_init=n_init, seed=seed)
+    centroids = best.cluster_centers_
     order = np.lexsort((-centroids[:, 0], -centroids.mean(axis=1).round(9)))
     place = np.argsort(order)
     centroids = centroids[order]
     names = position_names(centroids, axes=axes, scale=scale)
-    return Clusters(tuple(items), tuple(axes), points, place[labels], centroids, names, float(inertia))
+    return Clusters(tuple(items), tuple(axes), points, place[best.labels_], centroids, names, float(best.inertia_))
 
 
 def position_names(
@@ -160,57 +163,61 @@ def described(name: str, axes: Sequence[str] = ("competence", "warmth")) -> str:
     return ", ".join(words) + (f" ({number})" if number else "")
 
 
-def k_table(points: Floats, *, most: int = 8, references: int = 200, seed: int = 0) -> pl.DataFrame:
+def k_table(points: Floats, *, most: int = 8, references: int = 20, seed: int = 0) -> pl.DataFrame:
     """How well each number of clusters fits, and whether there are clusters at all.
 
     `silhouette` is the mean over items of (b − a) / max(a, b), with *a* the mean distance to the items of the same
     cluster and *b* that to the nearest other one (Rousseeuw 1987). k-means parts any cloud, and some silhouette is the
-    largest: `p` is the share of clouds without clusters whose largest silhouette over all k is at least as large. Half
-    of these `references` are uniform in the box of the points along their principal axes, half are normal with their
-    covariance, and `p` is the larger one of the two shares. `chosen` marks the k with the largest silhouette where its
-    p is below `LEVEL`, and 1 elsewhere. `gap` is how much smaller the logarithm of the within-cluster sum of squares is
-    than that of the uniform clouds, with `gap_error` its standard error √(1 + 1/B) · sd (Tibshirani, Walther and Hastie
-    2001); their rule for k finds one cluster in five clear ones in the corners and the middle of a square. Items that
-    share a few places exactly have as many clusters as places, and no gap for that number.
+    largest: `p` is how likely one more cloud without clusters has a silhouette as large for some k, by Student's t over
+    the largest ones of `references` such clouds, which are uniform in the box of the points along their principal axes;
+    normal clouds part less well. `chosen` marks the k with the largest silhouette where its p is below `LEVEL`, and 1
+    elsewhere. `gap` is how much smaller the logarithm of the within-cluster sum of squares is than that of the same
+    clouds, with `gap_error` its standard error √(1 + 1/B) · sd (Tibshirani, Walther and Hastie 2001); their rule for k
+    finds one cluster in five clear ones in the corners and the middle of a square. Items that share a few places
+    exactly have as many clusters as places, and no gap for that number.
     """
     distinct = len(np.unique(points, axis=0))
-    boxes, normal = _without_clusters(points, references // 2, seed)
     places = distinct if 2 * distinct <= len(points) else distinct - 1
-    rows: list[dict[str, Any]] = []
-    largest = np.full((2, references // 2), -1.0)
-    for k in range(1, min(most, places, len(points) - 1) + 1):
-        labels, _, inertia = lloyd(points[None], k, seed=seed)
-        row: dict[str, Any] = {"k": k, "inertia": float(inertia[0])}
-        if k > 1:
-            row["silhouette"] = float(_silhouettes(points[None], labels)[0])
-        if k < distinct:
-            parted = [lloyd(clouds, k, n_init=3, seed=seed) for clouds in (boxes, normal)]
-            logs = np.log(parted[0][2])
-            row |= {"gap": float(logs.mean() - np.log(inertia[0]))}
-            row |= {"gap_error": float(logs.std() * np.sqrt(1 + 1 / len(logs)))}
-            if k > 1:
-                silhouettes = [
-                    _silhouettes(clouds, one[0]) for clouds, one in zip((boxes, normal), parted, strict=True)
-                ]
-                largest = np.maximum(largest, silhouettes)
-        rows.append(row)
+    counts = range(1, min(most, places, len(points) - 1) + 1)
+    with one_thread():
+        rows = _fits(points, counts, TABLE_STARTS, seed)
+        clouds = [_fits(cloud, counts, CLOUD_STARTS, seed) for cloud in _without_clusters(points, references, seed)]
+    for n, row in enumerate(rows):
+        if row["k"] < distinct:
+            logs = np.log([cloud[n]["inertia"] for cloud in clouds])
+            row["gap"] = float(logs.mean() - np.log(row["inertia"]))
+            row["gap_error"] = float(logs.std() * np.sqrt(1 + 1 / len(logs)))
     for row in rows[1:]:
-        row["p"] = float((1 + (largest >= row["silhouette"]).sum(axis=1)).max() / (1 + largest.shape[1]))
+        largest = np.array([max(one["silhouette"] for one in cloud[1:]) for cloud in clouds])
+        error = largest.std(ddof=1) * np.sqrt(1 + 1 / references)
+        row["p"] = float(stats.t.sf((row["silhouette"] - largest.mean()) / error, references - 1))
     best = max(rows[1:], key=lambda row: row["silhouette"], default={"p": 1.0})
     chosen = best["k"] if best["p"] < LEVEL else 1
     schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "p", "gap", "gap_error"), pl.Float64)}
     return pl.DataFrame(rows, schema=schema).with_columns((pl.col("k") == chosen).alias("chosen"))
 
 
-def _without_clusters(points: Floats, count: int, seed: int) -> tuple[Floats, Floats]:
-    """Clouds of as many points without clusters: uniform in a box along the principal axes, and normal."""
-    rng = np.random.default_rng(seed)
+def _fits(points: Floats, counts: Iterable[int], n_init: int, seed: int) -> list[dict[str, Any]]:
+    """How well each number of clusters fits these points."""
+    from sklearn.metrics import silhouette_score
+
+    rows: list[dict[str, Any]] = []
+    for k in counts:
+        best = fitted(points, k, n_init=n_init, seed=seed)
+        rows.append({"k": k, "inertia": float(best.inertia_)})
+        if k > 1:
+            rows[-1]["silhouette"] = float(silhouette_score(points, best.labels_))
+    return rows
+
+
+def _without_clusters(points: Floats, count: int, seed: int) -> Floats:
+    """Clouds of as many points without clusters: uniform in a box along the principal axes."""
     middle = points.mean(axis=0)
-    _, spread, axes = np.linalg.svd(points - middle, full_matrices=False)
+    axes = np.linalg.svd(points - middle, full_matrices=False)[2]
     along = (points - middle) @ axes.T
-    boxes = rng.uniform(along.min(axis=0), along.max(axis=0), (count, len(points), len(axes)))
-    normal = rng.normal(size=boxes.shape) * spread / np.sqrt(max(len(points) - 1, 1))
-    return boxes @ axes + middle, normal @ axes + middle
+    shape = (count, len(points), len(axes))
+    boxes = np.random.default_rng(seed).uniform(along.min(axis=0), along.max(axis=0), shape)
+    return np.asarray(boxes @ axes + middle)
 
 
 def _check(items: int, points: Floats, k: int) -> None:
@@ -229,104 +236,20 @@ def _check(items: int, points: Floats, k: int) -> None:
         )
 
 
-def _silhouettes(sets: Floats, labels: Ints) -> Floats:
-    """The mean silhouette of several clusterings; an item alone in its cluster counts as 0 (Rousseeuw 1987).
+def fitted(points: Floats, k: int, *, n_init: int, seed: int) -> Any:
+    """Scikit-learn's k-means, moved on until nothing changes; many small ones are faster under `one_thread`.
 
-    >>> _silhouettes(np.array([[[0.0], [1.0], [9.0], [10.0]]]), np.array([[0, 0, 1, 1]])).tolist()
-    [0.88...]
+    >>> sorted(fitted(np.array([[0.0], [1.0], [9.0], [10.0]]), 2, n_init=5, seed=0).cluster_centers_.ravel().tolist())
+    [0.5, 9.5]
     """
-    distance = np.sqrt(_squares(sets, sets))
-    member = np.eye(int(labels.max()) + 1)[labels]
-    sizes = member.sum(axis=1)
-    sums = distance @ member
-    own = np.take_along_axis(sizes, labels, axis=1)
-    inside = np.take_along_axis(sums, labels[:, :, None], axis=2)[:, :, 0] / np.maximum(own - 1, 1)
-    elsewhere = (member == 0) & (sizes[:, None] > 0)
-    outside = np.where(elsewhere, sums / np.maximum(sizes, 1)[:, None], np.inf).min(axis=2)
-    widest = np.maximum(inside, outside)
-    known = (own > 1) & (widest > 0)
-    return np.asarray(np.where(known, (outside - inside) / np.where(known, widest, 1), 0.0).mean(axis=1))
+    from sklearn.cluster import KMeans
+
+    return KMeans(k, n_init=n_init, tol=0, random_state=seed).fit(points)
 
 
-def lloyd(sets: Floats, k: int, *, n_init: int = N_INIT, seed: int = 0) -> tuple[Ints, Floats, Floats]:
-    """The best k-means clustering of each of several sets of points, all starts and all sets at once.
+def one_thread() -> Any:
+    """Threads of which each would have a few points only stay away."""
+    import sklearn.cluster  # noqa: F401 - only libraries that are there are held back
+    from threadpoolctl import threadpool_limits
 
-    Args:
-        sets: Sets × points × scores.
-        k: How many clusters.
-        n_init: How many k-means++ starts each set gets.
-        seed: Of the starts.
-
-    Returns:
-        The cluster of every point, the centroids, and the sums of squared distances, set by set.
-
-    >>> labels, centroids, inertia = lloyd(np.array([[[0.0], [1.0], [9.0], [10.0]]]), 2)
-    >>> sorted(centroids.ravel().tolist()), inertia.tolist()
-    ([0.5, 9.5], [1.0])
-    """
-    rng = np.random.default_rng(seed)
-    size, width = sets.shape[1:]
-    at_once = max(1, BLOCK_BYTES // (8 * n_init * size * k))
-    labels = np.empty(sets.shape[:2], dtype=np.int64)
-    centroids = np.empty((len(sets), k, width))
-    inertia = np.empty(len(sets))
-    for start in range(0, len(sets), at_once):
-        block = slice(start, start + at_once)
-        # Centred, the squares that are subtracted stay small and exact.
-        middle = sets[block].mean(axis=1, keepdims=True)
-        starts = np.repeat(sets[block] - middle, n_init, axis=0)
-        nearest, centres, spread = _moved(starts, _plus_plus(starts, k, rng))
-        best = spread.reshape(-1, n_init).argmin(axis=1) + np.arange(0, len(starts), n_init)
-        labels[block], centroids[block], inertia[block] = nearest[best], centres[best] + middle, spread[best]
-    return labels, centroids, inertia
-
-
-def _plus_plus(points: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """Centroids to start from: each is drawn with the square of the distance to those before, the best of a few draws.
-
-    Keeping the draw that lowers the sum of squares most is their greedy variant (Arthur and Vassilvitskii 2007).
-    """
-    rows, size = np.arange(len(points)), points.shape[1]
-    chosen = [points[rows, rng.integers(0, size, len(points))]]
-    nearest = np.square(points - chosen[0][:, None]).sum(axis=2)
-    for _ in range(1, k):
-        chances = np.cumsum(nearest, axis=1)
-        closer, centre = np.full_like(nearest, np.inf), chosen[0]
-        for _ in range(2 + int(np.log(k))):
-            drawn = (chances < (rng.random(len(points)) * chances[:, -1])[:, None]).sum(axis=1)
-            offered = points[rows, np.minimum(drawn, size - 1)]
-            reached = np.minimum(nearest, np.square(points - offered[:, None]).sum(axis=2))
-            better = (reached.sum(axis=1) < closer.sum(axis=1))[:, None]
-            closer, centre = np.where(better, reached, closer), np.where(better, offered, centre)
-        chosen.append(centre)
-        nearest = closer
-    return np.stack(chosen, axis=1)
-
-
-def _moved(points: Floats, centroids: Floats) -> tuple[Ints, Floats, Floats]:
-    """Centroids moved to the means of their points until nothing changes; one without points stays where it is.
-
-    >>> _moved(np.array([[[0.0], [1.0]]]), np.array([[[0.5], [9.0]]]))[1].tolist()
-    [[[0.5], [9.0]]]
-    """
-    labels = np.full(points.shape[:2], -1)
-    active = np.arange(len(points))
-    for _ in range(ROUNDS):
-        moved = _squares(points[active], centroids[active]).argmin(axis=2)
-        changed = (moved != labels[active]).any(axis=1)
-        labels[active] = moved
-        if not changed.any():
-            break
-        active = active[changed]
-        member = (moved[changed][:, :, None] == np.arange(centroids.shape[1])).astype(np.float64)
-        sizes = member.sum(axis=1)[:, :, None]
-        means = np.swapaxes(member, 1, 2) @ points[active] / np.maximum(sizes, 1)
-        centroids[active] = np.where(sizes > 0, means, centroids[active])
-    nearest = np.take_along_axis(centroids, labels[:, :, None], axis=1)
-    return labels, centroids, np.square(points - nearest).sum(axis=(1, 2))
-
-
-def _squares(points: Floats, centroids: Floats) -> Floats:
-    # Score by score: a sum over a last axis of two or three takes many times longer.
-    each = zip(np.moveaxis(points, 2, 0), np.moveaxis(centroids, 2, 0), strict=True)
-    return np.asarray(sum(np.square(one[:, :, None] - other[:, None]) for one, other in each))
+    return threadpool_limits(1)

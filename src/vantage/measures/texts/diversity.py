@@ -6,7 +6,6 @@ of different conditions are therefore compared on random samples of equal size.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.intervals import percentile
-from vantage.measures.ratings import By, Ints, by_columns
+from vantage.measures.ratings import By, Floats, Ints, by_columns
 from vantage.measures.texts.tokens import CutTexts
 
 
@@ -94,10 +93,6 @@ def _summary(name: str, samples: Sequence[float | None]) -> dict[str, float | No
     return {name: float(known.mean()), f"{name}_low": low, f"{name}_high": high}
 
 
-def _ngrams(tokens: Sequence[int], n: int) -> Counter[tuple[int, ...]]:
-    return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
-
-
 def _times(tokens: CutTexts, n: int) -> Ints:
     """How often each n-gram occurs, sorted, so that draws do not depend on the order of the texts."""
     return np.sort(np.unique(tokens.ngrams(n)[1], return_counts=True)[1])
@@ -115,46 +110,34 @@ def _entropy(times: Ints, size: int | None, seed: int) -> float | None:
 def _self_bleu(texts: Sequence[Sequence[int]], longest: int = 4, smoothing: float = 0.1) -> float | None:
     if len(texts) < 2:
         return None
-    counts = [[_ngrams(tokens, n) for tokens in texts] for n in range(1, longest + 1)]
-    most = [_two_most(of_length) for of_length in counts]
-    lengths = np.sort([len(tokens) for tokens in texts])
-    scores = []
-    for place, tokens in enumerate(texts):
-        logs = []
-        for n in range(longest):
-            mine = counts[n][place]
-            # A text shorter than the n-gram has none to match.
-            total = mine.total() or 1
-            hits = sum(min(times, _elsewhere(most[n][gram], times)) for gram, times in mine.items())
-            if not hits and n == 0:
-                break
-            logs.append(np.log((hits or smoothing) / total))
-        if not logs:
-            # Not a word in common: smoothing is for longer n-grams only.
-            scores.append(0.0)
-            continue
-        penalty = min(0.0, 1 - _closest(lengths, len(tokens)) / len(tokens))
-        scores.append(float(np.exp(penalty + np.mean(logs))))
-    return float(np.mean(scores))
+    cut = CutTexts(np.concatenate(texts).astype(np.int64), np.array([len(tokens) for tokens in texts]), [])
+    matched = np.array([_matched(cut, n) for n in range(1, longest + 1)])
+    # A text shorter than the n-gram has none to match.
+    possible = np.maximum(cut.sizes - np.arange(longest)[:, None], 1)
+    logs = np.log(np.where(matched > 0, matched, smoothing) / possible).mean(axis=0)
+    penalty = np.minimum(0.0, 1 - _closest(cut.sizes) / cut.sizes)
+    # Without a word in common there is nothing to smooth: that is for longer n-grams only.
+    return float(np.where(matched[0] > 0, np.exp(penalty + logs), 0.0).mean())
 
 
-def _closest(lengths: Ints, mine: int) -> int:
-    """Of sorted lengths without one of mine, the closest to mine, the shorter of two."""
-    others = np.delete(lengths, np.searchsorted(lengths, mine))
-    place = int(np.searchsorted(others, mine))
-    near = others[max(place - 1, 0) : place + 1].tolist()
-    return int(min(near, key=lambda length: (abs(length - mine), length)))
+def _matched(texts: CutTexts, n: int) -> Floats:
+    """How many n-grams of each text are in another one, as often as the other text with most has them."""
+    text, gram = texts.ngrams(n)
+    (gram, text), times = np.unique([gram, text], axis=1, return_counts=True)
+    order = np.lexsort((-times, gram))
+    text, gram, times = text[order], gram[order], times[order]
+    # The text with most of an n-gram comes first; elsewhere the next one has most, and for all others the first.
+    first = np.diff(gram, prepend=-1) != 0
+    following = np.where(np.append(first[1:], True), 0, np.append(times[1:], 0))
+    most = times[np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))]
+    shared = np.minimum(times, np.where(first, following, most))
+    return np.bincount(text, weights=shared, minlength=len(texts.sizes))
 
 
-def _two_most(counts: Sequence[Counter[tuple[int, ...]]]) -> dict[tuple[int, ...], tuple[int, int]]:
-    """The two highest numbers of each n-gram in any text; for the text of the highest, the second is that elsewhere."""
-    most: dict[tuple[int, ...], tuple[int, int]] = {}
-    for text in counts:
-        for gram, times in text.items():
-            first, second = most.get(gram, (0, 0))
-            most[gram] = (times, first) if times > first else (first, max(second, times))
-    return most
-
-
-def _elsewhere(most: tuple[int, int], mine: int) -> int:
-    return most[1] if mine == most[0] else most[0]
+def _closest(sizes: Ints) -> Floats:
+    """The size of another text that is closest to that of each, the smaller of two."""
+    order, closest = np.argsort(sizes), np.empty(len(sizes))
+    ranked = sizes[order].astype(np.float64)
+    below, above = np.append(-np.inf, ranked[:-1]), np.append(ranked[1:], np.inf)
+    closest[order] = np.where(ranked - below <= above - ranked, below, above)
+    return closest

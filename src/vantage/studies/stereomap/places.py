@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.measures.presentation import Column
 from vantage.measures.relations.correlations import coefficient
-from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
+from vantage.measures.texts.cluster_stability import overlaps, rand_by_chance
 from vantage.measures.texts.clusters import described, initials, k_table
 from vantage.measures.texts.sensitivity import condition_agreement
 from vantage.report.engine import Data, there
@@ -200,8 +200,8 @@ def people(analysis: Stereomap) -> pl.DataFrame:
             continue
         mine = source.clusters.labels[shared]
         theirs = [analysis.reference[source.items[n]] for n in shared]
-        p, by_chance = rand_by_chance(mine, theirs, permutations=PERMUTATIONS, seed=analysis.seed)
-        row |= {"estimate": adjusted_rand(mine, theirs), "p": p, "chance_high": by_chance}
+        tested = rand_by_chance(mine, theirs, permutations=PERMUTATIONS, seed=analysis.seed)
+        row |= dict(zip(("estimate", "p", "chance_high"), tested, strict=True))
         present = [one for one in human_clusters().values() if one.id in theirs]
         if len(present) > 2:
             ours = np.array([source.points[_inside(analysis, source, one.id)].mean(axis=0) @ APART for one in present])
