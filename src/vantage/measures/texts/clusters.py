@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -217,7 +216,8 @@ def _without_clusters(points: Floats, count: int, seed: int) -> Floats:
     axes = np.linalg.svd(points - middle, full_matrices=False)[2]
     along = (points - middle) @ axes.T
     shape = (count, len(points), len(axes))
-    return np.random.default_rng(seed).uniform(along.min(axis=0), along.max(axis=0), shape) @ axes + middle
+    boxes = np.random.default_rng(seed).uniform(along.min(axis=0), along.max(axis=0), shape)
+    return np.asarray(boxes @ axes + middle)
 
 
 def _check(items: int, points: Floats, k: int) -> None:
@@ -247,7 +247,7 @@ def fitted(points: Floats, k: int, *, n_init: int, seed: int) -> Any:
     return KMeans(k, n_init=n_init, tol=0, random_state=seed).fit(points)
 
 
-def one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> Any:
     """Threads of which each would have a few points only stay away."""
     import sklearn.cluster  # noqa: F401 - only libraries that are there are held back
     from threadpoolctl import threadpool_limits

@@ -130,7 +130,8 @@ def _matched(texts: CutTexts, n: int) -> Floats:
     first = np.diff(gram, prepend=-1) != 0
     following = np.where(np.append(first[1:], True), 0, np.append(times[1:], 0))
     most = times[np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))]
-    return np.bincount(text, np.minimum(times, np.where(first, following, most)), len(texts.sizes))
+    shared = np.minimum(times, np.where(first, following, most))
+    return np.bincount(text, weights=shared, minlength=len(texts.sizes)).astype(np.float64)
 
 
 def _closest(sizes: Ints) -> Floats:
