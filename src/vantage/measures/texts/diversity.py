@@ -131,7 +131,7 @@ def _matched(texts: CutTexts, n: int) -> Floats:
     following = np.where(np.append(first[1:], True), 0, np.append(times[1:], 0))
     most = times[np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))]
     shared = np.minimum(times, np.where(first, following, most))
-    return np.bincount(text, weights=shared, minlength=len(texts.sizes))
+    return np.bincount(text, weights=shared, minlength=len(texts.sizes)).astype(np.float64)
 
 
 def _closest(sizes: Ints) -> Floats:
