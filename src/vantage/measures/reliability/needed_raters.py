@@ -16,10 +16,10 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted, percentile
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Group, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.reliability.one_rater import OneRater, stepped_up
 from vantage.measures.reliability.split_half import pearson_rows, rounding_error, same_sizes
+from vantage.measures.resampling import Choice
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
 Curve: TypeAlias = Literal["prophecy", "subsample"]
