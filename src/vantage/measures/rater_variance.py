@@ -181,9 +181,7 @@ class LeftOut:
         return Counts.of_units(self.unit[some], self.column[some], self.values, self.units, many=many)
 
 
-def left_out_together(
-    raters: int, rng: np.random.Generator, groups: int = LEFT_OUT, *, one_by_one: int = LEFT_OUT
-) -> Ints:
+def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_OUT, *, one_by_one: int = 0) -> Ints:
     """For each rater the number of the group that is left out at once: single raters where they are few enough.
 
     >>> left_out_together(3, np.random.default_rng(0)).tolist()
