@@ -55,7 +55,7 @@ class Counts:
     @cached_property
     def size(self) -> Floats:
         """How many answers a unit of each kind has."""
-        return np.asarray(self.table.sum(axis=1), dtype=np.float64)
+        return self.table @ np.ones(len(self.values))  # faster than the sum of short rows
 
     @property
     def dense(self) -> Floats:
@@ -123,8 +123,8 @@ class Counts:
     def mapped(self, cell: Callable[[Floats], Floats]) -> Floats:
         """The sum of `cell(count)` over the values, per kind of unit; `cell(0)` must be 0."""
         if isinstance(self.table, np.ndarray):
-            return np.asarray(cell(self.table).sum(axis=1), dtype=np.float64)
-        return np.asarray(self._with(cell(self.table.data)).sum(axis=1), dtype=np.float64)
+            return np.asarray(cell(self.table) @ np.ones(len(self.values)))
+        return np.asarray(self._with(cell(self.table.data)) @ np.ones(len(self.values)))
 
     def cells(self) -> tuple[Ints, Ints, Floats]:
         """The entries of the table that are not zero, row by row: kind, column and count."""

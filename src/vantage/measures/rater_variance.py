@@ -33,8 +33,8 @@ from vantage.measures.ratings import Floats, Ints, Ratings
 
 LEFT_OUT: Final = 30
 """So many raters are left out one by one; more are left out in so many random groups."""
-ONE_BY_ONE: Final = 100
-"""So many are left out one by one where that takes little time."""
+LEFT_OUT_OF_COUNTS: Final = 100
+"""The same for counts, which takes little time."""
 REPEATS: Final = 100
 """In how many tables with random weights on the items, at least, noise is looked for."""
 FEW_RATERS: Final = "no interval: fewer than three raters can be left out, so that nothing is known about other raters"
@@ -114,7 +114,7 @@ def item_weights(items: int, groups: int, seed: int) -> Floats:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The answers of a group, to be counted without each rater in turn, or without each of thirty groups of raters.
+    """The answers of a group, to be counted without each rater in turn, or without each of a hundred groups of raters.
 
     >>> from vantage.measures.ratings import canonical, judgments_frame
     >>> ratings = canonical(judgments_frame([[1, 2], [1, 1], [2, 2]])).ratings
@@ -135,11 +135,11 @@ class LeftOut:
     seed: int
 
     @classmethod
-    def of(cls, ratings: Ratings, values: Floats, seed: int, least: int = 2) -> Self:
+    def of(cls, ratings: Ratings, values: Floats, seed: int, least: int = 2, groups: int = LEFT_OUT_OF_COUNTS) -> Self:
         """Answers in canonical order, of which those to units with enough of them are kept."""
         kept = np.bincount(ratings.unit)[ratings.unit] >= least
         (unit, units), (rater, raters) = dense(ratings.unit[kept]), dense(ratings.coder[kept])
-        group = left_out_together(raters, np.random.default_rng(seed), one_by_one=ONE_BY_ONE)
+        group = left_out_together(raters, np.random.default_rng(seed), groups, one_by_one=LEFT_OUT_OF_COUNTS)
         column = positions(ratings.value[kept], values)
         return cls(unit, column, group[rater], values, units, least, seed)
 

@@ -20,7 +20,7 @@ from vantage.measures.codes import dense
 from vantage.measures.counts import quotient
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, percentile, weights
 from vantage.measures.presentation import Column, View, agreement_view
-from vantage.measures.rater_variance import ONE_BY_ONE, RaterVariance, item_weights, left_out_together
+from vantage.measures.rater_variance import LEFT_OUT_OF_COUNTS, RaterVariance, item_weights, left_out_together
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, canonical, groups, paired
 from vantage.measures.resampling import Choice, coefficient_interval
 
@@ -287,7 +287,7 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
 
     def over_raters() -> RaterVariance | None:
         rater, raters = dense(pairs.raters)
-        group = left_out_together(raters, np.random.default_rng(bootstrap.seed), one_by_one=ONE_BY_ONE)[rater]
+        group = left_out_together(raters, np.random.default_rng(bootstrap.seed), LEFT_OUT_OF_COUNTS)[rater]
         numbers = range(int(group.max()) + 1)
         kappa = of_pairs(item_weights(units, len(numbers), bootstrap.seed).T)
         without = [_mean(kappa[(group != number).all(axis=1)]) for number in numbers]

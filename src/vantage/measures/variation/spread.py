@@ -32,7 +32,7 @@ from vantage.measures.parts import (
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import LeftOut, without_raters
+from vantage.measures.rater_variance import LEFT_OUT, LeftOut, without_raters
 from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, canonical, judgments_frame
 from vantage.measures.resampling import Choice, Resampling, UnitValues, mean_with_interval
 from vantage.scales import Scale
@@ -355,7 +355,7 @@ def _counted_without(
     def tables() -> Iterator[UnitValues]:
         named = canonical(given.with_columns(category.alias("value")))
         units = named.units.with_columns(divisor.alias("divisor"))
-        left_out = LeftOut.of(named.ratings, np.unique(named.ratings.value), seed, least)
+        left_out = LeftOut.of(named.ratings, np.unique(named.ratings.value), seed, least, LEFT_OUT)
         for rest in map(left_out.counts, left_out.numbers):
             enough = rest.size >= least
             kept = units.filter(enough)
