@@ -63,6 +63,13 @@ _LIMITS = """
   on one side: of 400 each in the sparse design and with strong rater effects, those of ambiguity lay below the value
   in 5.8 and 5.5 % and above it in 1.5 and 1.2 %. Wilson's interval of as many independent units as have the same
   variance lies below it in 3.2 and 2.8 % and above it in 1.8 and 2.0 %.
+* Raters drawn with replacement have copies, which agree by construction. Intervals over raters of agreement,
+  differences and entropies were made from such resamples, with no answer paired with its own copy: of 600 tables with
+  8 raters who differ in habits and care, 98.5 % of those of nominal alpha held the value, 97.2 % of those of entropy
+  and 91.7 % of those of standard deviations. Since raters are left out in turn, as for all other measures, these are
+  95.2, 94.5 and 93.2 %. Where each of 40 raters judged a few of 60 items, intervals over raters alone are still too
+  long, since what is special to a pair of raters counts for both of them (they held it in 97 to 99.8 % of 400 tables);
+  the default, over both, held its value in 94 to 96 %.
 * The designs share their seeds, so that an unlucky table shows in many rows. Two cells that were low with few tables
   were simulated again with 400 others: accuracy held its value in 97.5 % (sparse, 20 raters; 16 of the first 20 did),
   and ambiguity in 96.0 % (3 points; 33 of the first 40). Calibration with 7 points held it in 93 of 100 others.

@@ -7,6 +7,7 @@ import polars as pl
 
 from vantage.measures import registry
 from vantage.measures.agreement.pairwise import difference
+from vantage.measures.intervals import Over
 from vantage.report.parts import Table
 from vantage.report.views import present
 
@@ -17,8 +18,8 @@ def judged(raters: int, question: str) -> pl.DataFrame:
     return pl.DataFrame({"item": item, "rater": rater, "value": value}).with_columns(question=pl.lit(question))
 
 
-def shown(data: pl.DataFrame) -> Table:
-    frame = difference(data, by="question", resamples=50)
+def shown(data: pl.DataFrame, ci: Over = "auto") -> Table:
+    frame = difference(data, by="question", resamples=50, ci=ci)
     part = present(frame, registry()["difference"].view, name="difference", by=["question"]).parts[0]
     assert isinstance(part, Table)
     return part
@@ -37,3 +38,4 @@ def test_one_target_is_said_in_the_caption_with_the_reason() -> None:
     assert not {"over", "reason"} & {head.column for head in few.heads()}
     many = shown(judged(12, "a"))
     assert many.caption.endswith("with 95 % intervals over items and raters (50 resamples).")
+    assert shown(judged(12, "a"), ci="raters").caption.endswith("with 95 % intervals over raters.")

@@ -40,10 +40,27 @@ class Counts:
     multiplicity: Ints
     """How many units there are of each kind."""
 
+    @classmethod
+    def of_units(cls, unit: Ints, column: Ints, values: Floats, units: int, *, many: bool) -> Counts:
+        """Every unit as a kind of its own; sparse where there are `many` values."""
+        multiplicity = np.ones(units, dtype=np.int64)
+        if not many:
+            table = np.bincount(unit * len(values) + column, minlength=units * len(values))
+            return cls(values, table.reshape(units, len(values)).astype(np.float64), multiplicity)
+        from scipy.sparse import csr_array
+
+        place = unit.astype(np.int32), column.astype(np.int32)
+        return cls(values, csr_array((np.ones(len(column)), place), shape=(units, len(values))), multiplicity)
+
     @cached_property
     def size(self) -> Floats:
         """How many answers a unit of each kind has."""
-        return np.asarray(self.table.sum(axis=1), dtype=np.float64)
+        return self.table @ np.ones(len(self.values))  # faster than the sum of short rows
+
+    @property
+    def dense(self) -> Floats:
+        """The table with its zeros."""
+        return self.table if isinstance(self.table, np.ndarray) else self.table.toarray()
 
     @property
     def units(self) -> int:
@@ -63,7 +80,7 @@ class Counts:
     def paired(self) -> Counts:
         """The units with at least two answers."""
         several = self.size >= 2
-        return self if several.all() else self._rows(several)
+        return self if several.all() else self.rows(several)
 
     def canonical(self) -> Counts:
         """The same counts in an order that depends on nothing but the counts, for reproducible resampling.
@@ -79,7 +96,7 @@ class Counts:
             scattered = (scattered ^ (scattered >> np.uint64(shift))) * np.uint64(factor)
         cells = scattered[self.table.indices] * self.table.data.astype(np.uint64)
         signature = np.add.reduceat(cells, self.table.indptr[:-1]) if len(cells) else cells
-        return self._rows(np.lexsort((signature, self.size)))
+        return self.rows(np.lexsort((signature, self.size)))
 
     def merged(self, column: Ints, values: Floats) -> Counts:
         """The counts of coarser values: column *c* of the table is added to `column[c]`."""
@@ -106,8 +123,8 @@ class Counts:
     def mapped(self, cell: Callable[[Floats], Floats]) -> Floats:
         """The sum of `cell(count)` over the values, per kind of unit; `cell(0)` must be 0."""
         if isinstance(self.table, np.ndarray):
-            return np.asarray(cell(self.table).sum(axis=1), dtype=np.float64)
-        return np.asarray(self._with(cell(self.table.data)).sum(axis=1), dtype=np.float64)
+            return np.asarray(cell(self.table) @ np.ones(len(self.values)))
+        return np.asarray(self._with(cell(self.table.data)) @ np.ones(len(self.values)))
 
     def cells(self) -> tuple[Ints, Ints, Floats]:
         """The entries of the table that are not zero, row by row: kind, column and count."""
@@ -133,7 +150,8 @@ class Counts:
         table: Any = self.table
         return type(table)((data, table.indices, table.indptr), shape=table.shape)
 
-    def _rows(self, chosen: Any) -> Counts:
+    def rows(self, chosen: Any) -> Counts:
+        """Some kinds of units, by a mask or by their places."""
         return Counts(self.values, self.table[chosen], self.multiplicity[chosen])
 
 
@@ -196,3 +214,8 @@ def coarse_columns(
 def centre(values: Floats) -> float:
     """A value from the middle, to count from: small numbers keep sums of squares exact."""
     return float(values[len(values) // 2]) if len(values) else 0.0
+
+
+def quotient(above: Floats, below: Floats, empty: float = np.nan) -> Floats:
+    """A quotient that is `empty` where nothing is divided by."""
+    return np.asarray(np.divide(above, below, out=np.full(below.shape, float(empty)), where=below > 0))

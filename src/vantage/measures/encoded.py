@@ -62,12 +62,7 @@ class Coded:
             column, values = (np.cumsum(given) - 1)[column], values[given]
         if not many:
             return Counts(values, *self.kinds(column, len(values)))
-        from scipy.sparse import csr_array
-
-        units = len(self.size)
-        place = self.unit.astype(np.int32), column.astype(np.int32)
-        table = csr_array((np.ones(len(column)), place), shape=(units, len(values)))
-        return Counts(values, table, np.ones(units, dtype=np.int64))
+        return Counts.of_units(self.unit, column, values, len(self.size), many=True)
 
     def moments(self, x: Floats, *, kinds: bool) -> Moments:
         """The moments of numbers that stand for the answers."""

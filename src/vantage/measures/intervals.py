@@ -145,8 +145,8 @@ class Bootstrap:
             raise InputError(f"there is no interval over '{self.ci}'", remedy=nearest(self.ci, self.over))
         if self.interval not in ("percentile", "bca"):
             raise InputError(f"there is no interval '{self.interval}'", remedy="use percentile or bca")
-        if self.ci == "both" and self.interval == "bca":
-            raise InputError("a BCa interval is defined over items or over raters", remedy="use percentile")
+        if self.ci in ("raters", "both") and self.interval == "bca":
+            raise InputError("this measure has a BCa interval over items only", remedy="use percentile")
         if self.resamples < 1:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:

@@ -11,34 +11,37 @@ changes the estimate by Σᵢ ψᵢⱼ over items; with random weights u of mean
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Self, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from vantage.measures.codes import dense, positions
+from vantage.measures.counts import FEW, Counts
 from vantage.measures.intervals import (
     LIMITS,
     SHARES,
     Bounds,
-    blocks,
+    Statistic,
     bootstrap_interval,
     degrees_of_freedom,
     share_interval,
     student,
 )
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.ratings import Floats, Ints, Ratings
 
-LEFT_OUT: Final = 100
+LEFT_OUT: Final = 30
 """So many raters are left out one by one; more are left out in so many random groups."""
-LEFT_OUT_TABLES: Final = 30
-"""The same for statistics that are computed from a new table each time."""
+LEFT_OUT_OF_COUNTS: Final = 100
+"""The same for counts, which takes little time."""
+REPEATS: Final = 100
+"""In how many tables with random weights on the items, at least, noise is looked for."""
 FEW_RATERS: Final = "no interval: fewer than three raters can be left out, so that nothing is known about other raters"
 
-Weighted: TypeAlias = Callable[[Floats, Floats], Floats]
-"""A statistic of raters' weights (raters × columns) and items' weights (items × columns): one number per column.
-
-Either may have a single column that is the same for all columns of the other."""
+Coefficient: TypeAlias = Callable[[Counts], Statistic]
+"""From counts to a statistic of weights on their units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +53,6 @@ class RaterVariance:
     noise: float
     freedom: float
     """One less than what was left out in turn."""
-
-    @classmethod
-    def of(cls, statistic: Weighted, *, raters: int, units: int, width: int, seed: int) -> Self | None:
-        """Leaves raters out in turn; null where fewer than three of them leave an estimate.
-
-        `width` is how many numbers the statistic holds per column.
-
-        >>> answers = np.random.default_rng(0).normal(size=(30, 200)) + 5 * np.arange(30)[:, None]
-        >>> mean = lambda who, drawn: (who.T @ answers @ drawn).ravel() / (who.sum(axis=0) * drawn.sum())
-        >>> result = RaterVariance.of(mean, raters=30, units=200, width=6000, seed=0)
-        >>> round(float(result.total / answers.mean(axis=1).var(ddof=1) * 30), 6), round(result.noise * 6000, 1)
-        (1.0, 1.0)
-        """
-        rng = np.random.default_rng(seed)
-        group = left_out_together(raters, rng)
-        groups = int(group.max(initial=-1)) + 1
-        repeats = max(2, -(-LEFT_OUT // groups))
-        drawn = [np.bincount(rng.integers(0, units, units), minlength=units) for _ in range(repeats)]
-        weights = [np.ones((units, 1)), *(times[:, None].astype(np.float64) for times in drawn)]
-        without = [[statistic(kept, weight) for kept in leaving_out(group, width)] for weight in weights]
-        return cls.from_estimates(np.stack([np.concatenate(row) for row in without]))
 
     @classmethod
     def from_estimates(cls, without: Floats) -> Self | None:
@@ -95,9 +77,7 @@ class RaterVariance:
         >>> [round(result.total, 6) for result in RaterVariance.of_tables(means, 4, seed=0)]
         [0.0]
         """
-        rng = np.random.default_rng(seed)
-        repeats = max(2, -(-LEFT_OUT // max(len(statistics), 1)))
-        weights = np.vstack([np.ones(items), rng.multinomial(items, np.full(items, 1 / items), repeats)])
+        weights = item_weights(items, len(statistics), seed)
         without = np.stack([statistic(weights) for statistic in statistics], axis=1)
         return [cls.from_estimates(without[:, :, column]) for column in range(without.shape[2])]
 
@@ -129,25 +109,88 @@ class RaterVariance:
         )
 
 
-def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_OUT) -> Ints:
+def item_weights(items: int, groups: int, seed: int) -> Floats:
+    """Weights on items for as many tables as groups are left out: the items as they are, then random weights."""
+    drawn = np.random.default_rng(seed).multinomial(items, np.full(items, 1 / items), max(2, -(-REPEATS // groups)))
+    return np.vstack([np.ones(items), drawn])
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The answers of a group, to be counted without each rater in turn, or without each of a hundred groups of raters.
+
+    >>> from vantage.measures.ratings import canonical, judgments_frame
+    >>> ratings = canonical(judgments_frame([[1, 2], [1, 1], [2, 2]])).ratings
+    >>> left_out = LeftOut.of(ratings, np.array([1.0, 2.0]), seed=0)
+    >>> [left_out.counts(rater).table.tolist() for rater in range(3)]
+    [[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 2.0]], [[2.0, 0.0], [1.0, 1.0]]]
+    """
+
+    unit: Ints
+    column: Ints
+    """The value of each answer, as a position in `values`."""
+    group: Ints
+    """The number of the raters with whom each answer is left out."""
+    values: Floats
+    units: int
+    least: int
+    """Units with fewer answers do not count."""
+    seed: int
+
+    @classmethod
+    def of(cls, ratings: Ratings, values: Floats, seed: int, least: int = 2, groups: int = LEFT_OUT_OF_COUNTS) -> Self:
+        """Answers in canonical order, of which those to units with enough of them are kept."""
+        kept = np.bincount(ratings.unit)[ratings.unit] >= least
+        (unit, units), (rater, raters) = dense(ratings.unit[kept]), dense(ratings.coder[kept])
+        group = left_out_together(raters, np.random.default_rng(seed), groups, one_by_one=LEFT_OUT_OF_COUNTS)
+        column = positions(ratings.value[kept], values)
+        return cls(unit, column, group[rater], values, units, least, seed)
+
+    def merged(self, column: Ints, values: Floats) -> Self:
+        """The answers as other values: what stood in column *c* belongs to `column[c]`."""
+        return replace(self, column=column[self.column], values=values)
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the raters who are left out together."""
+        return range(int(self.group.max(initial=-1)) + 1)
+
+    def counts(self, number: int) -> Counts:
+        """The counts without the raters of this number: one row for each unit, even where no answer is left."""
+        theirs = self._counts(self.group == number)
+        return replace(theirs, table=self._everyone.table - theirs.table)
+
+    def variance(self, coefficient: Coefficient) -> RaterVariance | None:
+        """The variance of a coefficient over raters."""
+
+        def without(number: int, weight: Floats) -> Floats:
+            counts = self.counts(number)
+            enough = counts.size >= self.least
+            if not enough.any():
+                return np.full((len(weight), 1), np.nan)
+            kept = slice(None) if enough.all() else enough
+            return coefficient(counts.rows(kept))(weight[:, kept])[:, None]
+
+        tables = [partial(without, number) for number in self.numbers]
+        with np.errstate(divide="ignore", invalid="ignore"):  # random weights may leave no unit
+            return RaterVariance.of_tables(tables, self.units, self.seed)[0]
+
+    @cached_property
+    def _everyone(self) -> Counts:
+        return self._counts(slice(None))
+
+    def _counts(self, some: Any) -> Counts:
+        many = len(self.values) > FEW
+        return Counts.of_units(self.unit[some], self.column[some], self.values, self.units, many=many)
+
+
+def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_OUT, *, one_by_one: int = 0) -> Ints:
     """For each rater the number of the group that is left out at once: single raters where they are few enough.
 
     >>> left_out_together(3, np.random.default_rng(0)).tolist()
     [0, 1, 2]
     """
-    return np.arange(raters) if raters <= groups else rng.permutation(raters) % groups
-
-
-def leaving_out(group: Ints, width: int) -> Iterator[Floats]:
-    """Blocks of weights that leave out one group in each column, so that a block of so many rows stays small.
-
-    >>> [kept.tolist() for kept in leaving_out(np.array([0, 1, 0]), 3)]
-    [[[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]]
-    """
-    first = 0
-    for count in blocks(width, int(group.max(initial=-1)) + 1):
-        yield (group[:, None] != np.arange(first, first + count)).astype(np.float64)
-        first += count
+    return np.arange(raters) if raters <= max(groups, one_by_one) else rng.permutation(raters) % groups
 
 
 def without_raters(frame: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
@@ -158,7 +201,7 @@ def without_raters(frame: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
     [[2, 3], [1]]
     """
     names = frame["rater"].drop_nulls().unique().sort()
-    group = left_out_together(len(names), np.random.default_rng(seed), LEFT_OUT_TABLES)
+    group = left_out_together(len(names), np.random.default_rng(seed))
     groups = pl.DataFrame({"rater": names, "__group": group})
     marked = frame.join(groups, on="rater", how="left")
     for number in range(int(group.max(initial=-1)) + 1):

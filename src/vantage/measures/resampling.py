@@ -8,30 +8,48 @@ rater in turn (see `rater_variance`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from itertools import repeat
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.measures.counts import Counts
 from vantage.measures.intervals import (
+    ENOUGH_RATERS,
     JACKKNIFE,
     LIMITS,
+    NOT_HELD,
     SHARES,
     Bootstrap,
     Bounds,
     Statistic,
     bca,
+    blocks,
     bootstrap_interval,
+    moved,
     percentile,
     weights,
     wilson,
 )
-from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, leaving_out, left_out_together
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.rater_variance import FEW_RATERS, Coefficient, LeftOut, RaterVariance, left_out_together
+from vantage.measures.ratings import (
+    By,
+    Floats,
+    Group,
+    Ints,
+    Judgments,
+    Key,
+    by_columns,
+    canonical,
+    groups,
+    judgments_query,
+)
+from vantage.measures.sources import AT_HAND, CountedGroup, Source, source_groups, source_of
 
+How = TypeVar("How", bound=Bootstrap)
 Statistics: TypeAlias = Callable[[Floats], Floats]
 """From weights of items, one row per resample, to one column per statistic."""
 KEPT: Final = 2**20
@@ -76,9 +94,7 @@ class Resampling(Bootstrap):
         estimates = statistics(np.ones((1, units)))[0]
         nothing: list[Bounds] = [(None, None)] * len(estimates)
         if self.ci in ("raters", "both"):
-            tables = [] if without is None or units < 2 else without()
-            if self.interval == "bca" and tables:
-                raise InputError("this measure has a BCa interval over items only", remedy="use percentile")
+            tables = [] if without is None else without()
             if len(tables) < 3:
                 return nothing
             over_raters = RaterVariance.of_tables(tables, units, self.seed)
@@ -174,17 +190,17 @@ def mean_with_interval(
     items: pl.Series,
     values: Floats,
     how: Resampling,
+    limits: tuple[float, float] = LIMITS,
     *,
-    share: bool = False,
     without: Callable[[], Iterable[UnitValues]] | None = None,
 ) -> dict[str, Any]:
     """The mean of unit values and its interval, as the columns of a result row.
 
-    A `share`, a mean of values between 0 and 1, has Wilson's interval: the bootstrap of none would be a point.
+    A mean of values between 0 and 1 has Wilson's interval: the bootstrap of none would be a point.
     `without` gives the units and their values in the table without each rater in turn.
     """
     number, mean = items.n_unique(), float(values.mean())
-    counted = share and number == len(values) and bool(np.isin(values, (0.0, 1.0)).all())
+    counted = limits == SHARES and number == len(values) and bool(np.isin(values, (0.0, 1.0)).all())
     if counted and how.ci == "items" and how.interval == "percentile" and number > 1:
         return {"estimate": mean, **how.stated(wilson(mean * number, number, how.confidence))}
     names = items.unique().sort().to_list()
@@ -198,11 +214,9 @@ def mean_with_interval(
     def tables() -> list[Statistics]:
         return [statistic(*units) for units in without()] if without is not None else []
 
-    bounds = how.intervals(len(names), statistic(items, values), tables, SHARES if share else LIMITS)[0]
-    reason = (
-        {"reason": FEW_RATERS} if without is not None and how.ci in ("raters", "both") and bounds[0] is None else {}
-    )
-    return {"estimate": mean, **how.stated(bounds), **reason}
+    bounds = how.intervals(len(names), statistic(items, values), tables, limits)[0]
+    few = without is not None and bounds[0] is None and (how.ci == "raters" or (how.ci == "both" and number > 1))
+    return {"estimate": mean, **how.stated(bounds), **({"reason": FEW_RATERS} if few else {})}
 
 
 def difference_with_interval(items: pl.Series, values: Floats, first: Floats, how: Resampling) -> dict[str, Any]:
@@ -232,4 +246,110 @@ def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats
     [[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]
     """
     group = left_out_together(units, np.random.default_rng(seed), groups)
-    yield from (kept.T for kept in leaving_out(group, units))
+    first = 0
+    for count in blocks(units, int(group.max(initial=-1)) + 1):
+        yield (np.arange(first, first + count)[:, None] != group).astype(np.float64)
+        first += count
+
+
+def coefficient_interval(
+    how: Bootstrap,
+    statistic: Statistic,
+    multiplicity: Ints,
+    over_raters: Callable[[], RaterVariance | None],
+    limits: tuple[float, float] = LIMITS,
+    *,
+    centred: bool = False,
+) -> dict[str, Any]:
+    """The interval of a statistic of weights on kinds of units, as the columns of a result row.
+
+    `over_raters` gives its variance over raters, where it matters. `centred` moves the resamples of items so that their
+    mean is the estimate.
+    """
+    if how.ci not in ("raters", "both"):
+        return how.stated(how.bounds(statistic, multiplicity, limits, centred=centred))
+    variance = over_raters()
+    if variance is None:
+        return {"low": None, "high": None, "reason": FEW_RATERS}
+    estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
+    if how.ci == "raters":
+        return how.stated(variance.around(estimate, how.confidence, limits))
+    replicates = how.replicates(statistic, multiplicity)
+    if centred:
+        replicates = moved(replicates, estimate)
+    return how.stated(variance.widened(replicates, estimate, int(multiplicity.sum()), how.confidence, limits))
+
+
+def counts_interval(
+    how: Bootstrap, group: CountedGroup[Counts], coefficient: Coefficient, limits: tuple[float, float] = LIMITS
+) -> dict[str, Any]:
+    """The interval of a coefficient of counts: over items, over raters who are left out in turn, or over both."""
+    return coefficient_interval(
+        how,
+        coefficient(group.counts),
+        group.counts.multiplicity,
+        lambda: None if group.without is None else group.without.variance(coefficient),
+        limits,
+    )
+
+
+def counted_groups(
+    data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False, source: Source | None = None
+) -> Iterator[tuple[CountedGroup[Counts], Bootstrap]]:
+    """The counts of each group (see `source_groups`) with its bootstrap, and without each rater if over raters."""
+    source = source or source_of(data, by)
+    counted = source_groups(source, source.counts(), paired=paired)
+    chosen = Choice.of(data, by, bootstrap)
+    rows: Iterable[Group | None] = groups(data, by) if chosen.any_raters else repeat(None)
+    for group, part in zip(counted, rows, strict=chosen.any_raters):
+        how = chosen[group.key]
+        counts = group.counts if how.ci == "none" else group.counts.canonical()
+        without = None
+        if part is not None and how.ci in ("raters", "both"):
+            without = LeftOut.of(canonical(part.frame).ratings, counts.values, how.seed, 2 if paired else 1)
+        yield replace(group, counts=counts, without=without), how
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Generic[How]):
+    """The bootstrap of each group: over what was asked for or, left to itself, over what the group has enough of.
+
+    >>> from vantage.measures.intervals import OVER
+    >>> table = {"item": [1, 2] * 10, "rater": sorted([*range(10)] * 2), "value": [0, 1] * 10}
+    >>> Choice.of(table, (), Bootstrap(over=OVER))[{}].ci
+    'both'
+    """
+
+    bootstrap: How
+    several: dict[Key, int]
+    """How many raters of each group judged several items."""
+
+    @classmethod
+    def of(cls, data: Judgments, by: By, bootstrap: How) -> Choice[How]:
+        """Counts raters where the choice depends on it.
+
+        Rows that are streamed are not held, so that such a table is resampled over items.
+        """
+        columns = by_columns(by)
+        unseen = replace(bootstrap, ci="items", because=NOT_HELD)
+        if bootstrap.ci != "auto" or isinstance(data, pl.LazyFrame):
+            return cls(bootstrap if bootstrap.ci != "auto" else unseen, {})
+        item = pl.col("item").filter(pl.col("value").is_not_null())
+        query = judgments_query(data, columns).with_columns(pl.lit(0).alias("__all"))
+        raters = query.group_by(list(dict.fromkeys(["__all", *columns, "rater"]))).agg(
+            (item.min() != item.max()).alias("several"), pl.len().alias("rows")
+        )
+        sizes = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()
+        if sizes["rows"].sum() > AT_HAND:
+            return cls(unseen, {})
+        return cls(bootstrap, {tuple(key): int(n) for _, *key, n, _ in sizes.iter_rows()})
+
+    def __getitem__(self, key: Mapping[str, Any]) -> How:
+        return self.bootstrap.chosen(self.several.get(tuple(key.values()), 0))
+
+    @property
+    def any_raters(self) -> bool:
+        """Whether raters are resampled in any group."""
+        if self.bootstrap.ci == "auto":
+            return max(self.several.values(), default=0) >= ENOUGH_RATERS
+        return self.bootstrap.ci in ("raters", "both")

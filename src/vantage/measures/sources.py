@@ -15,10 +15,13 @@ import polars as pl
 
 from vantage.measures.counts import Counts, Moments, coarse_columns
 from vantage.measures.encoded import Encoded
+from vantage.measures.rater_variance import LeftOut
 from vantage.measures.ratings import (
     CODER,
     REPEATED,
     By,
+    Floats,
+    Ints,
     Judgments,
     Key,
     by_columns,
@@ -70,6 +73,8 @@ class CountedGroup(Generic[Sums]):
     questions: list[str]
     repeated: bool
     """Whether one of several raters answered a unit more than once."""
+    without: LeftOut | None = None
+    """The answers without each rater, where the interval is over raters."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -86,6 +91,11 @@ class CountedGroup(Generic[Sums]):
     def level(self, asked: Level | None) -> Level:
         """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
         return level_of(self.scale, asked, self.questions)
+
+    def merged(self: CountedGroup[Counts], column: Ints, values: Floats) -> CountedGroup[Counts]:
+        """The group with other values: what was value *c* is now `values[column[c]]`."""
+        without = None if self.without is None else self.without.merged(column, values)
+        return replace(self, counts=self.counts.merged(column, values), without=without)
 
 
 def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Iterator[CountedGroup[Sums]]:
@@ -119,9 +129,8 @@ def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[C
 
     `how` is false for the values as they are, true for the bands of the scale, "sign" for the sign.
     """
-    counts = group.counts
+    values = group.counts.values
     if how is False:
-        return group, [show_code(value) for value in counts.values.tolist()]
-    names, column = coarse_columns(counts.values, how, group.scale, group.questions)
-    merged = counts.merged(column, np.arange(len(names), dtype=np.float64))
-    return replace(group, counts=merged), names
+        return group, [show_code(value) for value in values.tolist()]
+    names, column = coarse_columns(values, how, group.scale, group.questions)
+    return group.merged(column, np.arange(len(names), dtype=np.float64)), names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -13,14 +13,13 @@ from scipy.special import ndtri
 
 from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
-from vantage.measures.agreement.alpha import alpha, coefficient_over_raters
+from vantage.measures.agreement.alpha import alpha, coefficient
 from vantage.measures.agreement.differences import difference
 from vantage.measures.intervals import ENOUGH_RATERS
 from vantage.measures.kinds import selected
 from vantage.measures.parts import Part, parts
-from vantage.measures.rater_bootstrap import Answers, Resamples
-from vantage.measures.rater_variance import RaterVariance, several_items
-from vantage.measures.ratings import UNIT, Floats, Judgments, has_column, level_of
+from vantage.measures.rater_variance import LeftOut, several_items
+from vantage.measures.ratings import UNIT, Floats, Judgments, canonical, has_column, level_of
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
 from vantage.planning.model import Components, RatingModel, agreeing_share, latent_share
@@ -115,16 +114,10 @@ class Pilot:
         over_items = ((row["high"] - row["low"]) / (2 * float(ndtri(0.975)))) ** 2
         if several_items(self.answers) < ENOUGH_RATERS:
             return over_items, None, 0.0
-        paired = pl.len().over(UNIT) > 1
-        answers = Answers.of(self.answers.filter(paired))
-        formula = coefficient_over_raters(difference(self.level, answers.values))
-        variances = RaterVariance.of(
-            lambda copies, drawn: formula(Resamples(answers, copies, drawn)),
-            raters=answers.raters,
-            units=answers.units,
-            width=len(answers.unit),
-            seed=0,
-        )
+        values = np.unique(self.answers["value"].to_numpy())
+        apart = difference(self.level, values)
+        left_out = LeftOut.of(canonical(self.answers).ratings, values, seed=0)
+        variances = left_out.variance(partial(coefficient, apart=apart))
         return (over_items, None, 0.0) if variances is None else (over_items, variances.total, variances.noise)
 
     def explained(self, rater: str) -> float:

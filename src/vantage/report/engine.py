@@ -19,7 +19,17 @@ from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
-from vantage.report.views import Presented, interval_words, option_words, present, slug, used_options, who_of, with_view
+from vantage.report.views import (
+    Presented,
+    interval_words,
+    jackknifed,
+    option_words,
+    present,
+    slug,
+    used_options,
+    who_of,
+    with_view,
+)
 
 Function = Callable[[Any], Any]
 V = TypeVar("V")
@@ -349,5 +359,6 @@ def _interval_method(frame: pl.DataFrame) -> str:
     options = used_options(frame)
     words = interval_words(frame, options)
     kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("interval")), "")
+    kind = "jackknife " if jackknifed(frame, options) else kind
     words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
     return words if " over " in words else ""

@@ -109,8 +109,8 @@ def test_bands_of_the_scale() -> None:
     bands = [Band("low", below=3), Band("high", at_least=3)]
     banded: Any = OneQuestion(Scale.points(1, 5, bands=bands), [1.0, 2.0, 2.0, 3.0])
     assert pairwise(banded, coarse=True, ci="none")["estimate"][0] == 0.5
-    # Of two raters, the only resample that has a pair is the sample itself.
-    assert pairwise(banded, coarse=True, ci="raters").select("low", "high").row(0) == (0.5, 0.5)
+    # Of two raters none can be left out.
+    assert pairwise(banded, coarse=True, ci="raters").select("low", "high").row(0) == (None, None)
     plain: Any = OneQuestion(Scale.points(1, 5), [1.0, 2.0, 2.0, 3.0])
     with pytest.raises(InputError, match="question 'mood' has no bands"):
         pairwise(plain, coarse=True)
@@ -126,7 +126,7 @@ def test_bands_of_the_scale() -> None:
         ({"coarse": "thirds"}, "cannot be coarsened by 'thirds'"),
         ({"over": "raters"}, "over 'raters' is not known"),
         ({"ci": "people"}, "no interval over 'people'"),
-        ({"ci": "both", "interval": "bca"}, "defined over items or over raters"),
+        ({"ci": "both", "interval": "bca"}, "BCa interval over items only"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

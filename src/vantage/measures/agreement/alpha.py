@@ -6,14 +6,12 @@ such table is built here. At interval level the disagreement of a unit with *n* 
 all pairable answers, so ordinal alpha is interval alpha of mid-ranks; at nominal level n² − Σnᵥ² takes the
 place of the sums of squares. Time and memory therefore grow with the number of answers only, whatever the
 number of raters or of points on the scale. Only ratio and custom distances look at pairs of values.
-
-Under resampling of raters, each of the *r* copies of an answer in a unit of *m* drawn answers has *m − r* partners (see
-`rater_bootstrap`) and weighs each of them 1/(m − r), which is 1/(m − 1) when everybody is drawn once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final, Unpack
 
 import numpy as np
@@ -23,23 +21,14 @@ from vantage.errors import InputError
 from vantage.measures.agreement.differences import Difference, Distance, custom, difference
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
-from vantage.measures.counts import FEW, Counts, Moments, centre
+from vantage.measures.counts import FEW, Counts, Moments, quotient
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import AGREEMENT, Column, View
-from vantage.measures.rater_bootstrap import (
-    Answers,
-    Choice,
-    Formula,
-    Resamples,
-    counted_answers,
-    either_interval,
-    quotient,
-)
 from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments, level_of
-from vantage.measures.resampling import per_item
+from vantage.measures.resampling import Choice, counted_groups, counts_interval, per_item
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
 
@@ -145,11 +134,10 @@ def alpha(
         by: Columns of judgments, items or raters; one row per group.
         level: Level of measurement; by default that of the question's scale.
         distance: Squared differences of your own, instead of a level.
-        ci: What to resample for the interval: items; raters, where a drawn rater brings all answers and an
-            answer is never paired with its own copy; both at once (see `vantage.measures.rater_variance`); or
-            none. "auto" is both where at least ten raters judged several items each, otherwise items; `over` says
-            which.
-        interval: "percentile", or "bca" for items or raters.
+        ci: What the interval is over: items, which are resampled; raters, who are left out in turn; both (see
+            `vantage.measures.rater_variance`); or none. "auto" is both where at least ten raters judged several items
+            each, otherwise items; `over` says which.
+        interval: "percentile", or "bca" for items.
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
         seed: Seed of the resampling. The interval does not depend on the order of the rows.
@@ -171,8 +159,8 @@ def alpha(
         grouped = source_groups(source, moments, paired=True)
         rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
     else:
-        counted = counted_answers(data, by, bootstrap, paired=True, source=source)
-        rows = [_of_counts(*group, level, distance) for group in counted]
+        counted = counted_groups(data, by, bootstrap, paired=True, source=source)
+        rows = [_of_counts(group, how, level, distance) for group, how in counted]
     return table(rows, by)
 
 
@@ -263,23 +251,16 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
 
 
 def _of_counts(
-    group: CountedGroup[Counts],
-    answers: Answers | None,
-    bootstrap: Bootstrap,
-    level: Level | None,
-    distance: Distance | None,
+    group: CountedGroup[Counts], bootstrap: Bootstrap, level: Level | None, distance: Distance | None
 ) -> dict[str, Any]:
-    counts = group.counts if bootstrap.ci == "none" else group.counts.canonical()
-    if not counts.units:
+    if not group.counts.units:
         return {**group.row, "level": level, "estimate": None, "reason": ALONE}
     used = None if distance is not None else group.level(level)
-    apart = _difference(used, distance, counts.values)
-    statistic = coefficient(counts, apart)
-    row = _row(group, apart.name, statistic)
+    apart = _difference(used, distance, group.counts.values)
+    row = _row(group, apart.name, coefficient(group.counts, apart))
     if row["reason"] is not None:
         return row
-    over_raters = coefficient_over_raters(apart if answers is None else _difference(used, distance, answers.values))
-    return row | either_interval(bootstrap, counts, statistic, answers, over_raters, limits=(-np.inf, 1.0))
+    return row | counts_interval(bootstrap, group, partial(coefficient, apart=apart), limits=(-np.inf, 1.0))
 
 
 def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -303,76 +284,3 @@ def _difference(level: Level | None, distance: Distance | None, values: Floats) 
         return custom(distance, values)
     assert level is not None  # noqa: S101 - a level is known wherever no distance was given
     return difference(level, values)
-
-
-def coefficient_over_raters(difference: Difference) -> Formula:
-    """Alpha as a function of how often raters and units are drawn.
-
-    >>> from vantage.measures.agreement.differences import difference
-    >>> from vantage.measures.rater_bootstrap import Answers
-    >>> from vantage.measures.ratings import judgments_frame
-    >>> answers = Answers.of(judgments_frame([[1, 2, 3, 1], [1, 2, 2, 1], [1, 3, 3, 2]]))
-    >>> copies = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])  # the sample itself, and a resample
-    >>> alpha = coefficient_over_raters(difference("interval", answers.values))
-    >>> alpha(Resamples(answers, copies, np.ones((4, 1)))).round(3).tolist()
-    [0.641, 0.692]
-    """
-
-    def formula(resamples: Resamples) -> Floats:
-        answers = resamples.answers
-        weight = resamples.copies[answers.rater]
-        partners = resamples.size[answers.unit]
-        partners -= weight
-        # Somebody drawn alone has no partner; nothing is gained there, and 1 only stands for "not 0".
-        alone = partners <= 0
-        any_alone = bool(alone.any())
-        if any_alone:
-            weight[alone], partners[alone] = 0.0, 1.0
-        drawn = resamples.drawn[answers.cell_unit]
-        counted = (np.asarray(answers.by_cell @ weight) if any_alone else resamples.cells) * drawn
-        weight /= partners
-        share = np.asarray(answers.by_cell @ weight)
-        share *= drawn
-        marginal = np.asarray(answers.by_column @ counted)
-        total = marginal.sum(axis=0)
-        everyone = np.arange(len(answers.values))
-        if difference.name == "nominal":
-            field = resamples.size[answers.cell_unit] - resamples.cells
-            expected = total**2 - np.sum(marginal**2, axis=0)
-        elif difference.between is not None:
-            field = resamples.field(difference.between)
-            between = difference.between(everyone[:, None], everyone[None, :])
-            expected = np.sum(marginal * (between @ marginal), axis=0)
-        else:
-            at = _positions(difference, answers.values, marginal)
-            field = _squared_differences(resamples, at[answers.cell_column])
-            expected = 2 * (total * np.sum(marginal * at**2, axis=0) - np.sum(marginal * at, axis=0) ** 2)
-        observed = np.einsum("ij,ij->j", share, field)
-        defined = expected > 1e-12 * total
-        return 1 - quotient((total - 1) * observed, np.where(defined, expected, 0.0))
-
-    return formula
-
-
-def _squared_differences(resamples: Resamples, x: Floats) -> Floats:
-    """For each cell at place *x*, the squared differences to all answers of its unit, added up."""
-    unit = resamples.answers.cell_unit
-    there = resamples.cells * x
-    first = resamples.per_unit(there)
-    there *= x
-    second = resamples.per_unit(there)
-    # x (size · x − 2 first) + second, without more arrays than needed.
-    field = resamples.size[unit]
-    field *= x
-    first *= 2
-    field -= first[unit]
-    field *= x
-    field += second[unit]
-    return field
-
-
-def _positions(difference: Difference, values: Floats, marginal: Floats) -> Floats:
-    """Where the values lie: at mid-ranks on an ordinal scale, at themselves on an interval scale."""
-    if difference.name == "ordinal":
-        return np.asarray(np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(axis=0) / 2)
-    return np.asarray(values - centre(values))[:, None]

@@ -9,6 +9,7 @@ one answer or more, of the category's share of the answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias, Unpack
 
 import numpy as np
@@ -17,18 +18,11 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts
+from vantage.measures.counts import Counts, quotient
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
 from vantage.measures.presentation import agreement_view
-from vantage.measures.rater_bootstrap import (
-    Answers,
-    Formula,
-    Resamples,
-    counted_answers,
-    either_interval,
-    quotient,
-)
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
+from vantage.measures.resampling import counted_groups, counts_interval
 from vantage.measures.sources import CountedGroup
 from vantage.scales import show_code
 
@@ -54,7 +48,7 @@ def fleiss(
 
     Items may differ in how many answers they have (Gwet 2014); an item with a single answer counts towards
     the prevalences only. With weights, partial agreement counts too. Null when no item has two answers, or
-    when all answers are in one category. The interval is a bootstrap over items, raters or both (`ci`, see
+    when all answers are in one category. The interval is over items, raters or both (`ci`, see
     `vantage.measures.alpha`).
 
     >>> votes = [[1, 1, 2, 2, 1], [1, 2, 2, 2, 1], [1, 1, 2, 1, 1]]
@@ -62,7 +56,7 @@ def fleiss(
     0.4444
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
-    groups = counted_answers(data, by, bootstrap)
+    groups = counted_groups(data, by, bootstrap)
     return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
 
 
@@ -86,14 +80,14 @@ def randolph(
     """Randolph's free-marginal kappa (2005): chance agreement of 1/q when all q categories are alike.
 
     The categories are those of the question's scale; for a plain table, `categories` or else the values that
-    occur. Items with a single answer are left out as `unpaired`. Bootstrap over items, raters or both.
+    occur. Items with a single answer are left out as `unpaired`. The interval is over items, raters or both.
 
     >>> votes = [[1, 1, 2, 2, 1], [1, 2, 2, 2, 1], [1, 1, 2, 1, 1]]
     >>> round(randolph(votes, categories=[1, 2, 3], ci="none")["estimate"][0], 4)
     0.6
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
-    groups = counted_answers(data, by, bootstrap, paired=True)
+    groups = counted_groups(data, by, bootstrap, paired=True)
     return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
 
 
@@ -121,39 +115,24 @@ def ac1(
     0.4872
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
-    groups = counted_answers(data, by, bootstrap)
+    groups = counted_groups(data, by, bootstrap)
     return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
 
 
 def coefficient(counts: Counts, weight: Floats, chance: Chance) -> Statistic:
     """A chance-corrected coefficient as a function of weights on the kinds of units."""
-    n = counts.size
+    n, table = counts.size, counts.dense
     paired = n >= 2
-    agreeing = np.einsum("kc,kc->k", counts.table, np.asarray(counts.table @ weight)) - n
+    agreeing = np.einsum("kc,kc->k", table, table @ weight) - n
     agreement = np.divide(agreeing, n * (n - 1), out=np.zeros(len(n)), where=paired)
     columns = np.column_stack([agreement, paired, np.ones(len(n))])
-    shares = counts.table / n[:, None]
+    shares = table / n[:, None]
 
     def statistic(drawn: Floats) -> Floats:
         agreed, pairs, units = (drawn @ columns).T
         return _corrected(quotient(agreed, pairs), chance(drawn @ shares / units[:, None], weight))
 
     return statistic
-
-
-def coefficient_over_raters(weight: Floats, chance: Chance) -> Formula:
-    """A chance-corrected coefficient as a function of how often raters and units are drawn."""
-    partial_agreement = None if np.array_equal(weight, np.eye(len(weight))) else weight
-
-    def formula(resamples: Resamples) -> Floats:
-        observed = resamples.mean_of_units(resamples.agreeing(partial_agreement), resamples.pairs)
-        unit = resamples.answers.cell_unit
-        shares = quotient(resamples.cells, resamples.size[unit], empty=0) * resamples.drawn[unit]
-        units = np.sum(resamples.drawn * (resamples.size > 0), axis=0)
-        added = np.asarray(resamples.answers.by_column @ shares)
-        return _corrected(observed, chance(quotient(added, np.broadcast_to(units, added.shape)).T, weight))
-
-    return formula
 
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
@@ -178,7 +157,6 @@ def _gwet_chance(prevalence: Floats, weight: Floats) -> Floats:
 
 def _row(
     group: CountedGroup[Counts],
-    answers: Answers | None,
     bootstrap: Bootstrap,
     chance: Chance,
     weights: Weights | None,
@@ -189,22 +167,17 @@ def _row(
         return {**row, "reason": ALONE}
     if weights is not None and group.scale is not None:
         group.level("ordinal")  # refuses weights on a scale that has no order
-    counts = _over_categories(group, categories)
-    weight = weight_matrix(weights, counts.values)
-    statistic = coefficient(counts, weight, chance)
-    estimate = float(statistic(counts.weight)[0])
+    group = _over_categories(group, categories)
+    corrected = partial(coefficient, weight=weight_matrix(weights, group.counts.values), chance=chance)
+    estimate = float(corrected(group.counts)(group.counts.weight)[0])
     if np.isnan(estimate):
         return {**row, "reason": CERTAIN}
-    if answers is not None:
-        answers = answers.merged(np.searchsorted(counts.values, answers.values), counts.values)
-    formula = coefficient_over_raters(weight, chance)
-    interval = either_interval(bootstrap, counts, statistic, answers, formula, limits=(-1.0, 1.0))
-    return {**row, "estimate": estimate, **interval}
+    return {**row, "estimate": estimate, **counts_interval(bootstrap, group, corrected, limits=(-1.0, 1.0))}
 
 
-def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | None) -> Counts:
-    """The counts with a column for every category, whether or not anyone chose it."""
-    counts = group.counts.canonical()
+def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | None) -> CountedGroup[Counts]:
+    """The group with a column of counts for every category, whether or not anyone chose it."""
+    counts = group.counts
     codes = categories or (group.scale.codes if group.scale is not None else ())
     wanted = np.unique(np.asarray(codes, dtype=np.float64)) if codes else counts.values
     position = np.searchsorted(wanted, counts.values)
@@ -215,4 +188,4 @@ def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | 
             f"the value {show_code(float(counts.values[~known][0]))} is not one of the categories",
             remedy=f"they are {', '.join(show_code(code) for code in wanted.tolist())}",
         )
-    return counts.merged(position, wanted)
+    return group.merged(position, wanted)

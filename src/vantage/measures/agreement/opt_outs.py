@@ -37,7 +37,7 @@ def opt_outs(
 
     Five rows per group, told apart by `coefficient`: percent agreement, Randolph's, Fleiss' and Cohen's kappa
     and Gwet's AC1. `status` names the opt-out, or several that count as one; judgments with another status
-    than these and without a value are left out and counted. Bootstrap intervals over items, raters or both.
+    than these and without a value are left out and counted. Intervals over items, raters or both.
 
     >>> rows = {"item": [1, 1, 2, 2, 3, 3], "rater": [*"ababab"], "value": [2, 5, None, None, None, 1],
     ...         "status": ["answered"] * 2 + ["not_mentioned"] * 3 + ["answered"]}

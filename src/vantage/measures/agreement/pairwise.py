@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts, centre, coarse_columns
+from vantage.measures.counts import Counts, coarse_columns, quotient
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, wilson
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_bootstrap import Formula, Resamples, counted_answers, either_interval, quotient
 from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments
-from vantage.measures.resampling import per_item, ratio
+from vantage.measures.resampling import counted_groups, counts_interval, per_item, ratio
 from vantage.measures.sources import coarse as coarsened
 
 PAIRWISE_VIEW: Final = View(
@@ -83,21 +83,15 @@ def pairwise(
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
-    for part, given, how in counted_answers(data, by, bootstrap, paired=True):
+    for part, how in counted_groups(data, by, bootstrap, paired=True):
         row = part.row
         if not part.counts.units:
             rows.append({**row, "reason": ALONE})
             continue
-        counts = coarsened(part, coarse)[0].counts.canonical()
-        n = counts.size
-        agreeing = (counts.mapped(np.square) - n) / 2
-        statistic = _average(agreeing, n * (n - 1) / 2, over)
-        answers = given
-        if given is not None and coarse is not False:
-            names, column = coarse_columns(given.values, coarse, part.scale, part.questions)
-            answers = given.merged(column, np.arange(len(names), dtype=np.float64))
-        bounds = either_interval(how, counts, statistic, answers, _agreement_over_raters(over), limits=(0.0, 1.0))
-        estimate = float(statistic(counts.weight)[0])
+        group = coarsened(part, coarse)[0]
+        counts, agreement = group.counts, partial(_agreement, over=over)
+        bounds = counts_interval(how, group, agreement, limits=(0.0, 1.0))
+        estimate = float(agreement(counts)(counts.weight)[0])
         if estimate in (0.0, 1.0) and bounds.get("over") is not None:
             # No resample can show what did not happen; items are what could have turned out otherwise.
             low, high = wilson(estimate * counts.units, counts.units, how.confidence)
@@ -127,10 +121,7 @@ def difference(
     Two rows per group, told apart by `statistic`. The absolute difference is averaged over the pairs of
     raters of an item and then over items, or over all pairs at once. The standard deviation is that of an
     item's answers (divided by n − 1, or by n for "population"), averaged over items. Items with a single
-    answer are left out as `unpaired`. Bootstrap interval over items, raters or both; under copies of raters
-    the variance is half the mean squared difference of two answers that are not copies of each other, which
-    is the same thing where there are no copies, and the resampled standard deviations are moved by their
-    mean bias, since fewer different answers have a smaller one on average.
+    answer are left out as `unpaired`. The interval is over items, raters or both.
 
     >>> votes = [[1, 2, 3], [3, 2, 5]]
     >>> difference(votes, ci="none").select("statistic", "estimate").rows()
@@ -138,25 +129,21 @@ def difference(
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
-    for part, answers, how in counted_answers(data, by, bootstrap, paired=True):
-        if part.counts.units and part.scale is not None:
+    statistics = {
+        "mean absolute difference": partial(_apart, over=over),
+        "standard deviation": partial(_deviation, sd=sd),
+    }
+    for part, how in counted_groups(data, by, bootstrap, paired=True):
+        counts = part.counts
+        if counts.units and part.scale is not None:
             part.level("interval")  # refuses differences of a nominal scale
-        counts = part.counts.canonical()
-        n = counts.size
-        apart = _average(_apart(counts), n * (n - 1) / 2, over)
-        deviation = _average(_deviation(counts, sd), np.ones(len(n)), "items")
-        # Fewer different answers have a smaller standard deviation on average, though not a smaller variance.
-        for name, statistic, formula, centred in (
-            ("mean absolute difference", apart, _apart_over_raters(over), False),
-            ("standard deviation", deviation, _deviation_over_raters(sd), True),
-        ):
+        for name, statistic in statistics.items():
             row = {**part.row, "statistic": name}
             if not counts.units:
                 rows.append({**row, "reason": ALONE})
                 continue
-            limits = (0.0, np.inf)
-            bounds = either_interval(how, counts, statistic, answers, formula, limits=limits, centred=centred)
-            rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **bounds})
+            bounds = counts_interval(how, part, statistic, limits=(0.0, np.inf))
+            rows.append({**row, "estimate": float(statistic(counts)(counts.weight)[0]), **bounds})
     return table(rows, by)
 
 
@@ -166,56 +153,29 @@ def _average(amount: Floats, pairs: Floats, over: str) -> Statistic:
 
     def statistic(weight: Floats) -> Floats:
         total, number = (weight @ columns).T
-        return np.asarray(total / number)
+        return quotient(total, number)
 
     return statistic
 
 
-def _apart(counts: Counts) -> Floats:
-    """The absolute differences of all pairs of answers, added up per kind of unit."""
+def _agreement(counts: Counts, over: str) -> Statistic:
+    """The share of pairs of answers that are the same."""
+    n = counts.size
+    return _average((counts.mapped(np.square) - n) / 2, n * (n - 1) / 2, over)
+
+
+def _apart(counts: Counts, over: str) -> Statistic:
+    """The absolute difference of pairs of answers."""
     apart = np.zeros(len(counts.size))
     for kind, first, second, product in counts.pairs():
         lengths = product * np.abs(counts.values[first] - counts.values[second])
         apart += np.bincount(kind, weights=lengths, minlength=len(apart))
-    return apart
+    return _average(apart, counts.size * (counts.size - 1) / 2, over)
 
 
-def _deviation(counts: Counts, sd: str) -> Floats:
+def _deviation(counts: Counts, sd: str) -> Statistic:
+    """The standard deviation of a unit's answers."""
     moments = counts.moments()
     n = moments.size
     around = np.maximum(moments.second - moments.squared / n, 0)
-    return np.asarray(np.sqrt(around / (n - 1 if sd == "sample" else n)))
-
-
-def _agreement_over_raters(over: str) -> Formula:
-    return lambda resamples: _pairs_averaged(resamples, resamples.agreeing(), over)
-
-
-def _apart_over_raters(over: str) -> Formula:
-    def formula(resamples: Resamples) -> Floats:
-        values = resamples.answers.values
-        apart = resamples.apart(lambda first, second: np.abs(values[first] - values[second]))
-        return _pairs_averaged(resamples, apart, over)
-
-    return formula
-
-
-def _deviation_over_raters(sd: str) -> Formula:
-    def formula(resamples: Resamples) -> Floats:
-        values = resamples.answers.values
-        x = (values - centre(values))[resamples.answers.cell_column, None]
-        first = resamples.per_unit(resamples.cells * x)
-        second = resamples.per_unit(resamples.cells * x**2)
-        around = np.maximum(resamples.size * second - first**2, 0)
-        variance = quotient(around, resamples.pairs, empty=0)
-        if sd == "population":
-            variance *= quotient(resamples.size - 1, resamples.size, empty=0)
-        return resamples.mean(np.sqrt(variance), (resamples.pairs > 0).astype(np.float64))
-
-    return formula
-
-
-def _pairs_averaged(resamples: Resamples, amount: Floats, over: str) -> Floats:
-    """The average of an amount per pair: of the averages of units, or of all pairs at once."""
-    average = resamples.mean if over == "pairs" else resamples.mean_of_units
-    return average(amount, resamples.pairs)
+    return _average(np.sqrt(around / (n - 1 if sd == "sample" else n)), np.ones(len(n)), "items")

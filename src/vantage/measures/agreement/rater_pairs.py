@@ -16,10 +16,13 @@ import polars as pl
 
 from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, percentile, weights
+from vantage.measures.codes import dense
+from vantage.measures.counts import quotient
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, percentile, weights
 from vantage.measures.presentation import Column, View, agreement_view
-from vantage.measures.rater_bootstrap import Choice, Interval, quotient, rater_interval
+from vantage.measures.rater_variance import LEFT_OUT_OF_COUNTS, RaterVariance, item_weights, left_out_together
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, canonical, groups, paired
+from vantage.measures.resampling import Choice, coefficient_interval
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -63,9 +66,8 @@ def cohen(
     Chance agreement comes from each rater's own use of the categories, on the items that both answered. With
     more than two raters the kappas of all pairs that share an item are averaged (Light 1971), pairs without a
     defined kappa left aside: `pairs` counts those averaged, `pairs_undefined` those left aside. Weights fall
-    with the distance of the codes. Items with a single answer are left out as `unpaired`. Bootstrap interval
-    over items, raters or both: the copies of two raters are as many pairs as the product of their numbers,
-    and the copies of one rater are no pair. A resample shows fewer different items to a pair, which biases its
+    with the distance of the codes. Items with a single answer are left out as `unpaired`. The interval
+    is over items, raters or both. A resample shows fewer different items to a pair, which biases its
     kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
     Pairs that share few items have a biased kappa, and so has their mean: `reason` says so below ten items
     (30 for Scott's pi), and there is an interval only where `ci` asks for one.
@@ -98,7 +100,7 @@ def scott(
     """Scott's pi (1955) of two raters; the mean over pairs for more raters.
 
     Like Cohen's kappa, but chance agreement comes from the use of the categories by both raters together.
-    For more raters, Fleiss' kappa is the other common extension. Bootstrap over items, raters or both.
+    For more raters, Fleiss' kappa is the other common extension. The interval is over items, raters or both.
 
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(scott([first, second], ci="none")["estimate"][0], 4)
@@ -257,13 +259,15 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
 
 def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap, careful: bool) -> dict[str, Any]:
     """The mean over pairs; `careful`: without an interval where pairs share so few items that it would be wrong."""
-    whole, group = group, paired(group)
+    group = paired(group)
     row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
     if weights is not None and len(group.frame) and group.scale is not None:
         group.level("ordinal")
     pairs, _ = Pairs.of(group)
     if not pairs.count:
         return {**row, "reason": ALONE}
+    shared, units = dense(pairs.unit)  # no other unit matters
+    pairs = replace(pairs, unit=shared, units=units)
     weight = weight_matrix(weights, pairs.values)
     of_pairs = kappas(pairs, weight, own)
     everything = of_pairs(np.ones((pairs.units, 1)))[:, 0]
@@ -276,64 +280,27 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
         row["reason"] = FEW_ITEMS.format(FEW_SHARED[own])
         if careful:
             return {**row, "reason": row["reason"] + NO_INTERVAL}
-    if bootstrap.ci in ("raters", "both"):
-        return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
 
     def statistic(weight: Floats) -> Floats:
-        estimates = []
-        for rows in np.array_split(weight, -(-len(weight) * len(pairs.pair) // BLOCK_PAIRS)):
-            kappa = of_pairs(np.ascontiguousarray(rows.T))
-            defined = np.isfinite(kappa)
-            estimates.append(
-                quotient(np.where(defined, kappa, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64))
-            )
-        return np.concatenate(estimates)
+        blocks = np.array_split(weight, -(-len(weight) * len(pairs.pair) // BLOCK_PAIRS))
+        return np.concatenate([_mean(of_pairs(np.ascontiguousarray(rows.T))) for rows in blocks])
 
-    shared = np.unique(pairs.unit)
-    ones = np.ones(len(shared), dtype=np.int64)
-    bounds = bootstrap.bounds(_on(shared, pairs.units, statistic), ones, (-1.0, 1.0), centred=pairs.count > 1)
-    return {**row, **bootstrap.stated(bounds)}
+    def over_raters() -> RaterVariance | None:
+        rater, raters = dense(pairs.raters)
+        group = left_out_together(raters, np.random.default_rng(bootstrap.seed), LEFT_OUT_OF_COUNTS)[rater]
+        numbers = range(int(group.max()) + 1)
+        kappa = of_pairs(item_weights(units, len(numbers), bootstrap.seed).T)
+        without = [_mean(kappa[(group != number).all(axis=1)]) for number in numbers]
+        return RaterVariance.from_estimates(np.stack(without, axis=1))
 
-
-def _over_raters(pairs: Pairs, weight: Floats, own: bool, whole: Group, bootstrap: Bootstrap) -> Interval:
-    """The interval of the mean kappa over raters, or over raters and items.
-
-    Raters and units that are part of no pair are drawn too, as they are for the other coefficients.
-    """
-    # The pairs of the whole group are the same, in the same order; only units and raters have other numbers.
-    numbered, names = Pairs.of(whole)
-    pairs = replace(pairs, unit=numbered.unit, units=numbered.units, raters=numbered.raters)
-    of_pairs = kappas(pairs, weight, own)
-    one, other = pairs.raters.T
-
-    def statistic(copies: Floats, drawn: Floats) -> Floats:
-        kappa = of_pairs(drawn)
-        defined = np.isfinite(kappa)
-        times = copies[one] * copies[other] * defined
-        return quotient(np.sum(times * np.where(defined, kappa, 0.0), axis=0), np.sum(times, axis=0))
-
-    width = max(pairs.units, len(pairs.pair))
-    # Two raters share few items, and a resample shows even fewer different ones, which moves their kappa.
-    return rater_interval(
-        statistic,
-        bootstrap,
-        raters=len(names),
-        units=pairs.units,
-        width=width,
-        limits=(-1.0, 1.0),
-        centred=pairs.count > 1,
-    )
+    ones = np.ones(units, dtype=np.int64)
+    return row | coefficient_interval(bootstrap, statistic, ones, over_raters, (-1.0, 1.0), centred=pairs.count > 1)
 
 
-def _on(shared: Ints, units: int, statistic: Statistic) -> Statistic:
-    """The statistic for weights on the units that two raters share; no other unit matters."""
-
-    def spread(weight: Floats) -> Floats:
-        everywhere = np.zeros((len(weight), units))
-        everywhere[:, shared] = weight
-        return statistic(everywhere)
-
-    return spread
+def _mean(kappa: Floats) -> Floats:
+    """The mean over pairs of raters of what is defined, for each column."""
+    defined = np.isfinite(kappa)
+    return quotient(np.where(defined, kappa, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64))
 
 
 def _pair_rows(

@@ -10,11 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts, coarse_columns
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, wilson
+from vantage.measures.counts import Counts, quotient
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, wilson
 from vantage.measures.presentation import Column, View
-from vantage.measures.rater_bootstrap import Answers, Resamples, counted_answers, either_interval
-from vantage.measures.ratings import ALONE, By, Floats, Judgments
+from vantage.measures.ratings import ALONE, By, Judgments
+from vantage.measures.resampling import counted_groups, counts_interval
+from vantage.measures.sources import CountedGroup
 from vantage.measures.sources import coarse as coarsened
 
 ANY: Final = "any"
@@ -45,7 +46,7 @@ def unanimity(
     counts all unanimous items; the others say on which answer. `unanimous` is their number, the estimate
     their share of the items with two answers or more, `share` their share of the unanimous items. Items with
     a single answer are left out as `unpaired`. Wilson's interval (1927) over items; over raters or both from leaving
-    out raters in turn, since copies of a rater would be of one mind.
+    out raters in turn.
 
     >>> votes = [[1, 2, -3, -3], [2, 2, -1, 3], [3, 2, -2, 1]]
     >>> unanimity(votes, coarse="sign", ci="none").select("on", "unanimous", "estimate").rows()
@@ -53,28 +54,17 @@ def unanimity(
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
-    for part, given, how in counted_answers(data, by, bootstrap, paired=True):
+    for part, how in counted_groups(data, by, bootstrap, paired=True):
         if not part.counts.units:
             rows.append({**part.row, "on": ANY, "unanimous": 0, "share": None, "reason": ALONE})
             continue
         group, names = coarsened(part, coarse)
-        counts = group.counts.canonical()
+        counts = group.counts
         if coarse is False and part.scale is not None:
             names = [part.scale.label(value) for value in counts.values.tolist()]
-        answers = given
-        if given is not None and coarse is not False:
-            _, coarser = coarse_columns(given.values, coarse, part.scale, part.questions)
-            answers = given.merged(coarser, np.arange(len(names), dtype=np.float64))
-        # A row of counts is unanimous on column c when all its answers lie there.
-        kind, column, number = counts.cells()
-        full = number == counts.size[kind]
-        answer = np.full(len(counts.size), -1)
-        answer[kind[full]] = column[full]
-        everyone = int(counts.multiplicity[answer >= 0].sum())
+        everyone = int(counts.multiplicity[_alike(counts, -1)].sum())
         for wanted, name in enumerate([ANY, *names], start=-1):
-            alike = answer >= 0 if wanted < 0 else answer == wanted
-            unanimous = int(counts.multiplicity[alike].sum())
-            value = None if wanted < 0 else float(counts.values[wanted])
+            unanimous = int(counts.multiplicity[_alike(counts, wanted)].sum())
             rows.append(
                 {
                     **part.row,
@@ -82,35 +72,29 @@ def unanimity(
                     "unanimous": unanimous,
                     "share": unanimous / everyone if everyone else None,
                     "estimate": unanimous / counts.units,
-                    **_interval(how, alike, counts, answers, value),
+                    **_interval(how, group, wanted, unanimous),
                 }
             )
     return table(rows, by)
 
 
-def _interval(
-    bootstrap: Bootstrap, alike: NDArray[np.bool_], counts: Counts, answers: Answers | None, value: float | None
-) -> dict[str, Any]:
+def _interval(bootstrap: Bootstrap, group: CountedGroup[Counts], wanted: int, unanimous: int) -> dict[str, Any]:
     """Wilson's interval, or that of resampled items and raters left out; none for a single item."""
-    unanimous = int(counts.multiplicity[alike].sum())
+    counts = group.counts
     if bootstrap.ci == "items" and bootstrap.interval == "percentile" and counts.units > 1:
         return bootstrap.stated(wilson(unanimous, counts.units, bootstrap.confidence))
-    formula = partial(_share_over_raters, value)
-    statistic = partial(_share, alike)
-    row = either_interval(bootstrap, counts, statistic, answers, formula, limits=(0.0, 1.0), share=True)
+    row = counts_interval(bootstrap, group, partial(_share, wanted=wanted), limits=(0.0, 1.0))
     few = counts.size @ counts.multiplicity < FEW_ANSWERS * counts.units
     return row | ({"reason": TOO_LONG} if few and row.get("over") in ("raters", "both") else {})
 
 
-def _share(alike: NDArray[np.bool_], weight: Floats) -> Floats:
-    return np.asarray(weight @ alike / weight.sum(axis=1))
+def _share(counts: Counts, wanted: int) -> Statistic:
+    alike = _alike(counts, wanted)
+    return lambda weight: quotient(weight @ alike, weight.sum(axis=1))
 
 
-def _share_over_raters(value: float | None, resamples: Resamples) -> Floats:
-    """The share of the units with two answers whose answers are all the same, or all this one value."""
-    answers = resamples.answers
-    full = (resamples.cells == resamples.size[answers.cell_unit]) & (resamples.cells > 0)
-    if value is not None:
-        full &= (answers.values == value)[answers.cell_column, None]
-    paired = (resamples.pairs > 0).astype(np.float64)
-    return resamples.mean(resamples.per_unit(full.astype(np.float64)) * paired, paired)
+def _alike(counts: Counts, wanted: int) -> NDArray[np.bool_]:
+    """Which kinds of units have all their answers in one column: any where none is wanted (−1)."""
+    kind, column, number = counts.cells()
+    full = (number == counts.size[kind]) & ((column == wanted) | (wanted < 0))
+    return np.bincount(kind[full], minlength=len(counts.size)) > 0

@@ -25,7 +25,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bounds, Over, percentile
 from vantage.measures.parts import Part, counts, parts
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT_TABLES, RaterVariance, left_out_together, several_items
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, RaterVariance, left_out_together, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
 from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
 from vantage.measures.resampling import Resampling, Statistics, leave_out
@@ -70,7 +70,7 @@ class Comparisons:
     def left_out_together(self, seed: int) -> Ints:
         """For each judgment the number of the group of raters with which it is left out."""
         raters = int(self.rater.max(initial=-1)) + 1
-        return left_out_together(raters, np.random.default_rng(seed), LEFT_OUT_TABLES)[self.rater]
+        return left_out_together(raters, np.random.default_rng(seed))[self.rater]
 
     @property
     def appearances(self) -> Ints:
@@ -407,7 +407,7 @@ class SplitScores:
         """The interval of the mean correlation, from tuples and raters that are left out in turn."""
         if how.ci == "none" or self.made.units < 3:
             return None, None
-        left_out = np.concatenate([self.mean(w) for w in leave_out(self.made.units, how.seed, LEFT_OUT_TABLES)])
+        left_out = np.concatenate([self.mean(w) for w in leave_out(self.made.units, how.seed, LEFT_OUT)])
         tuples = RaterVariance.from_estimates(np.tile(left_out.T, (2, 1)))
         group = self.made.left_out_together(how.seed)
         without = (

@@ -27,10 +27,9 @@ from vantage.measures.powered.contributions import Contribution, without_each_ra
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.powered.model_answers import ModelAnswers
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Judgments
-from vantage.measures.resampling import Resampling, ratio
+from vantage.measures.resampling import Choice, Resampling, ratio
 from vantage.scales import Scale
 
 NOBODY: Final = "no item has an answer"

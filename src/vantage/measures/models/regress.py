@@ -26,9 +26,9 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, sampling
 from vantage.measures.powered.sides import Sides
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.rater_variance import RaterVariance, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
+from vantage.measures.resampling import Choice
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
 

@@ -12,9 +12,9 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Group, Judgments, canonical, groups, paired
 from vantage.measures.reliability.one_rater import OneRater, stepped_up
+from vantage.measures.resampling import Choice
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
 

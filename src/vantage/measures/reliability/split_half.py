@@ -21,10 +21,10 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.reliability.one_rater import OneRater
+from vantage.measures.resampling import Choice
 
 Bools: TypeAlias = NDArray[np.bool_]
 Split = Literal["annotations", "raters"]

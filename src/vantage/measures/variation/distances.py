@@ -32,7 +32,7 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
-from vantage.measures.rater_variance import LEFT_OUT_TABLES, left_out_together, several_items
+from vantage.measures.rater_variance import left_out_together, several_items
 from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
 from vantage.measures.variation.spread import CATEGORY, Per
@@ -321,7 +321,7 @@ def _average(
 
     def without() -> Iterator[UnitValues]:
         raters = int(cells.rater.max()) + 1
-        group = left_out_together(raters, np.random.default_rng(how.seed), LEFT_OUT_TABLES)[cells.rater]
+        group = left_out_together(raters, np.random.default_rng(how.seed))[cells.rater]
         for number in range(int(group.max()) + 1):
             left = cells.distances(metric, kept=group != number)
             known = np.isfinite(left)

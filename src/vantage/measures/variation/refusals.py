@@ -9,7 +9,7 @@ from typing import Any, Final, Unpack
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, PercentileOptions, wilson
+from vantage.measures.intervals import OVER, SHARES, PercentileOptions, wilson
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items, without_raters
@@ -71,7 +71,7 @@ def _share(replied: pl.DataFrame, replies: int, how: Resampling) -> dict[str, An
     """The share of refusals with its interval."""
     item, refused = _refused(replied)
     if replied["item"].n_unique() > 1 or how.ci == "none":
-        return mean_with_interval(item, refused, how, share=True, without=partial(_without, replied, how.seed))
+        return mean_with_interval(item, refused, how, SHARES, without=partial(_without, replied, how.seed))
     share, raters = float(refused.mean()), replied["rater"].n_unique()
     # Replies of one rater depend on each other, so that several raters count as what they are.
     n = replies if raters == 1 else raters

@@ -1,13 +1,13 @@
 """Variation: how much the answers to one item differ, and in which direction.
 
 Nothing here calls disagreement noise. A unit is an item under one question and one condition, as in
-`ratings`; the average over units has an interval over items, and that of entropy and ambiguity over raters
-too, where a rater who is drawn twice counts twice in every unit.
+`ratings`; the average over units has an interval over items, and over raters, who are left out in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -16,7 +16,8 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure
 from vantage.measures.codes import dense, encode
-from vantage.measures.intervals import OVER, IntervalOptions
+from vantage.measures.counts import FEW, Counts
+from vantage.measures.intervals import LIMITS, OVER, SHARES, IntervalOptions
 from vantage.measures.parts import (
     Part,
     Rounding,
@@ -31,10 +32,9 @@ from vantage.measures.parts import (
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
-from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, Named, canonical, judgments_frame
-from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
+from vantage.measures.rater_variance import LEFT_OUT, LeftOut, without_raters
+from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, canonical, judgments_frame
+from vantage.measures.resampling import Choice, Resampling, UnitValues, mean_with_interval
 from vantage.scales import Scale
 
 Per: TypeAlias = Literal["mean", "item"]
@@ -107,10 +107,8 @@ def entropy(
     table where there is no scale, plus the opt-outs when `opt_outs` makes them categories of their own.
     Otherwise opt-outs are left out. Units with one answer, which cannot differ, are left out of the average.
 
-    `ci` resamples items, raters or both (see `vantage.measures.alpha`). Copies of a rater give the same answer, so a
-    resample of raters has less entropy than as many other raters would have. Resamples that involve raters
-    are therefore moved by their mean bias: their spread makes the interval, around the estimate. `powered_by` names a
-    rater that judged these and further items, such as a model: see docs/powered.md.
+    `ci` resamples items, leaves out raters, or both. `powered_by` names a rater that judged these and further items,
+    such as a model: see docs/powered.md.
 
     >>> votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [0, 0, 1, 1]}
     >>> entropy(votes, base="bits")["estimate"].to_list()
@@ -119,30 +117,27 @@ def entropy(
     how = Resampling(**resampling, over=OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
     chosen = Choice.of(data, by, how)
+    used, divisor = pl.col("value").is_not_null() | (OPTED_OUT & opt_outs), _divisor(base, known)
     rows, frames = [], []
     for part in parts(data, by):
         scale = part.scale()
-        used = pl.col("value").is_not_null() | (OPTED_OUT & opt_outs)
+        given = part.frame.filter(used)
         if scale is not None and scale.range is not None:
-            answered = part.frame.filter(used)
             reason = "the scale is continuous, so answers do not fall into categories"
-            rows.append({**part.key, **_based_on(answered, part, used), "reason": reason})
+            rows.append({**part.key, **_based_on(given, part, used), "reason": reason})
             continue
-        units = _unit_entropy(part.frame.filter(used))
-        divisor = _divisor(base, known)
-        units = units.with_columns(pl.col("estimate") / divisor)
+        units = _unit_entropy(given).with_columns(pl.col("estimate") / divisor)
         if per == "item":
             frames.append(unit_table(units, part, by, UNIT, (), used))
         else:
-            each = chosen[part.key]
             units = units.filter(SEVERAL)
-            row = _average(units, part, used, each, ALONE, unused="unpaired")
+            several = _of_units(given, units)
+            without = _counted_without(several, CATEGORY, _entropies, divisor, 2, how.seed)
+            row = _average(
+                units, part, used, chosen[part.key], ALONE, unused="unpaired", limits=(0.0, np.inf), without=without
+            )
             row |= {"categories": len(scale.codes) if scale is not None else None}
             row |= {"answers": round(units["answers"].sum() / len(units)) if len(units) else None}
-            if each.ci in ("raters", "both") and len(units):
-                named, answers = _answers(_of_units(part.frame.filter(used), units), CATEGORY)
-                by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
-                row |= answers.interval(_entropy_over_raters(by_unit), each, limits=(0.0, np.inf), centred=True)
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -167,27 +162,25 @@ def ambiguity(
     """The share of raters who found the item ambiguous, among those who answered or said so.
 
     Refusals, unparsed replies and "not mentioned" are left out and counted. The average gives every unit
-    the same weight, however many raters it had. `ci` resamples items, raters or both.
+    the same weight, however many raters it had. `ci` resamples items, leaves out raters, or both.
 
     >>> votes = {"item": ["a", "a"], "rater": [1, 2], "value": [0, None], "status": ["answered", "ambiguous"]}
     >>> ambiguity(votes)["estimate"].to_list()
     [0.5]
     """
-    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
+    how = Resampling(**resampling, over=OVER)
+    chosen = Choice.of(data, by, how)
+    doubtful = pl.col("status").cast(pl.String) == "ambiguous"
+    used = pl.col("value").is_not_null() | doubtful
     rows, frames = [], []
     for part in parts(data, by):
-        doubtful = pl.col("status").cast(pl.String) == "ambiguous"
-        used = pl.col("value").is_not_null() | doubtful
-        units = part.frame.filter(used).group_by(UNIT).agg(doubtful.mean().alias("estimate")).sort(UNIT)
+        given = part.frame.filter(used)
+        units = given.group_by(UNIT).agg(doubtful.mean().alias("estimate")).sort(UNIT)
         if per == "item":
             frames.append(unit_table(units, part, by, UNIT, (), used))
         else:
-            each = chosen[part.key]
-            row = _average(units, part, used, each, share=True)
-            if each.ci in ("raters", "both") and len(units):
-                _, answers = _answers(part.frame.filter(used), doubtful.cast(pl.Float64))
-                row |= answers.interval(_share_over_raters, each, limits=(0.0, 1.0))
-            rows.append(row)
+            without = _counted_without(given, doubtful.cast(pl.Float64), _means, pl.lit(1.0), 1, how.seed)
+            rows.append(_average(units, part, used, chosen[part.key], limits=SHARES, without=without))
     return stacked(rows, frames, by)
 
 
@@ -256,7 +249,7 @@ def split_items(
 
             without = _without(sides, split, resampling["seed"])
             row = _average(
-                split(sides), part, used, chosen[part.key], ALONE, unused="unpaired", share=True, without=without
+                split(sides), part, used, chosen[part.key], ALONE, unused="unpaired", limits=SHARES, without=without
             )
             rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
     return stacked(rows, frames, by)
@@ -320,7 +313,7 @@ def opposed_items(
             without = _without(part.answered, opposed, resampling["seed"])
             nothing = "no item has answers to two questions"
             row = _average(
-                units, part, used, chosen[part.key], nothing, unused="incomplete", share=True, without=without
+                units, part, used, chosen[part.key], nothing, unused="incomplete", limits=SHARES, without=without
             )
             rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
     return stacked(rows, frames, by)
@@ -349,46 +342,50 @@ def _without(
     return lambda: ((each["item"], each["estimate"].to_numpy()) for each in frames)
 
 
+def _counted_without(
+    given: pl.DataFrame,
+    category: pl.Expr,
+    estimates: Callable[[Counts], Floats],
+    divisor: pl.Expr,
+    least: int,
+    seed: int,
+) -> Callable[[], Iterator[UnitValues]]:
+    """The same where estimates follow from how often each category was given to a unit with `least` answers."""
+
+    def tables() -> Iterator[UnitValues]:
+        named = canonical(given.with_columns(category.alias("value")))
+        units = named.units.with_columns(divisor.alias("divisor"))
+        left_out = LeftOut.of(named.ratings, np.unique(named.ratings.value), seed, least, LEFT_OUT)
+        for rest in map(left_out.counts, left_out.numbers):
+            enough = rest.size >= least
+            kept = units.filter(enough)
+            yield kept["item"], estimates(rest.rows(enough)) / kept["divisor"].to_numpy()
+
+    return tables
+
+
 def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
     """Entropy in nats of every unit; opt-outs among the rows are categories by their status."""
     # A value is a category whatever its status says; the status only names the kinds of opt-out.
     kind = pl.when(pl.col("value").is_null()).then(pl.col("status").cast(pl.String)).otherwise(pl.lit(""))
-    unit, count = dense(encode(used, UNIT))
-    category = encode(used.select("value", kind.alias("kind")), ["value", "kind"])
-    categories = int(category.max(initial=0)) + 1
-    cells, n = np.unique(unit * categories + category, return_counts=True)
-    of_cell, answers = cells // categories, np.bincount(unit, minlength=count)
-    share = n / answers[of_cell]
-    entropies = np.bincount(of_cell, weights=-share * np.log(share), minlength=count)
+    unit, units = dense(encode(used, UNIT))
+    category, categories = dense(encode(used.select("value", kind.alias("kind")), ["value", "kind"]))
+    answered = Counts.of_units(unit, category, np.arange(categories, dtype=np.float64), units, many=categories > FEW)
     first = np.unique(unit, return_index=True)[1]
-    # Unanimity leaves a negative zero.
-    columns = pl.Series("estimate", np.abs(entropies)), pl.Series("answers", answers)
+    columns = pl.Series("estimate", _entropies(answered)), pl.Series("answers", np.bincount(unit, minlength=units))
     return used[first].select(UNIT).with_columns(columns).sort(UNIT)
 
 
-def _answers(used: pl.DataFrame, category: pl.Expr) -> tuple[Named, Answers]:
-    """The rows as answers in categories, whose units are drawn with their items."""
-    named = canonical(used.with_columns(category.alias("value")))
-    return named, Answers.named(named, item_codes(named.units["item"])[0])
+def _means(counts: Counts) -> Floats:
+    """The mean of each unit's categories."""
+    return np.asarray(counts.table @ counts.values / counts.size)
 
 
-def _entropy_over_raters(divisor: Floats) -> Formula:
-    """Mean entropy as a function of how often raters and units are drawn, with the divisor of each unit."""
-
-    def formula(resamples: Resamples) -> Floats:
-        cells, size = resamples.cells, resamples.size
-        # −Σ (W/m) log (W/m) with m = ΣW is log m − Σ W log W / m; log 0 meets a factor of 0.
-        surprise = resamples.per_unit(cells * np.log(np.where(cells > 0, cells, 1.0)))
-        entropies = np.log(np.where(size > 0, size, 1.0)) - quotient(surprise, size, empty=0)
-        return resamples.mean(entropies / divisor[:, None], (size > 0).astype(np.float64))
-
-    return formula
-
-
-def _share_over_raters(resamples: Resamples) -> Floats:
-    """The mean share of the answers with value 1."""
-    positive = resamples.answers.values[resamples.answers.cell_column, None] == 1
-    return resamples.mean_of_units(resamples.per_unit(resamples.cells * positive), resamples.size)
+def _entropies(counts: Counts) -> Floats:
+    """The entropy of the answers to each unit, in nats."""
+    shares = replace(counts, table=counts.scaled(1 / counts.size))
+    # Unanimity leaves a negative zero.
+    return np.abs(shares.mapped(lambda share: share * np.log(np.where(share > 0, share, 1.0))))
 
 
 def _divisor(base: str, known: Mapping[str, int]) -> pl.Expr:
@@ -474,7 +471,7 @@ def _average(
     reason: str = "no item has an answer",
     *,
     unused: str = "",
-    share: bool = False,
+    limits: tuple[float, float] = LIMITS,
     without: Callable[[], Iterator[UnitValues]] | None = None,
 ) -> dict[str, object]:
     """The row of a group: the mean over its units with an interval, or why there is none.
@@ -487,7 +484,7 @@ def _average(
     if len(units) == 0:
         return {**based_on, "reason": reason}
     values = units["estimate"].to_numpy()
-    return {**based_on, **mean_with_interval(units["item"], values, how, share=share, without=without)}
+    return {**based_on, **mean_with_interval(units["item"], values, how, limits, without=without)}
 
 
 def _of_units(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
