@@ -27,6 +27,7 @@ def test_the_average_user_is_that_of_the_summary_and_lies_in_the_interval(over: 
     assert row["low"] < row["estimate"] < row["high"]  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["users", "texts"])
 def test_a_better_model_is_told_from_a_worse_one_and_the_other_way_round(over: Over) -> None:
     corpus = made(12, 40, 20)

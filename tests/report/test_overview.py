@@ -95,6 +95,7 @@ def test_what_is_known_of_models_alone_is_no_trait_of_people() -> None:
     assert analysis.traits == ["group"]
 
 
+@pytest.mark.slow
 def test_few_items_do_not_make_sound_raters_stand_out() -> None:
     for seed in range(3):
         assert "less than is usual" not in said(overview(made(seed, items=8, people=8, signal=1.0)))

@@ -123,6 +123,7 @@ def test_a_comparison_is_the_paired_difference(explorer: Explorer, corpus: Corpu
         explorer.compare("home=west", "people", "warm")
 
 
+@pytest.mark.slow
 def test_groups_of_raters_are_compared_by_raters_not_by_items() -> None:
     rng = np.random.default_rng(0)
     apart = 0

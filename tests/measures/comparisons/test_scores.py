@@ -126,6 +126,7 @@ def test_reliability_is_the_correlation_of_two_halves() -> None:
     assert abs(scaling_split_half(noise, splits=50)["estimate"][0]) < 0.35
 
 
+@pytest.mark.slow
 def test_two_halves_of_two_raters_are_these_raters() -> None:
     """With two judgments of every pair, one split by hand has the correlation of a split that was drawn."""
     _, frame = simulated(texts=10, size=2, each=4, raters=4, seed=2)

@@ -145,6 +145,7 @@ def test_paired_intervals_hold_the_estimate(effect: Any, interval: Any) -> None:
     assert row["low"] < row["estimate"] < row["high"]
 
 
+@pytest.mark.slow
 def test_effect_intervals_equal_recomputation_on_resamples() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 6, 50), rng.integers(0, 6, 50)

@@ -45,6 +45,7 @@ def test_the_report_finds_planted_ambiguity_and_tells_what_it_cost(planted_data:
     assert "No people have judged statements in context: sarcasm." in said
 
 
+@pytest.mark.slow
 def test_collecting_again_asks_nothing_and_costs_the_same(
     planted_data: Path, models: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -67,6 +68,7 @@ def test_collecting_again_asks_nothing_and_costs_the_same(
     assert again == first
 
 
+@pytest.mark.slow
 def test_two_tasks_fit_into_one_corpus(planted_data: Path, models: dict[str, Any], tmp_path: Path) -> None:
     planted_corpus(["clear", "ambiguous"] * 6, task="politeness").write(planted_data / "politeness")
     few = {**FEW, "tasks": "politeness,sarcasm", "items": 12, "methods": "direct,persona", "persona_count": 2}

@@ -85,6 +85,7 @@ def guessed(seed: int) -> Result:
     return SAYING.result(ContextAnalysis.of(noise(seed), Context(options, Record("context", "Context"))))
 
 
+@pytest.mark.slow
 def test_noise_claims_nothing() -> None:
     assert claiming(guessed, range(3)) == {}
 

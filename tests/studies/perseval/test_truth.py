@@ -58,6 +58,7 @@ def claimed(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> Mapp
     return claiming(guessed, seeds)
 
 
+@pytest.mark.slow
 def test_noise_claims_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert claimed(tmp_path, range(3), monkeypatch) == {}
 
@@ -82,6 +83,7 @@ def test_planted_differences_are_claimed(tmp_path: Path) -> None:
     assert not any("met worse by" in text for text in told)
 
 
+@pytest.mark.slow
 def test_whoever_is_served_worse_changes_place_with_the_names_of_the_sides(tmp_path: Path) -> None:
     found = {}
     for inverted in (False, True):

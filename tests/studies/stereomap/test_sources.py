@@ -66,6 +66,7 @@ def people(n: int = 12, *, groups: tuple[SocialGroup, ...] = reference_groups(),
     return groups_corpus(groups, SHORT).add(pl.DataFrame(rows, schema=schema, orient="row"), raters)
 
 
+@pytest.mark.slow
 def test_twelve_persons_are_one_panel_with_intervals_and_refuse_nothing(tmp_path: Path) -> None:
     report = run("stereomap", data=people().write(tmp_path / "people"), resamples=20)
     found = {table.name: table.frame for table in report.result.tables}

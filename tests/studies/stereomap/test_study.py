@@ -434,6 +434,7 @@ def on_noise(seed: int) -> Result:
     return SAYING.result(Stereomap(corpus, StereomapOptions(resamples=20), seed))
 
 
+@pytest.mark.slow
 def test_noise_claims_nothing_whoever_is_asked() -> None:
     assert claiming(on_noise, range(3)) == {}
 

@@ -24,6 +24,7 @@ def simulator(answers: str, model: Planted | None = None, count: int = 10) -> Si
     return Simulator(model or Planted(), count=count, answers=answers, samples=2, stop=0)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", ["sampling", "scoring"])
 def test_planted_ambiguity_is_found_by_personas_who_know_the_statement_best(answers: str) -> None:
     corpus = planted_corpus(KINDS)
