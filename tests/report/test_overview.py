@@ -146,13 +146,13 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     words = said(result)
     assert "Raters agree better than chance about q" in words
     assert "By group, people with a give higher answers than people with b" in words
-    assert "Further from a person than two people are from each other: m1 (q)" in words
+    assert "Further from a person than two people are from each other: m1 about q" in words
     assert "The answers of p15" in words
     assert "run against those of the others" in words
     turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
     check_all(turned)
     assert "By group, people with b give higher answers than people with a" in said(turned)
-    assert "Further from a person than two people are from each other: m1 (q)" in said(turned)
+    assert "Further from a person than two people are from each other: m1 about q" in said(turned)
 
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
