@@ -249,3 +249,12 @@ def test_kinds_of_unknown_raters_and_unknown_kinds_are_refused(kinds: dict[str, 
         load("table", frame, kinds=kinds)
     with pytest.raises(InputError, match="the table has a column for the kind"):
         load("table", frame.with_columns(kind=pl.Series(["person", "model"])), kinds={"gpt-4": "model"})
+
+
+def test_answers_in_lists_are_to_be_written_in_rows(tmp_path: Path) -> None:
+    file = tmp_path / "nested.jsonl"
+    file.write_text('{"item": 1, "text": "x", "annotations": [{"worker": "a", "label": 1}]}\n')
+    with pytest.raises(
+        InputError, match="no column is mapped to the rater.* if 'annotations' holds the answers, write a"
+    ):
+        read(file)
