@@ -54,9 +54,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         remedy = f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read"
         if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
-            remedy = (
-                f"if '{lists[0]}' holds the answers, write a row for each: DataFrame.explode and unnest of Polars do it"
-            )
+            remedy = f"if '{lists[0]}' holds the answers, write a row for each, as explode and unnest of Polars do"
         raise InputError(
             f"no column is mapped to the {missing[0]}; the table has {columns}", file=rows.path, remedy=remedy
         )
