@@ -214,3 +214,11 @@ def test_a_rater_that_learned_otherwise_takes_the_place_of_its_namesake() -> Non
     rated = second.rate(first.rate(whole, whole.filter(item=["s01", "s02"])), whole.filter(item=["s02"]))
     assert rated.judgments.filter(rater="mine").select("item").to_series().to_list() == ["s02"]
     assert rated.raters.filter(rater="mine")["settings"].to_list() == [second.row()["settings"]]
+
+
+def test_no_items_have_no_table() -> None:
+    demo = demo_corpus()
+    rater = fit(demo, ["trust"], kind="ridge")
+    with pytest.raises(InputError, match="there are no items to judge"):
+        rater.table(demo.items.clear())
+    assert rater.judge(demo.items.clear()).is_empty()

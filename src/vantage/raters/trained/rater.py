@@ -218,6 +218,8 @@ class TrainedRater:
         """
         check_share(share)
         table = items.items if isinstance(items, Corpus) else items
+        if table.is_empty():
+            raise InputError("there are no items to judge", remedy="give a table with at least one")
         predicted = self.predict(self._texts(table))
         columns: dict[str, Floats] = {}
         for question in self.questions:
