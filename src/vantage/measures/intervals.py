@@ -325,13 +325,14 @@ def share_interval(share: float, variance: float, reach: float, confidence: floa
 def degrees_of_freedom(total: Any, *sources: tuple[Any, float]) -> Any:
     """Those of a variance that is made of several, each with its own (Satterthwaite 1946).
 
-    They are never fewer than the fewest of the sources, even where one was subtracted from another.
+    Where one was subtracted from another, little may be left and nearly none of them. Half of the fewest that a source
+    has are taken then, with which intervals cover as they should (docs/calibration.md).
 
-    >>> float(degrees_of_freedom(2.0, (1.0, 10), (1.0, 10))), float(degrees_of_freedom(0.1, (1.0, 11), (0.1, 59)))
-    (20.0, 11.0)
+    >>> float(degrees_of_freedom(2.0, (1.0, 10), (1.0, 10))), float(degrees_of_freedom(0.1, (1.0, 12), (0.1, 59)))
+    (20.0, 6.0)
     """
     unsure = sum(np.square(variance) / freedom for variance, freedom in sources)
-    return np.maximum(np.square(total) / np.maximum(unsure, 1e-300), min(freedom for _, freedom in sources))
+    return np.maximum(np.square(total) / np.maximum(unsure, 1e-300), min(freedom for _, freedom in sources) / 2)
 
 
 def student(freedom: float, confidence: float) -> float:

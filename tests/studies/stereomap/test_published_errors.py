@@ -104,7 +104,7 @@ def test_tests_are_not_made_on_the_runs_that_chose_the_groups() -> None:
     # All groups are alike: whatever clusters come out are made of noise. Tested on the very same means, most of them
     # would differ; with every group where the other runs put it, few do.
     honest, circular = [], []
-    for seed in range(12):
+    for seed in range(30):
         (source,) = place(runs(np.full((30, 2), 3.0), spread=0.6, seed=seed), EXTENDED, k=5, resamples=10)
         assert source.clusters is not None
         honest += one_against_another(source)["p"].drop_nulls().to_list()
