@@ -71,11 +71,12 @@ _LIMITS = """
   long, since what is special to a pair of raters counts for both of them (they held it in 97 to 99.8 % of 400 tables);
   the default, over both, held its value in 94 to 96 %.
 * What raters add is the difference of two variances, of which little may be left with hardly any degree of freedom. By
-  Satterthwaite's formula alone some intervals over both were several times too long (alpha of 60 items and 12 raters who
-  guess: −0.59 to +0.61). With at least half the degrees of freedom of the source that has the fewest, intervals of
-  fleiss, ac1, pairwise, difference and entropy in the sparse design are 4 to 17 % shorter on average and hold the value in
-  96 % of 300 tables (96–97 % before); with strong rater effects in 95–96 % of 600 (96 % before), those of alpha in 93.5
-  % (93.7 %). With all of these degrees of freedom it would be 92.5 to 95.5 %. The tables above were made before that.
+  Satterthwaite's formula alone some intervals over both were several times too long (alpha of 60 items and 12 raters
+  who guess: −0.59 to +0.61). With at least half the degrees of freedom of the source that has the fewest, intervals of
+  fleiss, ac1, pairwise, difference and entropy in the sparse design are 4 to 17 % shorter on average and hold the
+  value in 96 % of 300 tables (96–97 % before); with strong rater effects in 95–96 % of 600 (96 % before), those of
+  alpha in 93.5 % (93.7 %). With all of these degrees of freedom it would be 92.5 to 95.5 %. The tables above were made
+  before that.
 * The designs share their seeds, so that an unlucky table shows in many rows. Two cells that were low with few tables
   were simulated again with 400 others: accuracy held its value in 97.5 % (sparse, 20 raters; 16 of the first 20 did),
   and ambiguity in 96.0 % (3 points; 33 of the first 40). Calibration with 7 points held it in 93 of 100 others.
