@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -15,6 +15,7 @@ import polars.selectors as cs
 from vantage.corpora import schema, storage
 from vantage.corpora.manifest import About, manifest, read_manifest
 from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
+from vantage.corpora.plots import Plots
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -445,29 +446,6 @@ class Corpus:
                     column=column,
                     remedy="import the data again",
                 )
-
-
-@dataclass(frozen=True, slots=True)
-class Plots:
-    """Figures of a corpus, shown in a notebook; `.draw()` gives the Matplotlib object."""
-
-    corpus: Corpus
-
-    def agreement(self, by: str = "question", measure: str = "alpha", **options: Any) -> Any:
-        """A measure of agreement for each group, with its interval."""
-        measures = import_module("vantage.measures").registry()
-        if measure not in measures:
-            raise InputError(f"there is no measure '{measure}'", remedy=nearest(measure, list(measures)))
-        result = measures[measure].function(self.corpus, by=by, **options)
-        figure = import_module("vantage.report.parts").Figure
-        caption = f"{measures[measure].summary.split(':')[0].split(';')[0].rstrip('.')}, by {by}."
-        alt = f"One point per {by} with its interval."
-        return figure("agreement", caption, alt, "points", result, {"category": by, "label": measure})
-
-    def wright(self, question: str) -> Any:
-        """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""
-        self.corpus.question(question)
-        return import_module("vantage.report.ruler").wright_maps(self.corpus, [question])[0]
 
 
 def with_defaults(judgments: Frame) -> Frame:
