@@ -244,7 +244,7 @@ def test_preview_leaves_comments_out_and_names_the_question(vantage: Vantage, tm
     preview = vantage("corpora", "preview", path, "--json").json
     assert [column["role"] for column in preview["columns"]] == ["rater", "text", "value", None]
     assert preview["questions"][0]["question"] == "warm"
-    assert "--map rater=who,text=sentence,value=warm --question warm" in preview["command"]
+    assert "--map rater=who,text=sentence,value=warm --to t" in preview["command"]
     path.write_text(
         "who,sentence,warm,kind of,comment\na,x,1,no,fine\na,y,2,yes,odd\nb,x,3,no,\nb,y,1,no,hm\n", "utf-8"
     )

@@ -343,3 +343,11 @@ def test_people_who_were_asked_again_are_counted_once() -> None:
     assert caveat == "This report leaves out 247 answers that people gave to items they had judged before."
     once, again = (apart(corpus).sort("item", "question") for corpus in (demo, twice))
     assert once.equals(again)
+
+
+def test_seats_are_not_called_people() -> None:
+    demo = demo_corpus()
+    seats = Corpus(demo.items, demo.raters.with_columns(kind=pl.lit("slot")), demo.judgments, demo.instruments[0])
+    told = overview(seats)
+    assert "Some raters are seats that different people may have taken" in told.warnings[0]
+    assert "of 9 seats" in told.sections[0].parts[0].caption

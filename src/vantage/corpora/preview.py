@@ -174,10 +174,6 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     others = [column for column in rest if column != mapping.get("value")]
     if "rater" not in mapping and {"item", "value"} <= set(mapping) and len(others) == 1 and not guesses.get("wide"):
         mapping["rater"] = others[0]
-    named = mapping.get("value", "")
-    asked = guesses.get("wide") or {"question", "instrument"} & {*mapping, *given}
-    if named and not asked and not re.fullmatch(NAMES["value"], _plain(named), re.IGNORECASE):
-        guesses["question"] = named
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}

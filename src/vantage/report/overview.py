@@ -170,6 +170,8 @@ def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
     if corpus.judgments.is_empty():
         yield "The corpus has no judgments, so there is nothing to measure yet."
         return
+    if (corpus.raters["kind"] == "slot").any():
+        yield "Some raters are seats that different people may have taken, so that one seat is not one person."
     if again:
         yield f"This report leaves out {counted(again, 'answer')} that people gave to items they had judged before."
     by_rater = corpus.judgments.group_by("rater", maintain_order=True).agg(

@@ -181,8 +181,9 @@ def who_of(corpus: Corpus) -> str:
     """
     there = corpus.judgments["rater"].unique()
     kinds = corpus.raters.filter(pl.col("rater").is_in(there.implode()))["kind"].cast(pl.String)
-    people, others = int(kinds.is_in(PEOPLE).sum()), int((~kinds.is_in(PEOPLE)).sum())
+    people, seats, others = (int(one.sum()) for one in (kinds == "person", kinds == "slot", ~kinds.is_in(PEOPLE)))
     parts = [counted(people, "person", "people")] if people else []
+    parts += [counted(seats, "seat")] if seats else []
     if others:
         parts.append(counted(others, "model" if set(kinds) <= {*PEOPLE, "model"} else "rater"))
     return " and ".join(parts)
