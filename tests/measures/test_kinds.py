@@ -181,10 +181,10 @@ def test_seats_are_not_people() -> None:
     wide = pl.DataFrame(answers, ["item", "rater", "value"], orient="row").pivot("rater", index="item", values="value")
     people = vantage.load("table", wide, map={"item": "item"}, wide=True)
     assert people.questions[0].id == "value"
-    assert "count as people, each the same one throughout" in people.about.notes[-1]
+    assert "are read as 3 people, each the same person in every row" in people.about.notes[-1]
     slots = {f"annotator_{k}": "slot" for k in (1, 2, 3)}
     seats = vantage.load("table", wide, map={"item": "item"}, wide=True, kinds=slots)
-    assert not any("count as people" in note for note in seats.about.notes)
+    assert not any("are read as 3 people" in note for note in seats.about.notes)
     for measure in ("cohen", "rater-quality"):
         reasons = [registry()[measure].function(corpus)["reason"][0] for corpus in (people, seats)]
         assert ["one seat is not one person" in str(reason) for reason in reasons] == [False, True]

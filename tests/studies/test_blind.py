@@ -23,5 +23,5 @@ def test_what_an_earlier_run_left_is_kept_and_said_to_be_of_that_run(tmp_path: P
     for items in (drawn("one", "two"), drawn("one", "two"), drawn("two", "three")):
         leave(context, "evaluation", items, "reasons", "--study flow:reason-check", "come back")
     assert ["2 reasons are ready" in warning for warning in warnings] == [True, True, False]
-    assert "the reasons of an earlier run; move it away" in warnings[2]
+    assert "the reasons of an earlier run; move it away to draw" in warnings[2]
     assert set(Corpus.read(tmp_path / "evaluation").items["post"]) == {"one", "two"}

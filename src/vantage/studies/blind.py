@@ -33,7 +33,7 @@ def leave(context: Context[Any], name: str, items: Corpus, what: str, served: st
     if not is_corpus(place):
         items.write(place)
     elif set(Corpus.read(place).items["item"]) != set(items.items["item"]):
-        context.warn(f"{place} has the {what} of an earlier run; move it away to have it made anew.")
+        context.warn(f"{place} holds the {what} of an earlier run; move it away to draw new ones.")
         return
     context.warn(
         f"{len(items.items):,} {what} are ready to be judged blindly: serve them with "

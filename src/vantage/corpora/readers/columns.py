@@ -103,10 +103,10 @@ def numbered_columns(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str
     stems = {re.sub(r"\d+$", "", name) for name in names}
     if len(names) < 2 or len(stems) > 1 or stems & set(names):
         return []
-    slots = ",".join(f"{name}=slot" for name in names[:2])
+    slots = ",".join(f"{name}=slot" for name in names[:2]) + (",…" if len(names) > 2 else "")
     return [
-        f"Columns {names[0]} to {names[-1]} count as people, each the same one throughout. If they hold the first, "
-        f"second … answer to an item, whoever gave it, pass --kinds {slots}{',…' if len(names) > 2 else ''}."
+        f"Columns {names[0]} to {names[-1]} are read as {len(names)} people, each the same person in every row. If "
+        f"they hold the first, second … answer to an item, whoever gave it, pass --kinds {slots}."
     ]
 
 

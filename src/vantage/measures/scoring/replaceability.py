@@ -36,7 +36,7 @@ VIEW: Final = View(
         "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),
         "advantage_over": Column("interval over"),
         "tested": Column("people tested"),
-        "answered": Column("of its items answered", percent=True, digits=0),
+        "answered": Column("items answered", percent=True, digits=0),
     },
     show=("model", "estimate", "advantage", "advantage_over", "tested", "items", "answered", "passes", "reason"),
     notes=("A model passes when it could replace half of the people or more.",),
