@@ -300,6 +300,15 @@ class TestKeys:
         with Endpoint(lambda _: f"4 {KEY}") as endpoint:
             assert make(endpoint).complete([Request(QUESTION)])[0].text == "4 [key]"
 
+    @pytest.mark.parametrize("placeholder", ["none", "4", "EMPTY", "x"])
+    def test_a_word_in_place_of_a_key_is_left_in_replies(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch, placeholder: str
+    ) -> None:
+        monkeypatch.setenv("JUDGE_KEY", placeholder)
+        with Endpoint(lambda _: "4, none exceptional: EMPTY") as endpoint:
+            model = make(endpoint, key_variable="JUDGE_KEY")
+            assert model.complete([Request(QUESTION)])[0].text == "4, none exceptional: EMPTY"
+
     def test_another_variable_can_hold_the_key(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("JUDGE_KEY", "another-key-987654321")
         with Endpoint() as endpoint:

@@ -218,8 +218,11 @@ class RemoteModel(ABC):
         return self.scrubbed(fault.sentence(self._host, self._model, self._timeout, variable, tries))
 
     def scrubbed(self, text: str) -> str:
-        """A text in which the key, should it stand there, is not to be read."""
-        return text.replace(self._key, "[key]") if self._key else text
+        """A text in which the key, should it stand there, is not to be read.
+
+        What servers without keys are given in place of one, such as "none" or "x", is no secret and may be an answer.
+        """
+        return text.replace(self._key, "[key]") if is_secret(self._key) else text
 
     def _ended(self, fault: Fault) -> Completion:
         """What becomes of a request that met a fault; one that may pass raises `Passing`."""
@@ -268,6 +271,16 @@ def key_of(variable: str, host: str, *, needed: bool) -> str:
     if not key and needed:
         raise ModelError(f"There is no key for {host}; set the environment variable {variable}.")
     return key
+
+
+def is_secret(key: str) -> bool:
+    """Whether a key is one, and not a word or a number put in the place of one.
+
+    >>> [key for key in ("none", "EMPTY", "1234", "lm-studio", "sk-1234", "q8Zk1w7Tg5Xu2Rb9") if is_secret(key)]
+    ['sk-1234', 'q8Zk1w7Tg5Xu2Rb9']
+    """
+    mixed = any(letter.isdecimal() for letter in key) and any(letter.isalpha() for letter in key)
+    return len(key) >= 16 or (len(key) >= 6 and mixed)
 
 
 def shown_host(url: str) -> str:
