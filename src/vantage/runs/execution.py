@@ -234,7 +234,7 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
-        judged.notes.append(f"{judged.truncated} prompts were cut to fit the model's window.")
+        judged.notes.append(f"Prompts that were shortened to fit the model's window: {judged.truncated:,}.")
     return judged
 
 

@@ -132,7 +132,7 @@ def _summary(judged: JudgedPart) -> dict[str, Any]:
         "opted_out": sum(count for status, count in statuses.items() if status not in NO_OPT_OUTS),
         "already_there": judged.skipped,
         "missing": judged.missing,
-        "cut": judged.truncated,
+        "shortened": judged.truncated,
         "prompt_tokens": judged.prompt_tokens,
         "completion_tokens": judged.completion_tokens,
         "notes": [*judged.notes, *([f"{said}{ask}."] if len(unread) else [])],

@@ -111,10 +111,12 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
         r"\bif\b[^.!?\n]{1,160}\b(?:mark|answer|write|say|choose|select|respond|reply|put|use)\b[^.!?\n]{0,80}"
     )
     instructed = (
-        r"(?:^|[.!?:\n]\s{0,3})(?:please\s)?(?:choose|select|pick|answer|respond|reply)\s(?:only\s)?"
+        r"(?:\A|[.!?:\n]\s{0,3})(?:please\s)?(?:choose|select|pick|answer|respond|reply)\s(?:only\s)?"
         r"(?:between|from|among|either|one\sof|with\s(?:either|one\sof|only))\b[^.!?\n]{1,160}"
     )
-    return re.compile(f"{ranged}|{named}|{defined}|{conditional}|{instructed}", re.IGNORECASE)
+    form = r"^[^\n]{0,80}\bof\sthe\sform\s[\"'*]{0,3}answer:\s?X\b[^\n]{0,400}"
+    each = f"{ranged}|{named}|{defined}|{conditional}|{instructed}|{form}"
+    return re.compile(each, re.IGNORECASE | re.MULTILINE)
 
 
 class _Grams:

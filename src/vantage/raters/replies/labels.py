@@ -13,6 +13,8 @@ from vantage.raters.replies.numbers import UNITS
 from vantage.raters.replies.reply import JOINED, Reading
 from vantage.scales import Scale
 
+_CALLED = ("text", "option", "response")
+"""What stands before the letter of an option that is a letter: "Text A"."""
 _YES_NO = {"yes": ("true", "y", "yep", "yeah"), "no": ("false", "n", "nope")}
 _GAP = r"(?:[^\w.!?\n]|_){1,4}"
 _NEGATION = (
@@ -52,6 +54,7 @@ _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 """Scripts that write words without spaces between them."""
 _WINDOW = 90
 _LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
+_LETTER_WORDED = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?:\s?[=,-]\s?|\s(?=\"))[\"'*(]{0,3}", re.IGNORECASE)
 # "No" is an answer; "no idea", "no rating", "no doubt" are not.
 _AFTER_NO = re.compile(
     r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<#\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
@@ -129,6 +132,11 @@ def wordings(scale: Scale) -> Wordings:
         for alias in _YES_NO.get(option.label.casefold(), ()):
             known.setdefault(alias, set()).add(option.code)
             slot_only.add(alias)
+        if re.fullmatch("[A-Z]", option.label):
+            called = {f"{noun} {option.label.casefold()}" for noun in _CALLED}
+            slot_only |= called
+            for wording in called:
+                known.setdefault(wording, set()).add(option.code)
         head, colon, _ = option.label.rpartition(":")
         if colon and words(head):
             stems.add(words(head))
@@ -171,6 +179,12 @@ def read_letter(text: str, at: int, scale: Scale) -> Reading | None:
     if not lettered and not all(option.label for option in scale.options):
         return None
     match = _LETTER.match(text, at)
+    worded = _LETTER_WORDED.match(text, at) if match is None else None
+    label = read_label(text, worded.end(), scale) if worded else None
+    if worded is not None and label is not None:
+        place = ord(worded[1].casefold()) - ord("a")
+        same = place < len(scale.options) and scale.shown[place].code == label.value
+        return Reading("letter" if same else "conflict", label.end, label.value if same else None)
     if match is None:
         return None
     position = ord(match[1].casefold()) - ord("a")
@@ -257,7 +271,8 @@ def meant(text: str, scale: Scale) -> set[float]:
     codes: set[float] = set()
     for option in scale.options:
         core = re.sub(r"^(?:it|i|they|(?:the|this) \w+) ", "", words(option.description))
-        place = re.search(_GAP.join(map(re.escape, core.split())), text, re.IGNORECASE) if core.count(" ") > 1 else None
+        telling = core.count(" ") > 1 or (" " in core and core != words(option.description))
+        place = re.search(_GAP.join(map(re.escape, core.split())), text, re.IGNORECASE) if telling else None
         if place and not is_negated(text, place.start()):
             codes.add(option.code)
     return codes

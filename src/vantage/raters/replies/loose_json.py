@@ -13,6 +13,8 @@ _BARE = re.compile(r"[^\s,;:{}\[\]\"']{1,60}+(?:[ ][^\s,;:{}\[\]\"']{1,60}+){0,1
 _NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{1,15})?)(?=[\s,;}\]]|$)")
 _CODE_POINT = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_AFTER_STRING = re.compile(r"\s*+(?:$|[,;:=}\]])")
+_KEY = re.compile(r"[\"']\s?:")
 _SPACE = re.compile(r"\s*+")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "none": None}
 
@@ -53,8 +55,14 @@ def find_json(text: str) -> list[Found]:
         try:
             data = reader.value(0)
         except _NotJsonError:
-            at = start + 1
-            continue
+            reader = _Reader(text, start, quotes_inside=True)
+            try:
+                data = reader.value(0)
+            except _NotJsonError:
+                reader.cut = True
+            if reader.cut:
+                at = start + 1
+                continue
         if data:
             objects.append(Found(data, start, reader.at, reader.cut))
         at = max(reader.at, start + 1)
@@ -68,8 +76,8 @@ class _NotJsonError(Exception):
 class _Reader:
     """Reads one value from left to right, never twice."""
 
-    def __init__(self, text: str, at: int) -> None:
-        self.text, self.at, self.cut = text, at, False
+    def __init__(self, text: str, at: int, *, quotes_inside: bool = False) -> None:
+        self.text, self.at, self.cut, self.quotes_inside = text, at, False, quotes_inside
 
     def value(self, depth: int) -> Any:
         if depth > _DEEPEST:
@@ -130,7 +138,9 @@ class _Reader:
         if self._ended() or self.text[self.at] == bracket:
             return
         if self.text[self.at] in ",;":
-            self.at += 1
+            while self.at < len(self.text) and self.text[self.at] in ",;":
+                self.at += 1
+                self._space()
         elif self.text[self.at] not in "\"'":  # a forgotten comma before the next key
             raise _NotJsonError
 
@@ -144,9 +154,12 @@ class _Reader:
             if letter == "\\" and self.at + 1 < len(self.text):
                 parts.append(self._escaped())
                 continue
-            if letter == quote and not (quote == "'" and self._inside_word()):
+            if letter == quote and not (quote == "'" and self._inside_word()) and not self._quotes_on():
                 self.at += 1
-                return _joined(parts)
+                whole = _joined(parts)
+                if self.quotes_inside and _KEY.search(whole):  # it has swallowed the next key
+                    raise _NotJsonError
+                return whole
             parts.append(letter)
             self.at += 1
         self.cut = True
@@ -159,6 +172,10 @@ class _Reader:
         letter = self.text[self.at + 1]
         self.at += 2
         return _ESCAPES.get(letter, letter)
+
+    def _quotes_on(self) -> bool:
+        """Whether a quotation mark belongs to the string, since nothing that could follow the string follows."""
+        return self.quotes_inside and self.text[self.at] == '"' and _AFTER_STRING.match(self.text, self.at + 1) is None
 
     def _inside_word(self) -> bool:
         return self.text[self.at - 1].isalnum() and self.text[self.at + 1 : self.at + 2].isalnum()

@@ -17,13 +17,13 @@ from vantage.raters.replies.slots import closed, read_all, read_slot
 from vantage.scales import Scale
 
 _NOUN = (
-    r"(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|likert(?:\sscale)?|rate|result|value|selection"
+    r"(?:answers?|rating|score|label|choice|verdict|response|judge?ment|classification|likert(?:\sscale)?|rate|result|value|selection"
     r"|evaluation|option|grade|level|(?:selected|chosen|my)\sscale|assessment)"
 )
 _ANNOUNCED = re.compile(
     rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for)\s(?:this|the|your)\s(?:\w{{1,12}}\s)?question)?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
     r"(?:(?:is|was|are|would\sbe|will\sbe|should\sbe|of)\b|=|:|\||->|→|-(?=\s?[^\d\s]|\s))(?:\s?(?:therefore|thus|then|that|probably|likely)\b)?"
-    r"[:*_\"'\s]{0,6}(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
+    r"[:*_\"'\s]{0,6}(?:-(?=[a-z]))?(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(
@@ -214,14 +214,14 @@ def _in_words_of(ask: str, text: str, scale: Scale) -> Iterator[tuple[int, Readi
         return
     kind, thing, verb = map(re.escape, asked.groups())
     stated = re.compile(
-        rf"\b(?:this|the)\s{thing}\s(?:(?:best|most|mainly|primarily)\s)?{verb}s\s"
+        rf"\b(?:this|the)\s{thing}\s(?:[\"\ue000][^\n]{{0,200}}?[\"\ue000]\s)?(?:(?:best|most|mainly|primarily)\s)?{verb}(?:e?s)\s"
         rf"(?:(?:the|an?)\s)?(?:{kind}\sof\s(?:(?:the|an?)\s)?)?[*_\"']{{0,4}}",
         re.IGNORECASE,
     )
-    behind = re.compile(rf"[\"'*_)]{{0,4}}\s(?:{kind}|people)\b", re.IGNORECASE)
+    behind = re.compile(rf"[\"'*_)]{{0,4}}\s(?:{kind}|people)\b(?:\sof\s\w{{1,20}})?", re.IGNORECASE)
     for place in stated.finditer(text):
         reading = read_slot(text, place.end(), scale)
-        if reading is None or reading.form not in {"label", "several"} or is_negated(text, place.end()):
+        if reading is None or reading.form not in {"label", "several", "opt-out"} or is_negated(text, place.end()):
             continue
         called = behind.match(text, reading.end)
         end = called.end() if called else reading.end
@@ -394,7 +394,8 @@ def _asks(text: str, at: int) -> bool:
     """Whether the words before ask for an answer rather than give one ("give a rating of 1 to 5")."""
     return bool(
         re.search(
-            r"\b(?:what|which|give|choose|select|provide)\s(?:\w{1,10}\s){0,2}$|\bform\s[\"']{0,2}$",
+            r"\b(?:what|which|give|choose|select|provide)\s(?:\w{1,10}\s){0,2}$|\bform\s[\"']{0,2}$"
+            r"|\b(?:can|could|may|might|should)\s(?:write|say|put|reply|answer)\s[\"']{0,2}$",
             text[max(0, at - 40) : at],
             re.IGNORECASE,
         )

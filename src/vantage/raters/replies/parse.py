@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _MARKED = "answer|rating|score|label|choice|verdict|response|judge?ment"
 _PAIR = re.compile(r"(?:^|(?<=[\s,]))([-+]?\d{1,3})\s?[:=–-]\s?([^\n.!?]{1,80})[.!]\s")
+_OPENING = re.compile(
+    r"[*_\"']{0,3}(?:final\s)?answer[*_\"']{0,3}:[*_\"']{0,3}\s?([^.,;\n]{1,40}+)[.,;]\s", re.IGNORECASE
+)
 _FENCE = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
 _NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
 """Obstacles that say only that there is no answer, not that there is an unusable one."""
@@ -96,7 +99,7 @@ class Parser:
         if marked is not None:
             form = marked.rule.partition(":")[2]
             return unparsed("cut") if marked.status == "unparsed" else replace(marked, rule=f"cut:{form}")
-        if stated := self._led_by_pair(text):
+        if stated := self._led_by_pair(text) or self._led_by_line(text):
             return stated
         lines = text.split("\n")
         answers = [(n, self._answer_line(line)) for n, line in enumerate(lines)]
@@ -134,6 +137,16 @@ class Parser:
         )
         kept = self._free(text).value == code.value and not _PAIR.search(rest) and not doubted
         return code.reply("cut", rest) if kept else None
+
+    def _led_by_line(self, text: str) -> ParsedReply | None:
+        """The answer that a cut text announces first, "Answer: Yes, it is …", and keeps."""
+        opening = _OPENING.match(text)
+        answer = read_all(opening[1], self.scale) if opening else None
+        if opening is None or answer is None or not answer.usable:
+            return None
+        again = re.search(r"\banswer\b", text[opening.end() :], re.IGNORECASE)
+        kept = self._free(text).value == answer.value and not again
+        return answer.reply("cut", text[opening.end() :]) if kept and answer.value is not None else None
 
     def _answer_line(self, line: str) -> Reading | None:
         """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""

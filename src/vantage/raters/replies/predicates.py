@@ -9,7 +9,7 @@ from vantage.scales import Scale
 
 _POLAR = re.compile(r"(?:all in all, )?(?:is|are|was|were|does|do|did)\b[^?]{3,200}\?", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:(?:so|thus|therefore|overall|yes|no|well),?\s)?(?:(?:i\s(?:think|thought|believe|feel|agree|would\ssay|find),?\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
+    r"(?:(?:so|thus|therefore|overall|yes|no|well|absolutely),?\s)?(?:(?:i\s(?:think|thought|believe|feel|agree|would\ssay|find),?\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
     r"(?:\s[\w'-]{1,20}){0,5}?\s?(?:is|are|was|were|'s|seems|sounds|isn't|wasn't|aren't|isnt)\s)?"
     r"(?P<words>(?:[\w'-]{1,20}\s){0,5}[\w-]{4,30})",
     re.IGNORECASE,
@@ -24,7 +24,7 @@ _FINE = frozenset(
     re.findall(
         r"[\w-]+",
         "clearly definitely certainly really simply just indeed obviously a an of meant intended to be being not "
-        "message text statement reply response comment sentence tweet post",
+        "considered message text statement reply response comment sentence tweet post",
     )
 )
 _IS = re.compile(
@@ -38,6 +38,10 @@ _HOLDS = re.compile(
     re.IGNORECASE,
 )
 _REASON = re.compile(r",?\s(?:because|since)(?:\s|,)|\sto\s(?:me|us|them|others|people)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"“][^\"“”\n]{0,300}[\"”]|\ue000+")
+_DOES = re.compile(r"\bdoes\b", re.IGNORECASE)
+_DOES_NOT = re.compile(r"\bdoes(?:\snot|n't)\s(?!only\b)", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|no|never|hardly|without|nor|neither|whether|if)\b|n't", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]{1,200}+[.!?\n]{0,3}+")
 
 
@@ -54,8 +58,8 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
     asked = _predicate(ask)
     if yes is None or no is None or not asked:
         return None
-    answers: set[bool] = set()
-    for sentence in _SENTENCE.finditer(text):
+    answers = _done(text, _asked(ask), asked)
+    for sentence in _SENTENCE.finditer(_QUOTED.sub("it", text)):
         clause = _REASON.split(sentence.group(), maxsplit=1)[0].strip(" \n.!,*_\"'")
         clause = _ANNOUNCED.sub("", clause)
         stated = _FOUND.fullmatch(clause) or _STATED.fullmatch(clause)
@@ -70,6 +74,29 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
     if len(answers) != 1 or len(_said(text, asked)) > 1:
         return None
     return Reading("predicate", len(text), yes if answers.pop() else no)
+
+
+def _done(text: str, question: str, asked: set[str]) -> set[bool]:
+    """Whether sentences affirm or deny a question with "does" in its own words; nothing where none has no others.
+
+    >>> ask = "Does the last response contain misinformation?"
+    >>> _done("The last response does not contain misinformation.", ask, _predicate(ask))
+    {False}
+    """
+    known = set(re.findall(r"[\w'-]+", question.casefold())) | _FINE | {"doesn't"}
+    said: set[bool] = set()
+    stated = False
+    for sentence in _SENTENCE.finditer(text) if _DOES.match(question) else ():
+        clause = _ANNOUNCED.sub("", sentence.group().strip(" \n.!,*_\"'"))
+        words = re.findall(r"[\w'-]+", clause.casefold())
+        if not all(any(_same_word(word, one) or word == f"{one}s" for word in words) for one in asked):
+            continue
+        verb = any(word in {f"{one}s", f"{one}es"} for word in words for one in asked)
+        denied = bool(_DOES_NOT.search(clause))
+        if denied or (verb and not _NOT.search(clause)):
+            said.add(not denied)
+            stated |= all(word in known or word.removesuffix("s") in known for word in words)
+    return said if stated else set()
 
 
 def denies_answer(text: str, ask: str, answer: float, scale: Scale) -> bool:
@@ -99,11 +126,17 @@ def _said(text: str, asked: set[str]) -> set[bool]:
 
 def _predicate(ask: str) -> set[str]:
     """The words of a yes-or-no question that an answer would repeat; none where it is no such question."""
-    question = _POLAR.search(ask)
-    if question is None or re.search(r"\b(?:or|not|n't)\b", question.group()):
+    question = _asked(ask).casefold()
+    if re.search(r"\b(?:or|not|n't)\b", question):
         return set()
-    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question.group().casefold()))
-    return set(re.findall(r"[a-z-]{4,}", question.group().casefold())) - subject - _FINE
+    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question))
+    return set(re.findall(r"[a-z-]{4,}", question)) - subject - _FINE - {"does"}
+
+
+def _asked(ask: str) -> str:
+    """The yes-or-no question in what is asked; empty where there is none."""
+    question = _POLAR.search(ask)
+    return question.group() if question else ""
 
 
 def _same_word(one: str, other: str) -> bool:

@@ -21,7 +21,7 @@ from vantage.raters.replies.own_lines import listed_lines, names_another, own_li
 from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, agree, is_named, unparsed
-from vantage.raters.replies.slots import option_lists, read_all, read_lead
+from vantage.raters.replies.slots import option_lists, read_all, read_lead, read_slot
 from vantage.raters.replies.statements import (
     SENTENCE,
     continues,
@@ -71,9 +71,13 @@ _ANSWER_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """One of several lines that announce an answer; where the last one has none, those before do not count."""
+_EXAMPLE = re.compile(
+    r"\b(?:example|format|form|possible|could|would|might|if|previous|others?)\b[^.!?\n]{0,60}:\W{0,3}$", re.IGNORECASE
+)
+"""A line that announces what is not the answer."""
 _UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re.IGNORECASE)
 _EQUATED = re.compile(r"^\W{0,3}(\w[\w ]{0,30}?)\s?=", re.MULTILINE)
-_DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
+_DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)[\"']?\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
 _SET_OFF = re.compile(r"[\"'*_)]{0,4}\s?(?:$|[.,;:!\n(-])")
 _ANSWER_LENGTH = 60
@@ -134,7 +138,10 @@ class Prose:
         if unaccounted(self.shown):
             return unparsed("hedged")
         own, listed = own_lines(self.shown, self.scale)
-        lead = self._lead(listed)
+        return self._final_line(own) or self._set_apart(self._lead(listed), own) or self._last_words() or self._said()
+
+    def _set_apart(self, lead: Reading | None, own: list[Reading]) -> ParsedReply | None:
+        """What the text opens with, announces or gives a line of its own, if nothing speaks against it."""
         marked = list(announced(self.shown, self.scale, sorted(self.names), self.question.ask))
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
         counted = [one for one in marked if one[1].usable and one[1].form in NUMERIC]
@@ -145,7 +152,7 @@ class Prose:
         if (first := preferred(self.shown, self.scale, self.question.ask)) or _LEFT_OPEN.search(self.shown):
             return self._preferred(first, [reading for _, reading in marked])
         lines = list(_ANSWER_LINE.finditer(self.shown))
-        if marker is not None and len(lines) > 1 and start < lines[-1].start():
+        if marker is not None and len(lines) > 1 and self._announced_otherwise(lines, marker, start):
             return unparsed("several")
         if {reading.value is None for _, reading in marked if reading.usable} == {True, False}:
             return unparsed("conflict")
@@ -159,7 +166,23 @@ class Prose:
             return unparsed("conflict")
         if marker is not None:
             return self._marked(marker, start)
-        return self._lined(own) or self._last_words() or self._said()
+        return self._lined(own)
+
+    def _final_line(self, own: list[Reading]) -> ParsedReply | None:
+        """The answer line with which a text ends, as prompts ask for it, if no other line says something else."""
+        lines = list(_ANSWER_LINE.finditer(self.shown))
+        readings = [read_all(self.shown[line.end() :].partition("\n")[0], self.scale) for line in lines]
+        final = readings[-1] if readings else None
+        if final is None or not final.usable or (is_named(self.scale) and final.form in NUMERIC):
+            return None
+        if not all(reading is not None and final.same(reading) for reading in [*readings, *own]):
+            return None
+        start, end = lines[-1].start(), lines[-1].end()
+        above = self.shown[:start].rstrip().rpartition("\n")[2]
+        below = self.shown[end:].partition("\n")[2].strip(f"{ECHO}{COPIED} \n*\"'.`")
+        if below or "answer" not in lines[-1].group().casefold() or _EXAMPLE.search(above):
+            return None
+        return final.reply("marker", _reason(self.text[:start]))
 
     def _lead(self, listed: bool) -> Reading | None:
         """The opening answer, unless it is the first of a list of options or of points."""
@@ -196,6 +219,11 @@ class Prose:
             return True
         quoted = self.shown[:1] == '"' and not rest.startswith('"')
         return quoted and lead.form == "label" and self.shown.rstrip().endswith('"')
+
+    def _announced_otherwise(self, lines: list[re.Match[str]], marker: Reading, start: int) -> bool:
+        """Whether the last of several answer lines has no answer, or one of them begins with another number."""
+        numbers = [read_slot(line[1], 0, self.scale) for line in lines if re.match(r"\W{0,4}\d", line[1])]
+        return start < lines[-1].start() or any(number is None or not number.same(marker) for number in numbers)
 
     def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> ParsedReply:
         """The opening answer, if nothing that follows contradicts it."""
