@@ -34,6 +34,7 @@ def test_proper_json_is_read_as_it_is(data: dict[str, Any]) -> None:
         "{a: 1, b: x}",
         '{"a": 1; "b": "x"}',
         '{"a": 1 "b": "x"}',
+        '{"a": 1,, "b": "x"}',
         'well {"a": 1, "b": "x"} so',
         '{\n  "a"  :  1.0,\n "b": "x"\n}',
     ],
@@ -44,6 +45,12 @@ def test_careless_json_is_read_as_meant(text: str) -> None:
 
 def test_python_words_and_quotes_inside_words() -> None:
     assert find_json("{'a': True, 'b': None, 'c': 'it's'}")[0].data == {"a": True, "b": None, "c": "it's"}
+
+
+def test_quotation_marks_inside_a_string() -> None:
+    text = '{"best": {"reason": "It says ("never") too often.", "answer": "A"}}'
+    assert find_json(text)[0].data == {"best": {"reason": 'It says ("never") too often.', "answer": "A"}}
+    assert find_json('{"a": "it is "x": y, "b": 1}') == []
 
 
 def test_a_cut_value_is_known_as_such() -> None:

@@ -114,7 +114,7 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
         r"(?:\A|[.!?:\n]\s{0,3})(?:please\s)?(?:choose|select|pick|answer|respond|reply)\s(?:only\s)?"
         r"(?:between|from|among|either|one\sof|with\s(?:either|one\sof|only))\b[^.!?\n]{1,160}"
     )
-    form = r"^[^\n]{0,80}\bof\sthe\sform\s[\"'*]{0,3}answer:\s?X\b[^\n]{0,400}"
+    form = r"^[^\n]{0,80}\bof\sthe\sform\s[\"'*]{0,3}answer:\s?X\b[^\n]{0,400}?(?=$|,\s(?:the|my)\sanswer\b)"
     each = f"{ranged}|{named}|{defined}|{conditional}|{instructed}|{form}"
     return re.compile(each, re.IGNORECASE | re.MULTILINE)
 

@@ -21,7 +21,7 @@ _NOUN = (
     r"|evaluation|option|grade|level|(?:selected|chosen|my)\sscale|assessment)"
 )
 _ANNOUNCED = re.compile(
-    rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for)\s(?:this|the|your)\s(?:\w{{1,12}}\s)?question)?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
+    rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for)\s(?:this|that|the|your)\s(?:\w{{1,12}}\s)?question)?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
     r"(?:(?:is|was|are|would\sbe|will\sbe|should\sbe|of)\b|=|:|\||->|→|-(?=\s?[^\d\s]|\s))(?:\s?(?:therefore|thus|then|that|probably|likely)\b)?"
     r"[:*_\"'\s]{0,6}(?:-(?=[a-z]))?(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,

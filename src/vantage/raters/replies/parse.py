@@ -145,8 +145,10 @@ class Parser:
         if opening is None or answer is None or not answer.usable:
             return None
         again = re.search(r"\banswer\b", text[opening.end() :], re.IGNORECASE)
-        kept = self._free(text).value == answer.value and not again
-        return answer.reply("cut", text[opening.end() :]) if kept and answer.value is not None else None
+        if answer.value is None or again or self._free(text).value != answer.value:
+            return None
+        rest = text[opening.end() :]
+        return None if denies_answer(rest, self.question.ask, answer.value, self.scale) else answer.reply("cut", rest)
 
     def _answer_line(self, line: str) -> Reading | None:
         """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""

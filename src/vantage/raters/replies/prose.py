@@ -71,6 +71,12 @@ _ANSWER_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """One of several lines that announce an answer; where the last one has none, those before do not count."""
+_FINAL_LINE = re.compile(
+    r"\W{0,4}(?:\d{1,2}[.)]\s)?(?P<last>(?:the\s)?(?:last|final)\sline\b[^\w\n]{0,6})?"
+    r"(?:(?:my|the|final|to\sconclude,)\s){0,2}(?:answer|X(?=\s?=))[*_\"']{0,4}\s?[:=]",
+    re.IGNORECASE,
+)
+"""The last line as prompts ask for it."""
 _EXAMPLE = re.compile(
     r"\b(?:example|format|form|possible|could|would|might|if|previous|others?)\b[^.!?\n]{0,60}:\W{0,3}$", re.IGNORECASE
 )
@@ -79,6 +85,8 @@ _UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re
 _EQUATED = re.compile(r"^\W{0,3}(\w[\w ]{0,30}?)\s?=", re.MULTILINE)
 _DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)[\"']?\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
+_BESIDE = re.compile(r",\s(?!(?:not|but|rather|instead|nor|as|since|because|with|the|it)\b)\w{1,20}\s[\w ]{3,40}\.?$")
+"""A few words right behind the opening option, and no more."""
 _SET_OFF = re.compile(r"[\"'*_)]{0,4}\s?(?:$|[.,;:!\n(-])")
 _ANSWER_LENGTH = 60
 """Characters up to which a last line may be nothing but the answer."""
@@ -134,11 +142,12 @@ class Prose:
     def _first_found(self) -> ParsedReply:
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
-            return unparsed("options") if self.among_options else whole.reply("whole")
+            listed = self.among_options or ("=" in self.shown and ECHO in self.shown.partition("=")[2])
+            return unparsed("options") if listed else whole.reply("whole")
         if unaccounted(self.shown):
             return unparsed("hedged")
         own, listed = own_lines(self.shown, self.scale)
-        return self._final_line(own) or self._set_apart(self._lead(listed), own) or self._last_words() or self._said()
+        return self._final_line() or self._set_apart(self._lead(listed), own) or self._last_words() or self._said()
 
     def _set_apart(self, lead: Reading | None, own: list[Reading]) -> ParsedReply | None:
         """What the text opens with, announces or gives a line of its own, if nothing speaks against it."""
@@ -158,6 +167,9 @@ class Prose:
             return unparsed("conflict")
         if _said_twice(self.shown, marked):
             return unparsed("several")
+        asked_for = any("answer" in line.group().casefold() for line in lines)
+        if marker is None and asked_for and any(one is not None and one.form in NUMERIC for one in (lead, *own)):
+            return unparsed("conflict")
         if lead is not None and lead.usable:
             return self._led(lead, marker, own)
         if lead is not None and not (marker is not None and marker.usable):
@@ -168,21 +180,24 @@ class Prose:
             return self._marked(marker, start)
         return self._lined(own)
 
-    def _final_line(self, own: list[Reading]) -> ParsedReply | None:
+    def _final_line(self) -> ParsedReply | None:
         """The answer line with which a text ends, as prompts ask for it, if no other line says something else."""
-        lines = list(_ANSWER_LINE.finditer(self.shown))
-        readings = [read_all(self.shown[line.end() :].partition("\n")[0], self.scale) for line in lines]
-        final = readings[-1] if readings else None
-        if final is None or not final.usable or (is_named(self.scale) and final.form in NUMERIC):
+        *above, last = self.text.rstrip().split("\n")
+        line = _FINAL_LINE.match(last)
+        final = read_all(last[line.end() :], self.scale) if line else None
+        if line is None or final is None or not final.usable or (is_named(self.scale) and final.form in NUMERIC):
             return None
-        if not all(reading is not None and final.same(reading) for reading in [*readings, *own]):
+        before = [one for one in above if one.strip()]
+        if before and _EXAMPLE.search(before[-1]):
             return None
-        start, end = lines[-1].start(), lines[-1].end()
-        above = self.shown[:start].rstrip().rpartition("\n")[2]
-        below = self.shown[end:].partition("\n")[2].strip(f"{ECHO}{COPIED} \n*\"'.`")
-        if below or "answer" not in lines[-1].group().casefold() or _EXAMPLE.search(above):
-            return None
-        return final.reply("marker", _reason(self.text[:start]))
+        others = (
+            [] if line["last"] else [one[1] for one in _ANSWER_LINE.finditer("\n".join(above)) if one[1].strip(" X*")]
+        )
+        alone = {(one.value, one.opt_out) for text in before if "=" not in text and (one := read_all(text, self.scale))}
+        alone -= {(final.value, final.opt_out)}
+        same = all((one := read_all(other, self.scale)) is not None and final.same(one) for other in others)
+        # Several other options, each on its own line, are those of the prompt.
+        return final.reply("marker", _reason("\n".join(above))) if same and len(alone) != 1 else None
 
     def _lead(self, listed: bool) -> Reading | None:
         """The opening answer, unless it is the first of a list of options or of points."""
@@ -243,6 +258,8 @@ class Prose:
                 return unparsed("conflict")
         if limited(self.shown, lead, self.scale) or (lead.form == "label" and names_another(rest, lead, self.scale)):
             return unparsed("several")
+        if lead.form == "label" and (beside := _BESIDE.match(rest)) and names_other(beside.group(), lead, self.scale):
+            return unparsed("several")
         unlike = meant(rest, self.scale) - {lead.value} if lead.form == "label" else set()
         opposed = bool(unlike) or (
             lead.form == "label"
@@ -288,9 +305,12 @@ class Prose:
 
     def _marked(self, marker: Reading, start: int) -> ParsedReply:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
-        if marker.usable and withdrawn(self.shown[marker.end :]):
+        rest = self.shown[marker.end :]
+        lines = [line[1] for line in _ANSWER_LINE.finditer(rest)]
+        denied = any(denies_answer(line, self.question.ask, marker.value or 0, self.scale) for line in lines)
+        if marker.usable and (withdrawn(rest) or (denied and marker.form == "label")):
             return unparsed("conflict")
-        behind = SENTENCE.match(self.shown, marker.end)
+        behind = SENTENCE.search(self.shown, marker.end, marker.end + 600)
         if marker.form == "label" and behind and meant(behind.group(), self.scale) - {marker.value}:
             return unparsed("conflict")
         if limited(self.shown, marker, self.scale):

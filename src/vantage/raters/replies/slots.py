@@ -9,7 +9,7 @@ from vantage.raters.replies.labels import read_label, read_letter, wordings, wor
 from vantage.raters.replies.numbers import NUMBER, amount, read_number
 from vantage.raters.replies.opt_outs import read_opt_out
 from vantage.raters.replies.reply import Reading, agree
-from vantage.scales import Scale
+from vantage.scales import Scale, show_code
 
 _DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|~=:\\$]|>(?=\s))*+")
 _SURE = re.compile(r"(?:probably|definitely|clearly|certainly|most\slikely|likely|absolutely)\s", re.IGNORECASE)
@@ -20,7 +20,8 @@ _LED = re.compile(
     r"[\"']{0,2}\s{0,3}(?:$|[\n.,;:!?)\]}*_|(/=<\ue001]|-(?!\d))|[\"']{0,2}\s(?:because|since|out\sof)\b", re.IGNORECASE
 )
 _SEQUENCE = re.compile(r"\s?[,/|;]\s?[+-]?\d{1,3}\s?[,/|;]\s?(?:and\s|or\s)?[+-]?\d")
-_SECOND = re.compile(r"\s?[,;&]\s?(?:and\s|or\s)?[+-]?\d{1,3}\s?(?:$|[\n]|\.$)")
+_SECOND = re.compile(r"\s?[,;&]\s?(?:and\s|or\s)?[+-]?\d{1,3}\s?(?:$|[\n)\]]|\.$)")
+_EQUATED = re.compile(r"\s?=\s?[\"'*(]{0,3}([a-z][^\n.]{0,80})", re.IGNORECASE)
 _PAIR = re.compile(
     rf"(?<![\w./]){NUMBER}\s?[\"'*_]{{0,3}}\s?(?:=|:|-|\(|\.|\)|is\s|means\s|for\s|being\s)?\s?[\"'*_(]{{0,3}}"
 )
@@ -136,7 +137,17 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
     opt_out = read_opt_out(text, at, scale)
     if opt_out is not None and opt_out.usable:
         return Reading("conflict", opt_out.end)
-    return reading
+    return Reading("conflict", reading.end) if _means_otherwise(text, reading, scale) else reading
+
+
+def _means_otherwise(text: str, reading: Reading, scale: Scale) -> bool:
+    """Whether a code is given a meaning that has no word of its own: "1 = not very sure" for "1 = not at all"."""
+    label = scale.label(reading.value) if reading.value is not None else ""
+    meaning = _EQUATED.match(text, reading.end)
+    own = {word for word in words(label).split() if len(word) > 3 or label == word}
+    if meaning is None or reading.value is None or label == show_code(reading.value):
+        return False
+    return not own & set(words(meaning[1]).split())
 
 
 def _counted(text: str, reading: Reading, scale: Scale) -> Reading:
