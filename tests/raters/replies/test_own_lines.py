@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vantage.instruments import Instrument
+from vantage.presentations import Presentation
 from vantage.raters.replies import parse_reply
 
 IRONY = Instrument.load("irony").questions[0]
@@ -60,3 +61,50 @@ def test_a_word_that_announces_its_opposite_is_no_answer() -> None:
 )
 def test_a_cut_reply_that_opens_with_its_answer_line_and_keeps_to_it_counts(text: str, value: float | None) -> None:
     assert parse_reply(text, IRONY, cut=True).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5\nAnswer: able to cope with it.",
+        "Armor: 5\n\nAnswer: they try hard, whatever it is used for.",
+        "1 = not very sure\nGroup: nurses",
+        "Answer: 3\n\nI'm not able to answer this question.",
+        "Answer: (3, 4)",
+        'Answer: 3\n\nA line of the form "Answer: X", where X is 1 to 9, the answer to that question is not mentioned.',
+    ],
+)
+def test_a_number_beside_an_answer_line_in_other_words_is_no_answer(text: str) -> None:
+    assert parse_reply(text, EFFORT).value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Answer: 1\nThey try.\n\nLast line: Answer: 5", 5),
+        ("1. They try.\n2. They fail.\n3. Answer: 4", 4),
+        ("They try.\n\n**X = 4**", 4),
+        ("1 = no effort needed\n2\n3\n\nAnswer: 4", 4),
+    ],
+)
+def test_the_last_line_may_be_numbered_or_called_so(text: str, value: float) -> None:
+    assert parse_reply(text, EFFORT).value == value
+
+
+def test_options_that_are_told_with_their_meanings_are_none() -> None:
+    sarcasm = Instrument.load("sarcasm").questions[0]
+    meanings = "no = The statement is meant as it is said.\nambiguous = it cannot be told from what is shown"
+    assert parse_reply(meanings, sarcasm).value is None
+    offensive = Instrument.load("hate-speech").question("offensiveness")
+    assert parse_reply("So, my answer is: Yes\n\nAnswer: The message is not offensive.", offensive).value is None
+    unsafe = Instrument.load("conversation-safety").question("misinformation")
+    assert parse_reply("Answer: No\nUnsure", unsafe).value is None
+
+
+def test_texts_that_are_called_by_letters_and_letters_with_their_wording() -> None:
+    best = Instrument.load("best-worst").question("best")
+    assert parse_reply('{"best": {"reason": "Kind.", "answer": "Text B"}}', best).value == 2
+    trust = Presentation(labels="letters").shown(Instrument.load("warmth-competence").question("trust"))
+    assert parse_reply("B = untrustworthy", trust).value == -2
+    assert parse_reply("B = very trustworthy", trust).value is None
+    assert parse_reply("slightly trustworthy, sliding untrustworthy.", trust).value is None

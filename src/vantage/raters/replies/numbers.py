@@ -120,8 +120,8 @@ def has_range(text: str) -> bool:
 
 
 def amount(match: re.Match[str]) -> float:
-    """The value of a match of `NUMBER`."""
-    return _sign(match) * _float(match["digits"])
+    """The value of a match of `NUMBER`; "-0" is zero without a sign."""
+    return _sign(match) * _float(match["digits"]) + 0.0
 
 
 def _sign(match: re.Match[str]) -> float:

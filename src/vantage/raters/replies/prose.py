@@ -168,7 +168,7 @@ class Prose:
         if _said_twice(self.shown, marked):
             return unparsed("several")
         asked_for = any("answer" in line.group().casefold() for line in lines)
-        if marker is None and asked_for and any(one is not None and one.form in NUMERIC for one in (lead, *own)):
+        if marker is None and asked_for and any(one is not None and self._is_bare(one) for one in (lead, *own)):
             return unparsed("conflict")
         if lead is not None and lead.usable:
             return self._led(lead, marker, own)
@@ -234,6 +234,13 @@ class Prose:
             return True
         quoted = self.shown[:1] == '"' and not rest.startswith('"')
         return quoted and lead.form == "label" and self.shown.rstrip().endswith('"')
+
+    def _is_bare(self, reading: Reading) -> bool:
+        """Whether an answer is a number, a letter or a degree: an answer line in other words does not confirm it."""
+        yes_or_no = {self.scale.code("yes"), self.scale.code("no")}
+        return (
+            reading.form in NUMERIC or reading.form == "letter" or (reading.usable and reading.value not in yes_or_no)
+        )
 
     def _announced_otherwise(self, lines: list[re.Match[str]], marker: Reading, start: int) -> bool:
         """Whether the last of several answer lines has no answer, or one of them begins with another number."""
@@ -308,7 +315,13 @@ class Prose:
         rest = self.shown[marker.end :]
         lines = [line[1] for line in _ANSWER_LINE.finditer(rest)]
         denied = any(denies_answer(line, self.question.ask, marker.value or 0, self.scale) for line in lines)
-        if marker.usable and (withdrawn(rest) or (denied and marker.form == "label")):
+        alone = {
+            one.value for line in rest.split("\n")[1:] if (one := read_all(line, self.scale)) and one.form == "label"
+        }
+        if marker.form == "label" and len(alone - {marker.value}) == 1:
+            return unparsed("several")
+        declined = refuses(_SENTENCE_BREAK.split(rest.lstrip(" .\n*"), maxsplit=1)[0])
+        if marker.usable and (withdrawn(rest) or declined or (denied and marker.form == "label")):
             return unparsed("conflict")
         behind = SENTENCE.search(self.shown, marker.end, marker.end + 600)
         if marker.form == "label" and behind and meant(behind.group(), self.scale) - {marker.value}:
