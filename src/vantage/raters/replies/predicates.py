@@ -77,7 +77,7 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
 
 
 def _done(text: str, question: str, asked: set[str]) -> set[bool]:
-    """Whether sentences affirm or deny a question with "does" in its own words; nothing where none has no others.
+    """Whether sentences affirm or deny a question with "does"; empty unless one has no words but those of the question.
 
     >>> ask = "Does the last response contain misinformation?"
     >>> _done("The last response does not contain misinformation.", ask, _predicate(ask))

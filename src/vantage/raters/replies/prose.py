@@ -188,7 +188,7 @@ class Prose:
         if line is None or final is None or not final.usable or (is_named(self.scale) and final.form in NUMERIC):
             return None
         before = [one for one in above if one.strip()]
-        if before and _EXAMPLE.search(before[-1]):
+        if COPIED in self.shown.rstrip()[-len(last) :] or (before and _EXAMPLE.search(before[-1])):
             return None
         others = (
             [] if line["last"] else [one[1] for one in _ANSWER_LINE.finditer("\n".join(above)) if one[1].strip(" X*")]
