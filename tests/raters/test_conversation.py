@@ -61,6 +61,23 @@ def test_two_steps_carry_the_answer_and_the_sample_on() -> None:
     assert row["rationale"] == "As it says."
 
 
+def test_reasons_in_a_turn_of_their_own_are_the_rationale_of_the_answer_alone() -> None:
+    said = {"reasons": " It praises them. Answer: 3 ", "answer": "2"}
+    asks, (row,) = drive(talk("reasoning+two-step", seed=7), lambda ask: Completion(said[ask.step]))
+    assert [ask.step for ask in asks] == ["reasons", "answer"]
+    assert [message.role for message in asks[1].request.messages[-3:]] == ["user", "assistant", "user"]
+    assert asks[1].request.sampling.seed == 7
+    assert (row["value"], row["reply"], row["rule"]) == (2.0, "2", "whole:number")
+    assert row["rationale"] == "It praises them. Answer: 3"
+
+
+@pytest.mark.parametrize(("finish", "status"), [("failed", "failed"), ("filtered", "refused")])
+def test_where_there_are_no_reasons_no_answer_is_asked_for(finish: Any, status: str) -> None:
+    asks, (row,) = drive(talk("reasoning+two-step"), lambda ask: Completion("", finish, error="gone"))
+    assert len(asks) == 1
+    assert (row["question"], row["value"], row["status"]) == ("trust", None, status)
+
+
 def test_a_failed_answer_is_not_asked_why() -> None:
     asks, (row,) = drive(talk("two-step"), lambda ask: Completion("", "failed", error="gone"))
     assert len(asks) == 1

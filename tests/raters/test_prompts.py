@@ -21,6 +21,7 @@ STYLES = [
     "together",
     "together+reasoning",
     "two-step",
+    "reasoning+two-step",
     "scoring",
 ]
 
@@ -117,6 +118,21 @@ def test_the_second_step_shows_the_first_answer() -> None:
     assert [m.role for m in second.messages] == ["system", "user", "assistant", "user"]
     assert second.messages[2].content == "yes"
     assert "nothing else" in first.messages[-1].content
+
+
+def test_reasons_come_first_and_the_answer_alone_in_a_turn_of_its_own() -> None:
+    instrument = Instrument.load("sarcasm")
+    prompter = Prompter(instrument, Style.parse("reasoning+two-step"), "static")
+    first = prompter.request(instrument.questions, {"text": "Nice."})
+    assert first.messages[-1].content.endswith("you will be asked for the answer afterwards.")
+    second = prompter.answered(first, instrument.questions, " They praise nothing. ")
+    assert second.messages[-2].content == "They praise nothing."
+    assert second.messages[-1].content == "Now give your answer. Reply with no, yes or ambiguous, and nothing else."
+    pair = Instrument.load("best-worst")
+    both = Prompter(pair, Style.parse("reasoning+two-step"))
+    first = both.request(pair.questions, {f"text_{n}": "Nice." for n in range(1, 5)})
+    assert first.schema is None
+    assert both.answered(first, pair.questions, "A is kind.").schema is not None
 
 
 def test_together_asks_for_one_json_object() -> None:

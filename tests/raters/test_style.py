@@ -20,6 +20,7 @@ from vantage.raters.style import PARTS, Style
         ("history:3+perspective:gender", "perspective:gender+history:3"),
         ("together+json+coarse", "together+json+coarse"),
         ("selective-persona+two-step", "two-step+selective-persona"),
+        ("two-step+reasoning", "reasoning+two-step"),
     ],
 )
 def test_styles_have_one_name(text: str, name: str) -> None:
@@ -35,7 +36,7 @@ def test_styles_have_one_name(text: str, name: str) -> None:
         ("few-shot:many", "few-shot takes a number, not 'many'"),
         ("reasoning:3", "takes nothing behind a colon"),
         ("persona+history", "both say who speaks"),
-        ("reasoning+two-step", "both ask for the reason"),
+        ("two-step+together", "one question at a time"),
         ("scoring+sampling", "both give the distribution"),
         ("sampling:3+two-step", "not one answer to explain"),
         ("scoring+together", "one question at a time"),

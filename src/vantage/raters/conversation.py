@@ -114,9 +114,15 @@ class Conversations:
             call = replace(call, request=replace(call.request, messages=(*before, *recalled, last)))
         if style.sampling:
             return [*rows, (yield from self._sampled(call))]
-        asked, completion, replies = yield from self._answer(call)
         reason: str | None = None
-        if style.two_step and completion.finish != "failed":
+        if call.prompter.reasons_first:
+            first = yield Ask(call.request, sample=call.repetition, step="reasons")
+            if first.finish in ("failed", "filtered"):
+                return [*rows, *self._unanswered(call, first)]
+            reason = apart(first.text)[0].strip()
+            call = replace(call, request=call.prompter.answered(call.request, call.questions, reason))
+        asked, completion, replies = yield from self._answer(call)
+        if style.two_step and not style.reasoning and completion.finish != "failed":
             asked = replace(call.prompter.why(asked, completion.text), sampling=call.request.sampling)
             why = yield Ask(asked, sample=call.repetition, step="why")
             reason = why.text.strip() or None if why.finish != "failed" else None
@@ -129,6 +135,15 @@ class Conversations:
             cells = self._row(parsed, given, why_so, way=way)
             rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
+
+    def _unanswered(self, call: PlannedCall, first: Completion) -> list[Row]:
+        """What is recorded where already the turn for the reasons failed or was filtered."""
+        replies = read_reply(first, call.questions, "")
+        return [
+            (*self._key(call, q.id, call.sample), *self._row(reply, first, reply.rationale, way=call.presented(q.id)))
+            for q in call.questions
+            if (reply := replies[q.id])
+        ]
 
     def _relevant(
         self, call: PlannedCall, rows: list[Row]
@@ -199,8 +214,7 @@ class Conversations:
         if call.prompter.reasons_first:
             first = yield Ask(request, sample=call.repetition, step="reasons")
             if first.finish in ("failed", "filtered"):
-                reply = read_reply(first, [question], "")[question.id]
-                return [(*key, *self._row(reply, first, reply.rationale, way=way))]
+                return self._unanswered(call, first)
             reasons, _ = apart(first.text)
             request = call.prompter.answered(request, call.questions, reasons)
         completion = yield Ask(request, tuple(option.word for option in options))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vantage.errors import InputError
@@ -78,15 +78,18 @@ class Prompter:
                 messages.append(Message("user", self._now(questions)))
             messages.append(Message("assistant", self.answer(questions, shot)))
         messages.append(Message("user", self.user(questions, item)))
-        schema = None
-        if (self.style.json or self._jointly(questions)) and not self.style.free:
-            schema = answer_schema(questions, reason=self._explains(questions), together=self._jointly(questions))
+        schema = None if self.reasons_first else self._schema(questions, reason=self._explains(questions))
         return Request(tuple(messages), self.sampling, schema)
+
+    def _schema(self, questions: Sequence[Question], *, reason: bool) -> dict[str, Any] | None:
+        if self.style.free or not (self.style.json or self._jointly(questions)):
+            return None
+        return answer_schema(questions, reason=reason, together=self._jointly(questions))
 
     @property
     def reasons_first(self) -> bool:
-        """Whether reasons are asked for in a turn of their own, before the options are scored."""
-        return self.style.scoring and self.style.reasoning
+        """Whether reasons are asked for in a turn of their own, before the answer."""
+        return self.style.reasoning and (self.style.scoring or self.style.two_step)
 
     def letters(self, question: Question) -> bool:
         """Whether the answers are written as letters, because a first token could not tell them apart."""
@@ -101,7 +104,8 @@ class Prompter:
     def answered(self, asked: Request, questions: Sequence[Question], reasons: str) -> Request:
         """The turn after the reasons, in which nothing but the answer is asked for."""
         turns = (Message("assistant", reasons.strip() or _NO_REASON), Message("user", self._now(questions)))
-        return Request((*asked.messages, *turns), asked.sampling, tag=asked.tag)
+        schema = None if self.style.scoring else self._schema(questions, reason=False)
+        return Request((*asked.messages, *turns), asked.sampling, schema, tag=asked.tag)
 
     def _jointly(self, questions: Sequence[Question]) -> bool:
         """Whether several questions are answered in one object."""
@@ -112,7 +116,8 @@ class Prompter:
         return self.style.reasoning or any(q.rationale == "required" and not q.scale.text for q in questions)
 
     def _now(self, questions: Sequence[Question]) -> str:
-        return f"Now give your answer. {self._plainly(questions)}"
+        alone = replace(self, style=replace(self.style, reasoning=False))
+        return f"Now give your answer. {self._plainly(questions) if self.style.scoring else alone.form(questions)}"
 
     def _plainly(self, questions: Sequence[Question]) -> str:
         question = questions[0]

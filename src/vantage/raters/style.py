@@ -7,7 +7,7 @@ A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoni
 | `zero-shot` | guidelines, the item, the question; nothing else |
 | `few-shot:K` | K worked examples first, balanced over the answers |
 | `reasoning` | reasons first, then the answer |
-| `two-step` | asks for the answer, then why, given that answer |
+| `two-step` | asks for the answer, then why; with `reasoning`, for reasons first and then for the answer alone |
 | `scoring` | the probability of every answer option instead of a reply; with `reasoning`, after the reasons |
 | `sampling:K` | the share of every answer among K replies, for models that tell no probabilities |
 | `together` | all questions of the instrument in one prompt |
@@ -64,7 +64,6 @@ class Style:
 
     def __post_init__(self) -> None:
         for wrong, why in (
-            (self.reasoning and self.two_step, "reasoning and two-step both ask for the reason"),
             (self.scoring and self.sampling, "scoring and sampling both give the distribution over the answers"),
             (
                 self.sampling and self.two_step,

@@ -75,6 +75,7 @@ def test_a_cut_reply_that_opens_with_its_answer_line_and_keeps_to_it_counts(text
         "5\nAnswer: able to cope with it.",
         "Armor: 5\n\nAnswer: they try hard, whatever it is used for.",
         "1 = not very sure\nGroup: nurses",
+        "7 = very great effort needed",
         "Answer: 3\n\nI'm not able to answer this question.",
         "Answer: (3, 4)",
         'Answer: 3\n\nA line of the form "Answer: X", where X is 1 to 9, the answer to that question is not mentioned.',
@@ -114,3 +115,4 @@ def test_texts_that_are_called_by_letters_and_letters_with_their_wording() -> No
     assert parse_reply("B = untrustworthy", trust).value == -2
     assert parse_reply("B = very trustworthy", trust).value is None
     assert parse_reply("slightly trustworthy, sliding untrustworthy.", trust).value is None
+    assert parse_reply("very trustworthy\ntrustworthy\nunheard of", trust).value is None

@@ -147,7 +147,10 @@ class Prose:
         if unaccounted(self.shown):
             return unparsed("hedged")
         own, listed = own_lines(self.shown, self.scale)
-        return self._final_line() or self._set_apart(self._lead(listed), own) or self._last_words() or self._said()
+        reply = self._final_line() or self._set_apart(self._lead(listed), own) or self._last_words()
+        if reply is None and listed and all(len(line) <= _ANSWER_LENGTH for line in self.shown.split("\n")):
+            return unparsed("options")
+        return reply or self._said()
 
     def _set_apart(self, lead: Reading | None, own: list[Reading]) -> ParsedReply | None:
         """What the text opens with, announces or gives a line of its own, if nothing speaks against it."""

@@ -131,7 +131,8 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
         return reading
     label = read_label(text, at, scale) or _stemmed(text, at, scale)
     if label is not None and label.value is not None:
-        if agree(scale, reading.value, label.value):
+        equated = "=" in text[reading.end : at]
+        if reading.value == label.value or (agree(scale, reading.value, label.value) and not equated):
             return Reading(reading.form, label.end, reading.value)
         return Reading("conflict", label.end)
     opt_out = read_opt_out(text, at, scale)
