@@ -81,7 +81,7 @@ class Prompter:
         schema = None if self.reasons_first else self._schema(questions, reason=self._explains(questions))
         return Request(tuple(messages), self.sampling, schema)
 
-    def _schema(self, questions: Sequence[Question], *, reason: bool) -> dict[str, Any] | None:
+    def _schema(self, questions: Sequence[Question], *, reason: bool) -> Mapping[str, Any] | None:
         if self.style.free or not (self.style.json or self._jointly(questions)):
             return None
         return answer_schema(questions, reason=reason, together=self._jointly(questions))
