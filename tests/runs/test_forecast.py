@@ -55,6 +55,7 @@ def forecast(rater: ChatRater, options: RunOptions | None = None, **asked: Any) 
         ("zero-shot", 5, 450),
         ("together", 3, 90),
         ("two-step", 2, 360),
+        ("reasoning+two-step", 1, 180),
         ("scoring", 1, 90),
         ("few-shot:2+reasoning", 1, 90),
         ("selective-persona", 2, 30 + 180),

@@ -32,7 +32,9 @@ def test_replies_are_read_again_and_only_what_differs_changes(endpoint: Endpoint
     assert done.corpus.judgments.equals(rated.judgments)
 
 
-@pytest.mark.parametrize("style", ["two-step", "together", "together+reasoning", "json+reasoning", "coarse"])
+@pytest.mark.parametrize(
+    "style", ["two-step", "reasoning+two-step", "together", "together+reasoning", "json+reasoning", "coarse"]
+)
 def test_every_style_reads_the_same_again(endpoint: Endpoint, plan: MakePlan, style: str) -> None:
     endpoint.reply = answering
     part = plan(3, style, ()).parts[0]

@@ -16,7 +16,8 @@ from vantage.runs import RunOptions, RunPlan, RunStore, run
 
 INSTRUMENTS = ("warmth-competence", "irony", "sarcasm-rating", "sentiment", "appraisals")
 STYLES = (
-    *("zero-shot", "few-shot:1", "reasoning", "two-step", "scoring", "reasoning+scoring", "sampling:2"),
+    *("zero-shot", "few-shot:1", "reasoning", "two-step", "reasoning+two-step", "scoring", "reasoning+scoring"),
+    "sampling:2",
     *("together", "json", "json+free", "coarse", "coarse+scoring", "persona", "selective-persona"),
 )
 PAIRS = [
