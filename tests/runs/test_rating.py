@@ -258,7 +258,7 @@ def test_an_item_that_is_too_long_is_cut_and_counted() -> None:
     corpus = Corpus(long, demo_corpus().raters, demo_corpus().judgments.clear(), INSTRUMENT)
     judged = judge(ChatRater(model, max_tokens=50), corpus, INSTRUMENT, questions=["trust"])
     assert judged.truncated == 1
-    assert any("shortened to fit the model's window: 1." in note for note in judged.notes)
+    assert any("1 prompt was shortened" in note for note in judged.notes)
     first, second = (request.messages[-1].content for request in model.asked)
     assert CUT in first
     assert first.endswith(second[second.index("Target: Bo") :])

@@ -116,11 +116,9 @@ class Conversations:
             return [*rows, (yield from self._sampled(call))]
         reason: str | None = None
         if call.prompter.reasons_first:
-            first = yield Ask(call.request, sample=call.repetition, step="reasons")
-            if first.finish in ("failed", "filtered"):
-                return [*rows, *self._unanswered(call, first)]
-            reason = apart(first.text)[0].strip()
-            call = replace(call, request=call.prompter.answered(call.request, call.questions, reason))
+            call, reason, unanswered = yield from self._reasons(call)
+            if unanswered:
+                return [*rows, *unanswered]
         asked, completion, replies = yield from self._answer(call)
         if style.two_step and not style.reasoning and completion.finish != "failed":
             asked = replace(call.prompter.why(asked, completion.text), sampling=call.request.sampling)
@@ -136,14 +134,19 @@ class Conversations:
             rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
 
-    def _unanswered(self, call: PlannedCall, first: Completion) -> list[Row]:
-        """What is recorded where already the turn for the reasons failed or was filtered."""
-        replies = read_reply(first, call.questions, "")
-        return [
-            (*self._key(call, q.id, call.sample), *self._row(reply, first, reply.rationale, way=call.presented(q.id)))
-            for q in call.questions
-            if (reply := replies[q.id])
-        ]
+    def _reasons(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[PlannedCall, str, list[Row]]]:
+        """The turn for the reasons: the call that follows, what was said, and what is recorded if nothing was."""
+        first = yield Ask(call.request, sample=call.repetition, step="reasons")
+        if first.finish in ("failed", "filtered"):
+            replies = read_reply(first, call.questions, "")
+            rows = []
+            for question in call.questions:
+                reply, way = replies[question.id], call.presented(question.id)
+                key = self._key(call, question.id, call.sample)
+                rows.append((*key, *self._row(reply, first, reply.rationale, way=way)))
+            return call, "", rows
+        reasons = apart(first.text)[0].strip()
+        return replace(call, request=call.prompter.answered(call.request, call.questions, reasons)), reasons, []
 
     def _relevant(
         self, call: PlannedCall, rows: list[Row]
@@ -209,15 +212,12 @@ class Conversations:
     def _scoring(self, call: PlannedCall) -> Conversation:
         question = call.questions[0]
         options = _options(question, letters=call.prompter.letters(question))
-        key, request, reasons = self._key(call, question.id, call.sample), call.request, None
-        way = call.presented(question.id)
+        key, way, reasons = self._key(call, question.id, call.sample), call.presented(question.id), None
         if call.prompter.reasons_first:
-            first = yield Ask(request, sample=call.repetition, step="reasons")
-            if first.finish in ("failed", "filtered"):
-                return self._unanswered(call, first)
-            reasons, _ = apart(first.text)
-            request = call.prompter.answered(request, call.questions, reasons)
-        completion = yield Ask(request, tuple(option.word for option in options))
+            call, reasons, unanswered = yield from self._reasons(call)
+            if unanswered:
+                return unanswered
+        completion = yield Ask(call.request, tuple(option.word for option in options))
         return [(*key, *self._scored(completion, question, way, reasons))]
 
     def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:

@@ -234,7 +234,8 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
-        judged.notes.append(f"Prompts that were shortened to fit the model's window: {judged.truncated:,}.")
+        many = "prompt was" if judged.truncated == 1 else "prompts were"
+        judged.notes.append(f"{judged.truncated:,} {many} shortened to fit the model's window.")
     return judged
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from vantage.instruments import Question
+from vantage.raters.replies import parse_reply
 from vantage.raters.replies.labels import is_negated, mentions, read_label, read_letter, wordings
 from vantage.scales import Scale
 
@@ -70,3 +72,21 @@ def test_numbers_of_a_label_may_be_words() -> None:
     assert reading is not None
     assert reading.value == 0
     assert read_label("Twelve people.", 0, scale) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("A solid response, grade B", None),
+        ("Answer: a clear fail", None),
+        ("A clear choice is B.", 1),
+        ("A", 0),
+        ("A, since it is kind", 0),
+        ("A because it is kind", 0),
+        ("Answer: B", 1),
+        ("I'd give it a B.", 1),
+    ],
+)
+def test_an_option_that_is_called_a_is_no_article(text: str, code: float | None) -> None:
+    question = Question("grade", "Grade", "Which grade does the essay deserve?", Scale.labels("A", "B", "C"))
+    assert parse_reply(text, question).value == code

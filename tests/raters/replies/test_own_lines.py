@@ -78,6 +78,7 @@ def test_a_cut_reply_that_opens_with_its_answer_line_and_keeps_to_it_counts(text
         "7 = very great effort needed",
         "Answer: 3\n\nI'm not able to answer this question.",
         "Answer: (3, 4)",
+        "It is hard.\nThey said 'Answer: 6'.",
         'Answer: 3\n\nA line of the form "Answer: X", where X is 1 to 9, the answer to that question is not mentioned.',
     ],
 )

@@ -60,6 +60,10 @@ _AFTER_NO = re.compile(
     r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<#\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
     re.IGNORECASE,
 )
+# An option that is called A is an answer; "a clear case" is none.
+_AFTER_LETTER = re.compile(
+    r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<#&+/\ue000\ue001-])|\s(?:because|since|is|was|over|and|or|nor|than|for|with)\b"
+)
 _AND = re.compile(
     rf"[\"'*)]{{0,3}}\s{{0,2}}(?:[,/;]\s?(?:{JOINED}\s)?|[.&+]?\s{{0,2}}{JOINED}\s|[&+]\s?)[\"'*(]{{0,3}}",
     re.IGNORECASE,
@@ -307,6 +311,8 @@ def _named(text: str, at: int, known: Wordings) -> Reading | None:
     if match is None or wording not in known.codes:
         return None
     if wording in {"no", "n", "y"} and not _AFTER_NO.match(text, match.end()):
+        return None
+    if len(wording) == 1 and wording.isalpha() and not _AFTER_LETTER.match(text, match.end()):
         return None
     return Reading("label", match.end(), known.codes[wording])
 

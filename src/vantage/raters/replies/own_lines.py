@@ -15,7 +15,8 @@ _START = re.compile(r"^[ \t]{0,8}(?:[-*•][ \t]{1,3}(?!\d))?", re.MULTILINE)
 _KEYED = re.compile(r"(?:[^:\n\ue000\ue001]{1,60}+|[^:\n]{1,60}?\ue001{1,80}+):\s?[*_]{0,3}")
 _ASIDE = re.compile(
     r"\b(?:confidence|certainty|probability|likelihood|scale|range|step|example|instance|question|item|id|note|could\sbe"
-    r"|(?:can|could|may|might|should)\s(?:write|say|put|reply|answer))\b",
+    r"|(?:can|could|may|might|should)\s(?:write|say|put|reply|answer)"
+    r"|(?:they|he|she|author|narrator|speaker|writer)\s(?:says?|said|writes?|wrote))\b",
     re.IGNORECASE,
 )
 """Names of what is no answer to the question."""
