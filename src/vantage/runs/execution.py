@@ -234,8 +234,8 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
-        many = "prompt was" if judged.truncated == 1 else "prompts were"
-        judged.notes.append(f"{judged.truncated:,} {many} shortened to fit the model's window.")
+        cut = _many(judged.truncated, "prompt was", "prompts were")
+        judged.notes.append(f"{cut} shortened to fit the model's window.")
     return judged
 
 
@@ -260,12 +260,18 @@ def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
     notes: list[str] = []
     if empty := rules.get("thinking", 0):
         notes.append(
-            f"{empty:,} replies are empty because all their tokens went into thinking; raise --max-tokens "
+            f"{_many(empty, 'reply is', 'replies are')} empty, as all tokens went into thinking; raise --max-tokens "
             f"({rater.max_tokens} now) or lower the effort, such as --setting reasoning_effort=low."
         )
     if cut := rules.get("cut", 0):
-        notes.append(f"{cut:,} replies were cut before their answer; raise --max-tokens ({rater.max_tokens} now).")
+        said = _many(cut, "reply was", "replies were")
+        notes.append(f"{said} cut before the answer; raise --max-tokens ({rater.max_tokens} now).")
     return notes
+
+
+def _many(count: int, one: str, more: str) -> str:
+    """A count with its noun and verb: "1 reply was", "2 replies were"."""
+    return f"{count:,} {one if count == 1 else more}"
 
 
 class _Model:
