@@ -26,7 +26,10 @@ from vantage.raters.models.base import Completion, Message, Request
 from vantage.raters.models.content import apart
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
+from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.reply import is_named
 from vantage.raters.templates import Template
+from vantage.scales import Scale
 
 Step: TypeAlias = Literal["answer", "clarify", "relevance", "reasons", "why"]
 Row: TypeAlias = tuple[Any, ...]
@@ -307,7 +310,8 @@ def read_reply(
         source: The text of the item.
         template: The prompt that was put as published, which reads its own replies.
         lettered: Whether the options may have been put to the model with letters, as in recorded replies and where
-            the presentation has them. Other prompts have none, so that "A" chooses nothing.
+            the presentation has them. Other prompts have none, so that "A" chooses nothing; nor have options in words
+            numbers, so that "1" may be the first of them as well as the one whose code it is.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -331,12 +335,19 @@ def read_reply(
         replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
     else:
         replies = parse_replies(answer, questions, source, cut=cut)
-    return replies if lettered else {id_: without_letter(reply) for id_, reply in replies.items()}
+    return replies if lettered else {one.id: as_offered(replies[one.id], one.scale) for one in questions}
 
 
-def without_letter(reply: ParsedReply) -> ParsedReply:
-    """What a reply says where options had no letters, so that a letter chooses nothing."""
-    return ParsedReply(None, "unparsed", None, "letter") if reply.rule.endswith(":letter") else reply
+def as_offered(reply: ParsedReply, scale: Scale) -> ParsedReply:
+    """What a reply says where options had no letters: a letter chooses nothing, nor a number where they were words.
+
+    >>> scale = Scale.labels("negative", "neutral", "positive")
+    >>> as_offered(ParsedReply(1.0, "answered", None, "whole:number"), scale).rule
+    'other-scale'
+    """
+    form = reply.rule.rpartition(":")[2]
+    uncalled = "letter" if form == "letter" else "other-scale" if form in NUMERIC and is_named(scale) else ""
+    return ParsedReply(None, "unparsed", None, uncalled) if uncalled else reply
 
 
 def _parted(completion: Completion) -> tuple[str, str]:

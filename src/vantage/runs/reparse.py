@@ -17,7 +17,7 @@ from vantage.corpora.schema import KEY
 from vantage.errors import InputError
 from vantage.instruments import Question, grouped
 from vantage.presentations import Presentation
-from vantage.raters.conversation import CLARIFIED, without_letter
+from vantage.raters.conversation import CLARIFIED, as_offered
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
@@ -126,9 +126,9 @@ def _shown(question: Question, presentation: str) -> Question:
 
 
 def _meant(reply: ParsedReply, shown: Question, presentation: str, *, unlettered: bool) -> ParsedReply:
-    """What was read, in the codes of the question; a letter is read where the options had letters, or may have had."""
+    """What was read, in the codes of the question; letters, and numbers of words, only where they may have had them."""
     if unlettered and shown.scale.called != "letters":
-        reply = without_letter(reply)
+        reply = as_offered(reply, shown.scale)
     if reply.value is None or not presentation:
         return reply
     return replace(reply, value=Presentation.parse(presentation).decoded(shown, reply.value))

@@ -204,12 +204,12 @@ def test_a_rating_that_one_is_going_to_give_counts_unless_it_is_limited(text: st
     [
         'Therefore, I would classify this customer review as more "negative" than "positive".',
         'I would rather choose "positive" than "negative".',
-        'I would choose "negative" instead of "positive".',
     ],
 )
 def test_an_option_that_another_is_set_above_is_no_answer(text: str) -> None:
     assert parse_reply(text, _question("review")).value is None
     assert parse_reply('Instead of "positive", I would choose "negative".', _question("review")).value == 0
+    assert parse_reply('I would choose "negative" instead of "positive".', _question("review")).value == 0
 
 
 @pytest.mark.parametrize(
@@ -358,12 +358,12 @@ def _questions(record: dict[str, Any]) -> list[Question]:
         points = Scale.continuous if record.get("continuous") else Scale.points
         if isinstance(options, dict):  # codes with their labels
             labels = {int(code): label for code, label in options.items()}
-            scale = Scale.points(min(labels), max(labels), anchors=labels)
+            scale = replace(Scale.points(min(labels), max(labels), anchors=labels), called="numbers")
         else:
             scale = Scale.labels(*options) if isinstance(options[0], str) else points(*options)
         if "opt_out" in record:
             scale = replace(scale, opt_outs=(OptOut("opted_out", record["opt_out"]),))
-        questions.append(Question(name.lower(), name, ask, replace(scale, called=record.get("shown"))))
+        questions.append(Question(name.lower(), name, ask, replace(scale, called=record.get("shown", scale.called))))
     return questions
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from vantage.raters.replies.doubts import FORCED
 from vantage.scales import Scale, show_code
 
 COPIED = "\ue000"
@@ -99,7 +100,7 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
     )
     ranged = (
         r"(?:(?:on|from|using)\s)?(?:(?:a|the)\s)?(?:\w{1,12}[ -])?(?:(?:scale|range)\s)?(?:of\s|from\s|between\s)?"
-        rf"{ends}"
+        rf"{ends}(?:\sscale\b)?"
     )
     named = r"(?:on\s)?(?:a|the)\s(?:scale|range)\s(?:of|from|between)\s[+-]?\d{1,3}\s?(?:to|and|-)\s?[+-]?\d{1,3}"
     defined = (
@@ -108,7 +109,8 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
         else r"(?!)"
     )
     conditional = (
-        r"\bif\b[^.!?\n]{1,160}\b(?:mark|answer|write|say|choose|select|respond|reply|put|use)\b[^.!?\n]{0,80}"
+        rf"\bif\b{FORCED}[^.!?\n]{{1,160}}"
+        r"\b(?:mark|answer|write|say|choose|select|respond|reply|put|use)\b[^.!?\n]{0,80}"
     )
     instructed = (
         r"(?:\A|[.!?:\n]\s{0,3})(?:please\s)?(?:choose|select|pick|answer|respond|reply)\s(?:only\s)?"

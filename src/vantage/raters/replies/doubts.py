@@ -10,14 +10,18 @@ import re
 
 _BEFORE = re.compile(r"[^.!?\n]{0,240}$")
 _BEHIND = re.compile(r"[^.!?\n;]{0,120}[.!?\n;]?")
-_FORCED = r"(?!\s(?:i|we)\s(?:had|have|must|am|were|would|was)\b|\s(?:forced|pressed|asked|pushed|anything|so)\b)"
+FORCED = (
+    r"(?!\s(?:i|we)\s(?:had|have|must|am|were|would|was)\b"
+    r"|\s(?:forced|pressed|asked|pushed|anything|so|ever|at\sall|any)\b)"
+)
+"""What makes an "if" no condition: "if I had to choose", "if anything"."""
 _PERSON = r"(?:author|narrator|speaker|writer|poster)"
 _RATES = (
     r"(?:\s\w{1,14}){0,2}\s(?:(?:would|might|could|may|will)\s)?"
     r"(?:rate[sd]?|gave|gives?|scores?d?|says?|said|answer(?:s|ed)?|chooses?|chose|picks?|picked|selects?|selected)\b[^.,;!?\n]{0,40}$"
 )
 _SUPPOSED = re.compile(
-    rf"\bif\b{_FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
+    rf"\bif\b{FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
     r"|\b(?:for\s(?:example|instance)|example|e\.?g\.?)\b[^.!?\n]{0,80}$|\bsuch\sas\b[^.,!?\n]{0,80}$"
     r"|\b(?:previous|earlier|prior|initial|other|your|old|reference|expected|gold)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
     rf"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|people|who){_RATES}"
@@ -26,6 +30,8 @@ _SUPPOSED = re.compile(
     r"|\bcould\sbe\s(?:\w{1,12}\s)?improved\b[^.!?\n]{0,60}$"
     r"|\b(?:tempted|inclined|hesitant|reluctant|(?<!\bi'm\s)(?<!\bi\sam\s)going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
     r"|\bnot\ssure\s(?:that\s|whether\s)?(?:i|it|this)\b(?:(?!\b(?:but|so)\b)[^.!?\n]){0,40}$"
+    r"|\b(?:at\sfirst|initially|originally|first(?=\s(?:thought|labell?ed|rated|gave|said|considered|chose|leaned)\b))\b"
+    r"(?:(?!\b(?:but|so|yet|however|now)\b)[^.!?\n]){0,80}$"
     r"|\b(?:prefer|preferred|expecting|expected)\s(?:\w{1,6}\s){0,3}$"
     r"|\b(?:necessary|needed|required|enough|sufficient|short)\s(?:for|of|to\s\w{1,10})\s(?:an?\s|the\s)?(?:\w{1,12}\s)?(?:score|rating|grade)\b[^.!?\n]{0,12}$",
     re.IGNORECASE,
@@ -40,7 +46,7 @@ _THEN = re.compile(
 )
 _HEDGE = re.compile(r"\b(?:maybe|perhaps|possibly|conceivably)[\s,]{1,2}(?:an?\s)?[\"'*]{0,3}$", re.IGNORECASE)
 _RETRACTED = re.compile(
-    r"(?:^|[.!?\n(,;:…-])\s*(?:(?:on\ssecond\sthoughts?|scratch\sthat|correction|oops|no,?\swait|(?:but\s)?wait|just\skidding"
+    r"(?:^|[.!?\n(,;:…-])\s*(?:(?:on\s(?:second\sthoughts?|(?:further\s)?reflection)|scratch\sthat|correction|oops|no,?\swait|(?:but\s)?wait|just\skidding"
     r"|never\s?mind|i\s(?:take\s(?:that|it|this)\sback|chang(?:e|ed)\smy\s(?:mind|answer|rating)|meant|stand\scorrected|withdraw))\b"
     r"|(?:actually|rather|or\srather|sorry|hmm|let\sme),?\s(?:make\s(?:that|it)|i\s(?:would|take|meant|think|'d)|it(?:'s|\sis)\s(?:an?\s)?[\"'*]{0,3}[+-]?\d"
     r"|(?:re)?consider|revise|correct|change|no\b))",
@@ -93,6 +99,16 @@ def hedged(text: str, at: int) -> bool:
     (True, False)
     """
     return bool(_HEDGE.search(text, max(0, at - 40), at))
+
+
+def behind_withdrawal(text: str) -> str:
+    """What stands behind the words that take an answer back; empty where there are none.
+
+    >>> behind_withdrawal("Trust: 2. On reflection, trust: 1.")
+    ', trust: 1.'
+    """
+    taken_back = _RETRACTED.search(text)
+    return text[taken_back.end() :] if taken_back else ""
 
 
 def withdrawn(rest: str) -> bool:

@@ -15,7 +15,14 @@ from vantage.scales import Scale
 
 _CALLED = ("text", "option", "response")
 """What stands before the letter of an option that is a letter: "Text A"."""
-_YES_NO = {"yes": ("true", "y", "yep", "yeah"), "no": ("false", "n", "nope")}
+_ALIASES = {
+    "yes": ("true", "y", "yep", "yeah"),
+    "no": ("false", "n", "nope"),
+    "favor": ("favour", "in favor", "in favour"),
+    "favour": ("favor", "in favor", "in favour"),
+}
+"""Other words for an option, where an answer is expected."""
+_DEGREE = re.compile(r"\b(?:strongly|very|highly|extremely|slightly|somewhat|mildly|moderately|mostly|largely)\b")
 _GAP = r"(?:[^\w.!?\n]|_){1,4}"
 _NEGATION = (
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bno|\bwithout|\bhardly|\bbarely|\brather than|\binstead of|\bfar from"
@@ -65,22 +72,23 @@ _AFTER_LETTER = re.compile(
     r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<#&+/\ue000\ue001-])|\s(?:because|since|is|was|over|and|or|nor|than|for|with)\b"
 )
 _AND = re.compile(
-    rf"[\"'*)]{{0,3}}\s{{0,2}}(?:[,/;]\s?(?:{JOINED}\s)?|[.&+]?\s{{0,2}}{JOINED}\s|[&+]\s?)[\"'*(]{{0,3}}",
+    rf"[\"'*)]{{0,3}}\s{{0,2}}(?:[,/;]\s?(?:{JOINED}\s)?(?:(?:possibly|perhaps|maybe|potentially)\s)?|[.&+]?\s{{0,2}}{JOINED}\s|(?:[&+→]|[-=]{{0,2}}>)\s?)[\"'*(]{{0,3}}",
     re.IGNORECASE,
 )
 _CODED = re.compile(r"(?<![\w.])([+-]?\d{1,3})\s?=\s?[\"'*]{0,2}$")
 _COMMA = re.compile(r"[\"'*]{0,2}(?:[,/]|,?\s(?:or|nor))\s?[\"'*]{0,2}", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s[\"'*]{0,2}$", re.IGNORECASE)
 _SILENT = re.compile(r"(?:\bnot|n't|\bnever)\s(?:\w{1,12}\s)?(?:mention|express|say|state|acknowledge)", re.IGNORECASE)
 """Where what is denied is that something was said, and not what it would have said."""
 _STATED = re.compile(
     r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|say"
     r"|(?:call|rate|label|find|consider|mark|deem|judge|make)\sit)|'s|:)"
-    r"(?:\s(?:clearly|definitely|certainly|simply|just|indeed|overall|probably))?"
+    r"(?:\s(?:clearly|definitely|certainly|simply|just|indeed|overall|probably|actually|really|in\sfact|rather))?"
     r"[\s\"'*_]{1,4}$",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(
-    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b(?!\s?[\"'(]))",
+    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|the\starget\b|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b(?!\s?[\"'(]))",
     re.IGNORECASE,
 )
 
@@ -110,6 +118,8 @@ class Wordings:
     """The beginnings that options share, up to their colon."""
     slot_only: frozenset[str]
     """Wordings that count where an answer is expected but not inside a sentence."""
+    by_degree: bool
+    """Whether a degree tells options apart, as in "agree" and "strongly agree"; elsewhere it changes no answer."""
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +143,7 @@ def wordings(scale: Scale) -> Wordings:
         for meaning in {words(option.description), words(option.description.partition(",")[0])} - {""}:
             known.setdefault(meaning, set()).add(option.code)
             slot_only.add(meaning)
-        for alias in _YES_NO.get(option.label.casefold(), ()):
+        for alias in _ALIASES.get(option.label.casefold(), ()):
             known.setdefault(alias, set()).add(option.code)
             slot_only.add(alias)
         if re.fullmatch("[A-Z]", option.label):
@@ -145,7 +155,8 @@ def wordings(scale: Scale) -> Wordings:
         if colon and words(head):
             stems.add(words(head))
     codes = {wording: codes_of.pop() for wording, codes_of in known.items() if len(codes_of) == 1}
-    return Wordings(codes, _any_of(list(codes)), tuple(at_all), _any_of(sorted(stems)), frozenset(slot_only))
+    by_degree = scale.ordered or any(_DEGREE.search(wording) for wording in codes)
+    return Wordings(codes, _any_of(list(codes)), tuple(at_all), _any_of(sorted(stems)), frozenset(slot_only), by_degree)
 
 
 def words(text: str) -> str:
@@ -250,7 +261,8 @@ def _enumerated(text: str, places: Sequence[re.Match[str]]) -> set[int]:
     numbers: set[int] = set()
     for one, other in pairwise(places):
         gap = text[one.end() : other.start()]
-        if _COMMA.fullmatch(gap) and words(one.group()) != words(other.group()):
+        either = _BETWEEN.search(text, max(0, one.start() - 12), one.start()) and _AND.fullmatch(gap)
+        if (_COMMA.fullmatch(gap) or either) and words(one.group()) != words(other.group()):
             numbers |= {one.start(), other.start()}
     return numbers
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vantage.instruments import MultipleChoice, put
 from vantage.raters.replies.clean import plain_text, without_thought
+from vantage.raters.replies.doubts import behind_withdrawal
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
@@ -16,7 +17,7 @@ from vantage.raters.replies.own_words import names, parse_several, several_of, t
 from vantage.raters.replies.parse import Parser, parse_reply
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, unparsed
-from vantage.raters.replies.slots import read_all, read_lead
+from vantage.raters.replies.slots import read_all, read_lead, read_slot
 
 if TYPE_CHECKING:
     from vantage.instruments import Question
@@ -137,6 +138,7 @@ def _points(text: str | None, asked: Sequence[Question], source: str | None, cut
     if not entries and refuses(plain) and not any(parser.answers(plain) for parser in batch.parsers.values()):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
+    settled |= {id_: unparsed("conflict") for id_ in batch.withdrawn(plain, settled)}
     if not cut:
         return settled
     return {question: _of_cut(reply) for question, reply in settled.items()}
@@ -220,6 +222,15 @@ class _Batch:
             if _AFTER_NAME.match(answer, name.end()) and read_all(answer[: name.start()], self.parsers[question].scale):
                 return answer[: name.start()], answer[name.start() :]
         return answer, ""
+
+    def withdrawn(self, text: str, settled: Mapping[str, ParsedReply]) -> Iterator[str]:
+        """Questions whose answer is taken back in running text: "On reflection, trust: 1"."""
+        rest = behind_withdrawal(text)
+        for name in self.name.finditer(rest):
+            question, after = self.ids[words(name.group())], _AFTER_NAME.match(rest, name.end())
+            again = read_slot(rest, after.end(), self.parsers[question].scale) if after else None
+            if again is not None and again.value is not None and settled[question].value not in (None, again.value):
+                yield question
 
     def unnamed(self, text: str, answered: set[str]) -> list[_Entry]:
         """The only question without an answer, where the reply opens with a line that is an option of no other."""

@@ -21,7 +21,7 @@ _NOUN = (
     r"|evaluation|option|grade|level|(?:selected|chosen|my)\sscale|assessment)"
 )
 _ANNOUNCED = re.compile(
-    rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for)\s(?:this|that|the|your)\s(?:\w{{1,12}}\s)?question)?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
+    rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for|of)\s(?:(?:this|that|the|your|its)\s)?(?:[a-z-]{{1,16}}\s)?[a-z-]{{3,16}})?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
     r"(?:(?:is|was|are|would\sbe|will\sbe|should\sbe|of)\b|=|:|\||->|→|-(?=\s?[^\d\s]|\s))(?:\s?(?:therefore|thus|then|that|probably|likely)\b)?"
     r"[:*_\"'\s]{0,6}(?:-(?=[a-z]))?(?:the\s(?:colou?r|category|label|class)\s(?=[*_\"']{1,3}\w))?",
     re.IGNORECASE,
@@ -42,15 +42,15 @@ _ASKS_WHICH = re.compile(
 )
 """A question that can be answered in its own words: "which culture does this image best represent?"."""
 _CONCLUDED = re.compile(
-    r"(?<!\w)(?:therefore|thus|hence|so|overall|in\s(?:conclusion|summary|short)|conclusion|finally|final)\b\s?[,:]?\s?"
+    r"(?<!\w)(?:therefore|thus|hence|so|overall|in\s(?:conclusion|summary|short)|based\son\s[^.,:\n]{3,60}|conclusion|finally|final)\b\s?[,:]?\s?"
     r"(?:(?:it's|it\sis|this\sis|my\sanswer\sis|the\sanswer\sis|i'd\ssay|i\swould\ssay)\s)?[*_\"']{0,4}",
     re.IGNORECASE,
 )
 _JUDGED = re.compile(
-    r"(?<!\w)(?:i|we|i'd|i'll|we'd|i'm|im)(?:\s(?:am|would|will|do|could|might|must|should|(?:am\s)?going\sto|have\sto))?"
+    r"(?<!\w)(?:i|we|i'd|i'll|we'd|i'm|im|let's|let\s(?:us|me))(?:\s(?:am|would|will|do|could|might|must|should|(?:am\s)?going\sto|have\sto))?"
     r"(?:\s(?:still|probably|personally|therefore|also|just|now|definitely|rather|likely|then|thus))?"
     r"\s(?:rate|rated|give|gave|score|scored|say|choose|chose|select|selected|pick|picked|assign|assigned|answer|put|mark|marked|marking|rating|giving|label|labelled|classify"
-    r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe|(?:suggest|recommend)(?:\s(?:choosing|selecting|picking|option))?)\b",
+    r"|go\s(?:with|for)|opt\sfor|(?:settle|land)\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe|(?:suggest|recommend)(?:\s(?:choosing|selecting|picking|option))?)\b",
     re.IGNORECASE,
 )
 _JUDGED_THING = re.compile(r"\b(?:the|this|that|each|an?)\s([a-z]{4,20})")
@@ -404,5 +404,7 @@ def _asks(text: str, at: int) -> bool:
 
 def _ends(text: str, at: int) -> bool:
     return closed(text, at) or bool(
-        re.compile(r"[\"'*_)]{0,4}\s?(?:[.,;!?\n(]|because\b|since\b|-|from\b|on\b|with\b)").match(text, at)
+        re.compile(
+            r"[\"'*_)]{0,4}\s?(?:[.,;!?\n(]|because\b|since\b|-|from\b|on\b|with\b|rather\sthan\b|instead\sof\b)"
+        ).match(text, at)
     )

@@ -11,7 +11,7 @@ from vantage.scales import Scale
 DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
 NUMBER: Final = rf"(?P<sign>[+-]|(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<digits>{DIGITS})(?![\w])(?!:\d)"
 FILLER: Final = (
-    r"(?:(?:a|an|the|about|around|roughly|approximately|probably|likely|maybe|perhaps|clearly|definitely|simply|just"
+    r"(?:(?:a|an|the|about|around|roughly|approximately|probably|likely|maybe|perhaps|clearly|definitely|simply|just|only"
     r"|solid|strong|weak|firm|clear|low|high|number|option|score|rating|point|level|of|is|at|as|to\sbe|would\sbe)\s){0,4}"
 )
 NUMERIC: Final = ("number", "word", "fraction")
@@ -62,6 +62,7 @@ _AFTER_WORD = re.compile(
     r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/<]|-(?!\d))|\s(?:because|since|out|points?|stars?|on|or|to)\b",
     re.IGNORECASE,
 )
+_UNIT = re.compile(r"\s(?:points?|stars?)(?=\s{0,3}(?:$|[\n.,;:!?)]))", re.IGNORECASE)
 _NEGATIVE_BEFORE = re.compile(r"\b(?:negative|minus|neg)\W{0,3}$", re.IGNORECASE)
 _NEGATIVE_BEHIND = re.compile(r"\W{0,3}(?:on\sthe\s|in\sthe\s)?(?:negative|minus\b|below\szero)", re.IGNORECASE)
 _SIGNS = {"-": -1.0, "minus": -1.0, "negative": -1.0}
@@ -107,7 +108,8 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return Reading("conflict", equal.end())
     if not _AFTER.match(text, end) or (is_named(scale) and text[end : end + 1] == ")" and "(" not in text[:at]):
         return None
-    return _placed(value, "number", end, scale)
+    unit = _UNIT.match(text, end)
+    return _placed(value, "number", unit.end() if unit else end, scale)
 
 
 def has_range(text: str) -> bool:

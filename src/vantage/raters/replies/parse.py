@@ -30,6 +30,7 @@ _PAIR = re.compile(r"(?:^|(?<=[\s,]))([-+]?\d{1,3})\s?[:=–-]\s?([^\n.!?]{1,80}
 _OPENING = re.compile(
     r"[*_\"']{0,3}(?:final\s)?answer[*_\"']{0,3}:[*_\"']{0,3}\s?([^.,;\n]{1,40}+)[.,;]\s", re.IGNORECASE
 )
+_QUESTION = re.compile(r"[^.!?\n]{8,300}\?")
 _FENCE = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
 _NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
 """Obstacles that say only that there is no answer, not that there is an unusable one."""
@@ -218,11 +219,18 @@ class Parser:
             return unparsed("conflict")
         return usable[0]
 
+    def _after_question(self, text: str) -> str:
+        """What follows where a text begins with the question that was asked, word for word."""
+        *_, asked = _QUESTION.findall(self.question.ask) or [""]
+        begins = asked and text.casefold().startswith(asked.strip().casefold())
+        return (text[len(asked.strip()) :].lstrip(" \n:*\"'") or text) if begins else text
+
     def _free(self, text: str) -> ParsedReply:
         """Text without a format: a question that is asked again parts what comes before from what comes after."""
         reading = read_all(text, self.scale)
         if reading is not None and reading.usable:
             return reading.reply("whole")
+        text = self._after_question(text)
         again = restated(text, self.question.ask, self.scale)
         if again and (agreed := Prose(text, self.question, self.source, self.names).agreed()):
             return agreed.reply("lead", text)

@@ -9,7 +9,7 @@ from vantage.scales import Scale
 
 _POLAR = re.compile(r"(?:all in all, )?(?:is|are|was|were|does|do|did)\b[^?]{3,200}\?", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:(?:so|thus|therefore|overall|yes|no|well|absolutely),?\s)?(?:(?:i\s(?:think|thought|believe|feel|agree|would\ssay|find),?\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
+    r"(?:(?:so|thus|therefore|overall|yes|no|well|absolutely),?\s)?(?:(?:i\s(?:(?:do\snot|don't)\s)?(?:think|thought|believe|feel|agree|would\ssay|find),?\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
     r"(?:\s[\w'-]{1,20}){0,5}?\s?(?:is|are|was|were|'s|seems|sounds|isn't|wasn't|aren't|isnt)\s)?"
     r"(?P<words>(?:[\w'-]{1,20}\s){0,5}[\w-]{4,30})",
     re.IGNORECASE,
@@ -23,8 +23,8 @@ _DENIED = re.compile(r"(?:n't|\bisnt|\b(?:do|did)\snot)\s", re.IGNORECASE)
 _FINE = frozenset(
     re.findall(
         r"[\w-]+",
-        "clearly definitely certainly really simply just indeed obviously a an of meant intended to be being not "
-        "considered message text statement reply response comment sentence tweet post",
+        "at all clearly definitely certainly really simply just indeed obviously a an of meant intended to be being "
+        "not considered message text statement reply response comment sentence tweet post",
     )
 )
 _IS = re.compile(

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
-from vantage.raters.replies.doubts import unaccounted, withdrawn
+from vantage.raters.replies.doubts import FORCED, behind_withdrawal, unaccounted, withdrawn
 from vantage.raters.replies.labels import meant, read_label, wordings, words
 from vantage.raters.replies.markers import announced, compares, enumerates, limited, names_other, preferred
 from vantage.raters.replies.numbers import NUMERIC
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?\"')])\s{1,4}")
 _SENTENCE_END = re.compile(r"[.!?\n]")
+_LISTED_END = re.compile(r"[.!?)\n]")
 _LISTED = re.compile(r"(?<![\w.])([+-]?\d{1,2})\s?[-=:]\s(?=[A-Za-z\"'])")
 _HEADING = re.compile(r"(?:sure|certainly|of course|okay|ok|here)\b[^.!:\n]{0,60}[.!:,]\s{1,3}", re.IGNORECASE)
 _LED_IN = re.compile(r"(?:\b(?:so|thus|therefore|hence|my|the|final|overall)[\s,:*]{0,3}){1,4}$", re.IGNORECASE)
@@ -47,6 +48,9 @@ _PLACED = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 _HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNORECASE)
 _HELD_BACK = re.compile(r"\b(?:might|could|may)\b[^.!?\n]{0,60}\.{3}$", re.IGNORECASE)
 """A possibility that is only named behind the dots: "I might choose... green"."""
+_CONDITION = re.compile(
+    rf"[\"'*_)]{{0,4}},?\s(?:only\s)?(?:if{FORCED}(?!\syou\b)|unless|depending|provided|assuming)\b", re.IGNORECASE
+)
 _ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
 _CONCLUSION = re.compile(
     r"\W{0,4}(?:therefore|thus|so|hence|overall),?\s(?:i|my\s(?:final\s)?(?:answer|choice|rating))\b", re.IGNORECASE
@@ -60,6 +64,15 @@ _REMARK = re.compile(
 """What follows a yes or a no that answers something else."""
 
 
+_WORDED = re.compile(
+    r"[\W_]{0,4}([a-z][a-z' -]{1,40}?)[*_\"']{0,3}\s?(?:[(\[]|[=:-]\s)([+-]?\d{1,3})[)\]]?[.*]{0,3}", re.I
+)
+"""A wording of the rater's own with its code, and nothing else: "slightly trustworthy (+1)"."""
+_NO_WORDING = re.compile(
+    r"\b(?:not|no|never|or|and|than|between|maybe|perhaps|example|question|item|step|point|page|turn|part|line|version|chapter|scale"
+    r"|confidence|certainty|max|min|maximum|minimum|top|at|in|on|from|to|by|until|about|since|error|code)\b",
+    re.I,
+)
 _NEXT_LINE = re.compile(r"[\"'.*]{0,3}\n(?=\d{1,3}\s(?:because|since)\b)")
 """A label and, on the line below it, a number with its reason."""
 _LEFT_OPEN = re.compile(
@@ -150,7 +163,15 @@ class Prose:
         reply = self._final_line() or self._set_apart(self._lead(listed), own) or self._last_words()
         if reply is None and listed and all(len(line) <= _ANSWER_LENGTH for line in self.shown.split("\n")):
             return unparsed("options")
-        return reply or self._said()
+        return reply or self._worded() or self._said()
+
+    def _worded(self) -> ParsedReply | None:
+        """A code behind a wording that is no option's, where both are all there is."""
+        pair = None if is_named(self.scale) else _WORDED.fullmatch(self.shown)
+        code = read_all(pair[2], self.scale) if pair else None
+        if pair is None or code is None or code.value is None or _NO_WORDING.search(pair[1]):
+            return None
+        return None if names_other(pair[1], code, self.scale) else code.reply("whole")
 
     def _set_apart(self, lead: Reading | None, own: list[Reading]) -> ParsedReply | None:
         """What the text opens with, announces or gives a line of its own, if nothing speaks against it."""
@@ -193,9 +214,8 @@ class Prose:
         before = [one for one in above if one.strip()]
         if COPIED in self.shown.rstrip()[-len(last) :] or (before and _EXAMPLE.search(before[-1])):
             return None
-        others = (
-            [] if line["last"] else [one[1] for one in _ANSWER_LINE.finditer("\n".join(above)) if one[1].strip(" X*")]
-        )
+        kept = "" if line["last"] else behind_withdrawal("\n".join(above)) or "\n".join(above)
+        others = [one[1] for one in _ANSWER_LINE.finditer(kept) if one[1].strip(" X*")]
         alone = {(one.value, one.opt_out) for text in before if "=" not in text and (one := read_all(text, self.scale))}
         alone -= {(final.value, final.opt_out)}
         same = all((one := read_all(other, self.scale)) is not None and final.same(one) for other in others)
@@ -209,7 +229,7 @@ class Prose:
             return None
         if lead.form in NUMERIC and (hedge := _HEDGED.match(self.shown)) and hedge.end() <= lead.end:
             return Reading("hedged", lead.end)
-        if lead.usable and _ASKED.match(self.shown, lead.end):
+        if lead.usable and (_ASKED.match(self.shown, lead.end) or _CONDITION.match(self.shown, lead.end)):
             return Reading("hedged", lead.end)
         if self._is_aside(lead) or (compares(self.question.ask) and continues(self.shown, lead.end)):
             return None
@@ -418,7 +438,7 @@ def _listed_codes(text: str) -> list[Span]:
     if len(codes) < 2 or (len(codes) == 2 and not all("=" in point.group() for point in points)):
         return []
     ends = [point.start() for point in points[1:]] + [len(text)]
-    stops = [_SENTENCE_END.search(text, point.end(), end) for point, end in zip(points, ends, strict=True)]
+    stops = [_LISTED_END.search(text, point.end(), end) for point, end in zip(points, ends, strict=True)]
     return [
         (point.start(), stop.start() if stop else end) for point, end, stop in zip(points, ends, stops, strict=True)
     ]

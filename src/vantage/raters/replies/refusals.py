@@ -6,7 +6,7 @@ import re
 
 _ACT = (
     r"(?:answer|rate|judge|score|provide|assist|comply|respond\sto|evaluate|assess|generate|fulfill?|engage\sin|offer\s(?:an?|any)|"
-    r"classify|label|complete\s(?:this|the|your|that)|do\s(?:that|this)\b|discuss\sthis|assign|help\s(?:you\s)?with|"
+    r"classify|label|complete\s(?:this|the|your|that)|do\s(?:that|this)\b|discuss\sthis|assign|(?:take|choose|pick)\s(?:an?\s|any\s)?(?:side|stance|position)s?\b|help\s(?:you\s)?with|"
     r"make\s(?:an?|any|such|this|that|judge?ments?|generali[sz]ations|assumptions|claims)|"
     r"give\s(?:you\s)?(?:an?|any|this)\s(?:\w{1,12}\s)?(?:rating|answer|score|number|opinion|assessment)|"
     r"process\s(?:this|your)|proceed|agree\sor\sdisagree|stereotype|generali[sz]e|characteri[sz]e|speak\sfor)"
@@ -27,7 +27,7 @@ _CUE = re.compile(
     r"|\bi(?:\sam|'m)\s(?:just\s|only\s)?(?:an?\s)(?:ai|language\smodel|artificial|large\slanguage)\b"
     r"|\b(?:not|in)\s?appropriate\s(?:for\sme\s)?to\s(?!use\b)|\bwould\sbe\s(?:inappropriate|unethical|harmful|wrong)\sto\s(?!expect|think|assume|say)"
     r"|\b(?:i|we)\s(?:do\snot|don't|dont)\s(?:\w{1,10}\s){0,5}(?:have|hold)\s(?:an?\s|any\s)?(?:personal\s)?(?:opinions?|beliefs|feelings|views?)\b"
-    r"|\b(?:against|violates?)\s(?:my|our|the)\s(?:\w{1,12}\s)?(?:guidelines|policy|policies|principles|programming)\b"
+    r"|\b(?:(?:against|violates?)\s(?:my|our)|violates?\sthe)\s(?:\w{1,12}\s)?(?:guidelines|policy|policies|principles|programming)\b"
     r"|\bnot\s(?:fair|right|ok|okay|possible|accurate|ethical)\sto\s(?:stereotype|generali[sz]e|judge|rate|make|assign|label)\b"
     r"|\b(?:this|that)\s(?:request|question|task)\s(?:is|asks)\s(?:\w{1,12}\s){0,4}(?:inappropriate|stereotyp\w{1,6}|harmful|offensive)\b"
     r"|\b(?:do\snot|don't|dont)\sknow\senough\b[^.!?\n]{0,60}\bto\s(?:be\sable\sto\s)?(?:answer|rate|judge|provide|give|assess)\b",

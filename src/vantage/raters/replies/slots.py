@@ -8,11 +8,15 @@ from vantage.raters.replies.copied import Span
 from vantage.raters.replies.labels import read_label, read_letter, wordings, words
 from vantage.raters.replies.numbers import NUMBER, amount, read_number
 from vantage.raters.replies.opt_outs import read_opt_out
-from vantage.raters.replies.reply import Reading, agree
+from vantage.raters.replies.reply import Reading, agree, is_named
 from vantage.scales import Scale, show_code
 
 _DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|~=:\\$]|>(?=\s))*+")
 _SURE = re.compile(r"(?:probably|definitely|clearly|certainly|most\slikely|likely|absolutely)\s", re.IGNORECASE)
+_DEGREE = re.compile(
+    r"(?:strongly|very|highly|extremely|slightly|somewhat|mildly|moderately|mostly|largely|predominantly|overall)\s",
+    re.I,
+)
 _ALSO = re.compile(r"\s?(?:/|or\s)\s?", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s).:,;=*_\"'(\[\]|>-]{0,12}(?:the\s)?")
 _CLOSING = re.compile(r"[\s*_\"'\])}.,;:!|~`\\$/-]{0,40}(?:\ue001|\s)*+")
@@ -22,6 +26,7 @@ _LED = re.compile(
 _SEQUENCE = re.compile(r"\s?[,/|;]\s?[+-]?\d{1,3}\s?[,/|;]\s?(?:and\s|or\s)?[+-]?\d")
 _SECOND = re.compile(r"\s?[,;&]\s?(?:and\s|or\s)?[+-]?\d{1,3}\s?(?:$|[\n)\]]|\.$)")
 _EQUATED = re.compile(r"\s?=\s?[\"'*(]{0,3}([a-z][^\n.]{0,80})", re.IGNORECASE)
+_REMARK = re.compile(r"\s?[*_]{0,2}(?:[(=]|-\s|,\s)\s?([a-z][^()\n.]{2,60})", re.IGNORECASE)
 _PAIR = re.compile(
     rf"(?<![\w./]){NUMBER}\s?[\"'*_]{{0,3}}\s?(?:=|:|-|\(|\.|\)|is\s|means\s|for\s|being\s)?\s?[\"'*_(]{{0,3}}"
 )
@@ -38,6 +43,8 @@ def read_slot(text: str, at: int, scale: Scale) -> Reading | None:
     at = _undecorated(text, at)
     if sure := _SURE.match(text, at):
         at = sure.end()
+    if (degree := _DEGREE.match(text, at)) and not wordings(scale).by_degree:
+        at = degree.end()
     reading = read_number(text, at, scale)
     if reading is not None:
         if _SEQUENCE.match(text, reading.end) or _SECOND.match(text, reading.end):
@@ -133,12 +140,13 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
     if label is not None and label.value is not None:
         equated = "=" in text[reading.end : at]
         if reading.value == label.value or (agree(scale, reading.value, label.value) and not equated):
-            return Reading(reading.form, label.end, reading.value)
+            return Reading("label" if is_named(scale) else reading.form, label.end, reading.value)
         return Reading("conflict", label.end)
     opt_out = read_opt_out(text, at, scale)
     if opt_out is not None and opt_out.usable:
         return Reading("conflict", opt_out.end)
-    return Reading("conflict", reading.end) if _means_otherwise(text, reading, scale) else reading
+    otherwise = _means_otherwise(text, reading, scale) or _other_side(text, reading, scale)
+    return Reading("conflict", reading.end) if otherwise else reading
 
 
 def _means_otherwise(text: str, reading: Reading, scale: Scale) -> bool:
@@ -149,6 +157,16 @@ def _means_otherwise(text: str, reading: Reading, scale: Scale) -> bool:
     if meaning is None or reading.value is None or label == show_code(reading.value):
         return False
     return not own & set(words(meaning[1]).split())
+
+
+def _other_side(text: str, reading: Reading, scale: Scale) -> bool:
+    """Whether a code is called by a word of the other end: "1 (slightly untrustworthy)" from -3 to 3."""
+    remark, (low, high) = _REMARK.match(text, reading.end), scale.ends
+    if remark is None or not reading.value or not low < 0 < high:
+        return False
+    own, other = (set(words(scale.label(end)).split()) for end in ((high, low) if reading.value > 0 else (low, high)))
+    said = set(words(remark[1]).split())
+    return bool(said & {word for word in other - own if len(word) > 4}) and not said & {"not", "than", "never", "but"}
 
 
 def _counted(text: str, reading: Reading, scale: Scale) -> Reading:

@@ -18,9 +18,12 @@ from vantage.scales import Scale
 
 SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 _NUMBER = re.compile(rf"(?<![\w./]){NUMBER}", re.IGNORECASE)
-_ARTICLE = re.compile(r"\b(?:an?|(?:degree|extent|level)\sof)\s[\"'*]{0,3}$", re.IGNORECASE)
+_ARTICLE = re.compile(
+    r"\b(?:an?(?:\s(?:solid|strong|weak|clear|firm))?|(?:degree|extent|level)\sof)\s[\"'*]{0,3}$", re.IGNORECASE
+)
 _NO_RATING = re.compile(
-    r"\b(?:there(?:\s(?:is|was)|'s)|towards?|leans?\sto|instead\sof)\san?\s[\"'*]{0,3}$", re.IGNORECASE
+    r"\b(?:there(?:\s(?:is|was)|'s)|towards?|leans?\sto|instead\sof|at\s(?:least|most)|up\sto|nearly|almost|above|below)\san?\s[\"'*]{0,3}$",
+    re.IGNORECASE,
 )
 _RATED = re.compile(r"\b(?:rate[sd]?|rating|score[sd]?)\b[^.!?\n\d]{0,80}\s(?:as|at)\s[\"'*]{0,3}$", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,6}\s)?$", re.IGNORECASE)
