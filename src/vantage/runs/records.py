@@ -1,4 +1,4 @@
-"""The record of runs: what was planned, when, how far it got, and what it took and cost.
+"""The record of runs: what was planned, when, how far it got, and what it took and cost; and profiles of models.
 
 The ledger of costs is made from the calls that are stored, so that it is right after kills and repeats: a sitting is
 one start of a command, written down before the first request with the prices that were known then, and each call
@@ -11,11 +11,15 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from vantage.errors import InputError
+from vantage.raters.chat import ChatRater
+from vantage.raters.models import kind_of
+from vantage.raters.models.probe import ROOM, ModelProfile
 from vantage.raters.prices import Price
+from vantage.runs.keys import identity
 from vantage.runs.plan import RunPlan
 from vantage.runs.store import RunStore
 from vantage.runs.tables import unpacked
@@ -178,3 +182,61 @@ def record(store: RunStore, run: int) -> RunRecord:
         if stored.id == run:
             return stored
     raise InputError(f"there is no run {run}", file=store.path, remedy="see: vantage runs list")
+
+
+SAMPLES = 20
+"""Replies that a distribution is drawn from where there are no probabilities."""
+
+
+def kept(store: RunStore, rater: ChatRater) -> ModelProfile | None:
+    """The newest profile of a rater's model that the store has."""
+    if not store.has("profiles"):
+        return None
+    rows = store.select("SELECT profile FROM profiles WHERE model = ? ORDER BY id DESC LIMIT 1", (_name(rater),))
+    return ModelProfile.of(json.loads(rows[0][0])) if rows else None
+
+
+def keep(store: RunStore, rater: ChatRater, profile: ModelProfile) -> None:
+    """Adds a profile."""
+    row = (_name(rater), time.time(), json.dumps(profile.as_dict()))
+    store.change("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row)
+
+
+def profiles(store: RunStore) -> list[ModelProfile]:
+    """All profiles of a store, the oldest first."""
+    if not store.has("profiles"):
+        return []
+    return [ModelProfile.of(json.loads(text)) for (text,) in store.select("SELECT profile FROM profiles ORDER BY id")]
+
+
+def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
+    """A rater with the defaults that suit its model, and what was changed, in sentences.
+
+    A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, the
+    distribution is drawn from samples.
+    """
+    notes: list[str] = []
+    changed: dict[str, Any] = {}
+    if profile is not None:
+        tells = profile.logprobs != 0
+    else:
+        tells = getattr(kind_of(rater.model_name), "tells_probabilities", True)
+    if rater.parts.scoring and not tells:
+        changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
+        notes.append(
+            f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead."
+        )
+    if profile is not None:
+        if profile.thinks and max_tokens is None:
+            changed["max_tokens"] = ROOM
+            notes.append(
+                f"{rater.model_name} thinks before it answers, so replies may have {ROOM} tokens (--max-tokens)."
+            )
+        if profile.window is not None and "window" not in rater.settings:
+            changed["settings"] = {**rater.settings, "window": profile.window}
+    return (replace(rater, **changed) if changed else rater), notes
+
+
+def _name(rater: ChatRater) -> str:
+    """What a model and its endpoint are known by."""
+    return json.dumps(identity(rater), sort_keys=True, default=str)

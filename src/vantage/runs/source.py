@@ -17,10 +17,10 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.schema import KEY
+from vantage.raters.asked import fitted
 from vantage.raters.chat import PlannedCall
 from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations, Row
 from vantage.raters.models.base import ChatModel, Completion
-from vantage.raters.windows import fitted
 from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import KeyedCall, Keys
 from vantage.runs.options import RunOptions

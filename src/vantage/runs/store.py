@@ -18,7 +18,6 @@ from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
 from vantage.runs import recovery
-from vantage.runs.claims import Claims
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -32,7 +31,7 @@ from vantage.runs.tables import (
     completion_of,
     store_error,
 )
-from vantage.runs.writer import Acknowledge, StoreWriter
+from vantage.runs.writer import Acknowledge, Claims, StoreWriter
 
 NAME: Final = "runs.sqlite"
 """The name of the store inside a corpus folder."""

@@ -17,7 +17,7 @@ from tests.runs.conftest import MakePlan, case, corpus
 from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, run
-from vantage.runs.batch.openai import OpenAIBatches
+from vantage.runs.batch.providers import OpenAIBatches
 from vantage.runs.records import ledger, totals
 from vantage.runs.tally import RunTally
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Request, note_once, require
-from vantage.raters.models.content import read_message
+from vantage.raters.models.chat_protocol import read_message
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Finish, ModelError, Request, require
-from vantage.raters.models.content import parted
+from vantage.raters.models.chat_protocol import parted
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.remote import RemoteModel
 

@@ -19,13 +19,13 @@ from vantage.raters.models.base import (
     Sampling,
     never,
     note_once,
+    plain_prompt,
     require,
     too_long,
+    turns,
 )
 from vantage.raters.models.options import LocalModel, OptionTree
-from vantage.raters.models.plain import plain_prompt, turns
-from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, side_by_side
-from vantage.raters.models.states import marked, states_of
+from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, marked, side_by_side, states_of
 from vantage.raters.models.transformers_net import TransformersNet
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import openai
 
 from vantage.raters.models.base import Completion, ModelError, Request, note_once
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, ToldError, apart
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, ToldError, one_each
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 
@@ -88,7 +88,7 @@ class OpenAIModel(RemoteModel):
         """One try at so many replies, each drawn anew; fewer come back where the endpoint gives fewer."""
 
         async def replies() -> list[Completion]:
-            return [self.read(one) for one in apart(await self._send(request, 0, count))]
+            return [self.read(one) for one in one_each(await self._send(request, 0, count))]
 
         completions = await self._timed(replies())
         if isinstance(completions, Completion):

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from vantage.raters.models.base import Completion, LogProbs, ModelError, Passing, Request, note_once
+from vantage.raters.models.base import Completion, LogProbs, ModelError, Passing, Request, estimate_tokens, note_once
 from vantage.raters.models.faults import Fault, retry_after
-from vantage.raters.models.plain import estimate_tokens
 
 T = TypeVar("T")
 _FIRST_WAIT: Final = 0.5

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vantage.raters.models.base import Completion, LogProbs, ModelError, Request, require
-from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.models.base import Completion, LogProbs, ModelError, Request, estimate_tokens, require
 
 
 class Unopened:

@@ -192,9 +192,9 @@ class BatchProtocol(Protocol):
 
 
 PROTOCOLS: Final = {
-    "openai": ("vantage.runs.batch.openai:OpenAIBatches", ()),
-    "anthropic": ("vantage.runs.batch.anthropic:AnthropicBatches", ("anthropic.com",)),
-    "mistral": ("vantage.runs.batch.openai:MistralBatches", ("mistral.ai",)),
+    "openai": ("vantage.runs.batch.providers:OpenAIBatches", ()),
+    "anthropic": ("vantage.runs.batch.providers:AnthropicBatches", ("anthropic.com",)),
+    "mistral": ("vantage.runs.batch.providers:MistralBatches", ("mistral.ai",)),
 }
 """Name: module and class, and the hosts that speak it. Whoever is not listed is taken to speak as OpenAI does."""
 

@@ -10,8 +10,16 @@ from typing import Final
 import numpy as np
 
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.base import ChatModel, Completion, Passing, Remote, Several, Stoppable, never
-from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.models.base import (
+    ChatModel,
+    Completion,
+    Passing,
+    Remote,
+    Several,
+    Stoppable,
+    estimate_tokens,
+    never,
+)
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.limits import AdaptiveLimiter, PerMinute, back_off
