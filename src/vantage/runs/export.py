@@ -121,7 +121,7 @@ class _Texts:
             "thinking": unpacked(thinking) or None,
             "category": category or None,
             "error": more[0] if failed else None,
-            "scores": None if scores is None else _finite(np.frombuffer(scores, dtype="<f8").tolist()),
+            "scores": None if scores is None else _finite(scores),
             "prompt_tokens": tokens[0],
             "completion_tokens": tokens[1],
             "cached_tokens": cached,
@@ -135,9 +135,9 @@ class _Texts:
         }
 
 
-def _finite(scores: list[float]) -> list[float | None]:
+def _finite(scores: bytes) -> list[float | None]:
     """Scores as JSON can hold them: an option that was not among the tokens told has none."""
-    return [score if math.isfinite(score) else None for score in scores]
+    return [score if math.isfinite(score) else None for score in np.frombuffer(scores, dtype="<f8").tolist()]
 
 
 def export(store: RunStore, to: Path, *, run: int | None = None, prompts: bool = True) -> int:

@@ -20,9 +20,8 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
-from vantage.raters.prices import Price
 from vantage.runs.keys import Keys
-from vantage.runs.options import RunOptions
+from vantage.runs.options import Price, RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.store import RunStore
 from vantage.runs.tally import BATCH_SHARE, cost_of, discounted, price_of

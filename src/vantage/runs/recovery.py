@@ -9,14 +9,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.runs.tables import APPLICATION, LATER, SCHEMA, VERSION, is_sound, store_error
+from vantage.runs.tables import APPLICATION, LATER, SCHEMA, SOUND, VERSION, is_sound, store_error
 
 _MAGIC: Final = b"SQLite format 3\0"
 _STRETCH: Final = 256
 _SILENT: Final = 40
 """Stretches without a readable row after which a table is taken to have ended."""
-_KEPT: Final = ("runs", "texts", "calls", "failures", "batches", "batched", "details", "sittings", "profiles")
-"""The tables that are saved; the others only say who is working, and who used what."""
 
 
 def mend(path: Path) -> str:
@@ -24,9 +22,7 @@ def mend(path: Path) -> str:
 
     The write-ahead file needs no such care: SQLite leaves out what was not written to its end.
     """
-    if not path.is_file() or not _is_cut(path):
-        return ""
-    return recover(path)
+    return recover(path) if path.is_file() and _is_cut(path) else ""
 
 
 def recover(path: Path) -> str:
@@ -34,13 +30,12 @@ def recover(path: Path) -> str:
     fresh = path.with_name(f".{path.name}-recovered")
     fresh.unlink(missing_ok=True)
     try:
-        counts = _copy(path, fresh)
+        saved, holes = _copy(path, fresh)
     except (sqlite3.Error, OSError) as error:
         fresh.unlink(missing_ok=True)
         raise store_error(error, path) from None
     kept = _aside(path)
     fresh.rename(path)
-    saved, holes = counts["calls"]
     rest = "others could not be read and will be asked again" if holes else "and no other was found"
     return f"The store was damaged: {saved:,} replies were saved, {rest}; the damaged file is kept as {kept.name}."
 
@@ -59,8 +54,9 @@ def _is_cut(path: Path) -> bool:
     return path.stat().st_size < int(pages) * (65536 if size == 1 else int(size))
 
 
-def _copy(path: Path, fresh: Path) -> dict[str, tuple[int, bool]]:
-    counts = {}
+def _copy(path: Path, fresh: Path) -> tuple[int, bool]:
+    """How many replies were copied, and whether others could not be read."""
+    counts = {"calls": (0, False)}
     with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(fresh)) as new:
         # Without this, SQLite refuses to read a file that is shorter than its header says.
         old.execute("PRAGMA writable_schema = ON")
@@ -68,10 +64,7 @@ def _copy(path: Path, fresh: Path) -> dict[str, tuple[int, bool]]:
         new.execute(f"PRAGMA application_id = {APPLICATION}")
         new.execute(f"PRAGMA user_version = {VERSION}")
         there = {name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        for table in _KEPT:
-            if table not in there:
-                counts[table] = (0, False)
-                continue
+        for table in (name for name in SOUND if name in there):
             saved, holes = 0, [0]
             for rows in _readable(old, table, holes):
                 good = [row for row in rows if is_sound(table, row)]
@@ -82,7 +75,7 @@ def _copy(path: Path, fresh: Path) -> dict[str, tuple[int, bool]]:
             counts[table] = (saved, bool(holes[0]))
         new.commit()
         new.execute("PRAGMA journal_mode = WAL")
-    return counts
+    return counts["calls"]
 
 
 def _readable(old: sqlite3.Connection, table: str, holes: list[int]) -> Iterator[list[Any]]:

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from vantage.corpora import storage
@@ -78,9 +77,7 @@ class RunStore:
     def __enter__(self) -> RunStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

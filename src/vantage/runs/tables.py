@@ -237,24 +237,23 @@ def checksum(key: bytes, *parts: str | bytes | None) -> int:
 def is_sound(table: str, row: Sequence[Any]) -> bool:
     """Whether a row that was read from a damaged file is what was written into it."""
     try:
-        if table == "texts":
-            return bool(text_key(unpacked(row[2])) == row[1])
-        if table == "runs":
-            return isinstance(json.loads(row[4]), dict) and isinstance(json.loads(row[6]), dict)
-        if table == "batches":
-            return row[5] in ("submitting", "open", "collected") and all(isinstance(word, str) for word in row[1:5])
-        if table == "details":
-            return len(row[1]) == SIZE and isinstance(unpacked(row[2]), str)
-        if table == "profiles":
-            return isinstance(json.loads(row[3]), dict)
-        if table == "sittings":
-            return isinstance(row[1], int) and isinstance(json.loads(row[4]), dict)
-        if table == "batched":
-            return len(row[1]) == SIZE and isinstance(row[2], int) and isinstance(row[3], int)
-        answer = row[11:14] if table == "calls" else row[11:12]
-        return bool(checksum(row[1], *answer) == row[-1])
+        return bool(SOUND[table](row))
     except (TypeError, ValueError, zlib.error):
         return False
+
+
+SOUND: Final[dict[str, Callable[[Sequence[Any]], Any]]] = {
+    "texts": lambda row: text_key(unpacked(row[2])) == row[1],
+    "runs": lambda row: isinstance(json.loads(row[4]), dict) and isinstance(json.loads(row[6]), dict),
+    "calls": lambda row: checksum(row[1], *row[11:14]) == row[-1],
+    "failures": lambda row: checksum(row[1], row[11]) == row[-1],
+    "batches": lambda row: row[5] in ("submitting", "open", "collected") and all(isinstance(w, str) for w in row[1:5]),
+    "batched": lambda row: len(row[1]) == SIZE and all(isinstance(number, int) for number in row[2:4]),
+    "details": lambda row: len(row[1]) == SIZE and isinstance(unpacked(row[2]), str),
+    "sittings": lambda row: isinstance(row[1], int) and isinstance(json.loads(row[4]), dict),
+    "profiles": lambda row: isinstance(json.loads(row[3]), dict),
+}
+"""How to tell, for the tables that are saved from a damaged file; the others only say who is working or used what."""
 
 
 def completion_of(

@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.raters.models.base import Completion
-from vantage.raters.prices import LOCAL, Price
 from vantage.raters.scoring import mass_note
+from vantage.runs.options import LOCAL, Price
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""

@@ -196,9 +196,8 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
             clause = nearest(name, list(known))
             stop = "" if clause.endswith("?") else "."
             raise ModelError(f"{article} {kind} model has no setting '{name}'; {clause}{stop}")
-    kinds = {name: p.annotation for name, p in known.items()}
-    written = {name: kind if isinstance(kind, str) else formatannotation(kind) for name, kind in kinds.items()}
-    fitting = {n: _fitting(n, v, written[n]) for n, v in settings.items() if n in known and n != "parameters"}
+    given = {name: value for name, value in settings.items() if name in known and name != "parameters"}
+    fitting = {name: _fitting(name, value, known[name].annotation) for name, value in given.items()}
     if passed or settings.get("parameters"):
         fitting["parameters"] = {**(settings.get("parameters") or {}), **passed}
     return fitting
@@ -212,8 +211,8 @@ def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
     tree[path[-1]] = words.get(value, value) if isinstance(value, str) else value
 
 
-def _fitting(name: str, value: Any, annotation: str) -> Any:
-    kinds = annotation.split(" | ")
+def _fitting(name: str, value: Any, annotation: Any) -> Any:
+    kinds = (annotation if isinstance(annotation, str) else formatannotation(annotation)).split(" | ")
     if "None" in kinds and value is None:
         return None
     if "bool" in kinds and str(value).lower() in ("true", "false"):

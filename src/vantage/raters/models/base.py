@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -74,10 +74,6 @@ class Completion:
     reasoning_tokens: int = 0
     """Those of the completion tokens that went into thinking."""
 
-    def with_text(self, text: str, thinking: str) -> Completion:
-        """The same with another answer and other thinking."""
-        return replace(self, text=text, thinking=thinking)
-
 
 class ModelError(VantageError):
     """A model that cannot be reached, loaded or used as asked, told in one sentence."""
@@ -105,7 +101,6 @@ class ChatModel(Protocol):
 
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests, in their order; one that fails is a completion that says so."""
-        ...
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
         """The log-probability of each whole option as the reply to each request.
@@ -113,15 +108,12 @@ class ChatModel(Protocol):
         A model that cannot do it raises `ModelError`. A request that fails is a row of not-a-numbers, and a
         note says why.
         """
-        ...
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has: exactly where the tokenizer is at hand, else an upper estimate."""
-        ...
 
     def close(self) -> None:
         """Frees what the model holds; it cannot be used afterwards."""
-        ...
 
 
 @runtime_checkable
@@ -130,11 +122,9 @@ class Remote(Protocol):
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs work to its end on the loop on which the model's connections live."""
-        ...
 
     async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
         """One try, on that loop: a reply, or the scores of options; a fault that may pass raises `Passing`."""
-        ...
 
 
 @runtime_checkable
@@ -146,7 +136,6 @@ class Several(Remote, Protocol):
 
     async def attempt_several(self, request: Request, count: int) -> list[Completion]:
         """One try at so many replies; fewer come back where the endpoint gives fewer."""
-        ...
 
 
 @runtime_checkable
@@ -261,3 +250,27 @@ def _weight(piece: str) -> int:
         return size if size < 3 else size - 1
     # Some tokenizers write every digit on its own.
     return -(-len(piece) // 3) if piece.isalpha() else len(piece)
+
+
+class Unopened:
+    """Represents a model whose replies are stored, or that runs elsewhere; it answers nothing."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self.window: int | None = settings.get("window")
+        self.notes: list[str] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Always an error."""
+        raise ModelError(f"{self.name} was not opened here, so it cannot answer.")
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """Always an error."""
+        raise ModelError(f"{self.name} was not opened here, so it cannot answer.")
+
+    def count_tokens(self, text: str) -> int:
+        """An upper estimate, as for the endpoint itself."""
+        return estimate_tokens(text)
+
+    def close(self) -> None:
+        """There is nothing to close."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Finish, ModelError, Passing, Request
-from vantage.raters.models.faults import Fault
+from vantage.raters.models.faults import Fault, filters
 from vantage.raters.models.options import first_tokens
 
 _BLOCK: Final = re.compile(r"<(think|thinking|reasoning)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
@@ -171,7 +171,7 @@ class ChatProtocol:
         if not text and message.get("refusal"):
             text, finish, category = str(message["refusal"]), "filtered", "refusal"
         elif finish == "filtered":
-            category = filter_category(choice) or "content filter"
+            category = filters(choice.get("content_filter_results")) or "content filter"
         return Completion(text, finish, thinking=thinking, category=category, **usage(answer))
 
 
@@ -190,14 +190,6 @@ class ToldError(ValueError):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
-
-
-def filter_category(choice: Mapping[str, Any]) -> str:
-    """What a content filter objected to in a reply, as Azure says it."""
-    results = choice.get("content_filter_results")
-    if not isinstance(results, Mapping):
-        return ""
-    return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))
 
 
 def one_each(answer: Any) -> list[dict[str, Any]]:

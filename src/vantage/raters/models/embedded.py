@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import file_digest
 from importlib.util import find_spec
@@ -114,8 +114,7 @@ class _Cursor:
             return self.text()
         if kind == 9:
             inner, length = self.number("I"), self.number("Q")
-            values: Iterable[Any] = (self.value(inner) for _ in range(length))
-            return list(values)
+            return [self.value(inner) for _ in range(length)]
         return self.number(_NUMBERS[kind])
 
 
@@ -152,7 +151,11 @@ class LlamaNet:
         self._words = weights["token_embd.weight"]
         self._out = weights.get("output.weight", self._words)
         self._last = weights["output_norm.weight"]
-        self._layers = [self._layer(weights, f"blk.{i}.") for i in range(int(settings["llama.block_count"]))]
+        names = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "attn_norm", "ffn_norm")
+        self._layers = [
+            _Layer(*(weights[f"blk.{i}.{name}.weight"] for name in names))
+            for i in range(int(settings["llama.block_count"]))
+        ]
 
     def extended(self, past: Past | None, tokens: Tokens) -> Past:
         """The past with more tokens read behind it; the one that was given stays as it is."""
@@ -257,11 +260,6 @@ class LlamaNet:
         square = np.einsum("ij,ij->i", hidden, hidden)[:, None] / np.float32(hidden.shape[1])
         normed: Weights = hidden / np.sqrt(square + self._epsilon) * scale
         return normed
-
-    @staticmethod
-    def _layer(weights: dict[str, Weights], prefix: str) -> _Layer:
-        names = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "attn_norm", "ffn_norm")
-        return _Layer(*(weights[f"{prefix}{name}.weight"] for name in names))
 
 
 def _turned(split: Weights, turn: NDArray[Any]) -> Weights:

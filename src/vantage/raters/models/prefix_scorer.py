@@ -99,15 +99,12 @@ class Net(Protocol):
 
     def extended(self, past: Any, tokens: Tokens) -> Any:
         """The past with more tokens read behind it; the one that was given stays as it is."""
-        ...
 
     def cut(self, past: Any, length: int) -> Any:
         """The past of the first tokens only; the one that was given stays as it is."""
-        ...
 
     def following(self, past: Any, rests: Sequence[Tokens], nodes: Sequence[TokenPath], tokens: Tokens) -> Pending:
         """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +242,6 @@ class Stateful(Protocol):
         Returns:
             Row, piece, dimension.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from vantage.errors import InputError
@@ -165,13 +165,8 @@ class BatchEngine:
         job.settle()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A request that waits to be submitted."""
-
-    call: KeyedCall
-    tries: int
-    line: bytes
+_Pending: TypeAlias = tuple[KeyedCall, int, bytes]
+"""A request that waits to be submitted, with how often it was tried and its line in the batch."""
 
 
 class _Batches:
@@ -190,7 +185,8 @@ class _Batches:
         self._until = None if job.options.batch_wait is None else time.monotonic() + job.options.batch_wait
 
     def run(self) -> None:
-        self._find_orphans()
+        for batch in self.ledger.orphans():
+            self._arrived(batch)
         wait = FIRST_POLL
         while not self.job.stopping.is_set():
             before = self.submitted
@@ -222,11 +218,6 @@ class _Batches:
     def _under_way(self) -> int:
         return sum(len(batch.calls) for batch in self._open.values())
 
-    def _find_orphans(self) -> None:
-        """Looks at the provider for batches whose submission was cut off."""
-        for batch in self.ledger.orphans():
-            self._arrived(batch)
-
     def _arrived(self, batch: Batch) -> bool:
         """Whether a batch arrived though nobody heard of it; one that did not is forgotten."""
         name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, self.ledger.names())
@@ -245,12 +236,13 @@ class _Batches:
             if not taken:
                 break
             for call, tries in taken:
-                one = _Pending(call, tries, self._line(call))
-                if pending and (len(pending) >= self.protocol.most or size + len(one.line) > self.protocol.largest):
+                named = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
+                line = json.dumps(named, ensure_ascii=True, separators=(",", ":")).encode()
+                if pending and (len(pending) >= self.protocol.most or size + len(line) > self.protocol.largest):
                     self._submit(pending)
                     pending, size = [], 0
-                pending.append(one)
-                size += len(one.line) + 1
+                pending.append((call, tries, line))
+                size += len(line) + 1
         if pending:
             self._submit(pending)
 
@@ -263,33 +255,26 @@ class _Batches:
                 return []
             held = self.ledger.held([call.key for call in calls])
             for call in calls:
-                if call.key in held:
-                    self._wait_for(call, *held[call.key])
-                else:
+                if call.key not in held:
                     again.append((call, 0))
+                    continue
+                number, tries = held[call.key]
+                if number not in self._open:
+                    self._open |= {batch.id: batch for batch in self.ledger.batches("open") if batch.id == number}
+                self._open[number].calls[call.key] = call
+                self._open[number].tries[call.key] = tries
         return again
-
-    def _wait_for(self, call: KeyedCall, number: int, tries: int) -> None:
-        if number not in self._open:
-            self._open |= {batch.id: batch for batch in self.ledger.batches("open") if batch.id == number}
-        self._open[number].calls[call.key] = call
-        self._open[number].tries[call.key] = tries
-
-    def _line(self, call: KeyedCall) -> bytes:
-        line = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
-        return json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode()
 
     def _submit(self, pending: list[_Pending]) -> None:
         """Submits a batch, once: where the answer is lost, the provider is asked whether it has it."""
         name = self.model.name.partition(":")[2]
         for _ in range(self.job.options.tries):
-            batch = self.ledger.intend({one.call.key: one.tries + 1 for one in pending})
-            batch.calls = {one.call.key: one.call for one in pending}
+            batch = self.ledger.intend({call.key: tries + 1 for call, tries, _ in pending})
+            batch.calls = {call.key: call for call, _, _ in pending}
             batch.without = self.model.left_out
             try:
-                self.ledger.opened(
-                    batch, self.protocol.submit(self.wire, name, [one.line for one in pending], batch.token)
-                )
+                lines = [line for _, _, line in pending]
+                self.ledger.opened(batch, self.protocol.submit(self.wire, name, lines, batch.token))
             except Uncertain as fault:
                 lost = str(fault)
                 if not self._arrived(batch):
@@ -343,12 +328,15 @@ class _Batches:
         completion: Completion | None = None
         if status == 200:
             try:
-                completion = self.protocol.read(self.model, result.body, call.ask.options)
+                completion = self.model.clean(self.protocol.read(self.model, result.body, call.ask.options))
             except (AttributeError, LookupError, TypeError, ValueError, Passing):
                 status, said = 0, f"{self.host} did not answer with a chat completion"
         elif (fault := Fault.of(status, result.body, {}, said)).filtered:
             completion = Completion(fault.message, "filtered", category=fault.category or "content filter")
-        elif status in (400, 422) and self._can_leave_out(batch, call, fault):
+        # Refused for a parameter that it can go without, as others may have taught already.
+        elif status in (400, 422) and (
+            self.model.left_out != batch.without or self.model.leaves_out(fault, self.protocol.body(self.model, call))
+        ):
             self._again.append((call, tries - 1))
             return True
         if completion is None and (status in _PASSING or status >= 500) and tries < self.job.options.tries:
@@ -359,11 +347,6 @@ class _Batches:
             completion = Completion("", "failed", error=self.model.scrubbed(f"{said}{after}."))
         self.job.end(call, completion, tries=tries, seconds=max(0.0, time.time() - batch.at))
         return completion.finish != "failed"
-
-    def _can_leave_out(self, batch: Batch, call: KeyedCall, fault: Fault) -> bool:
-        """Whether a request was refused for a parameter that it can go without, as others may have taught already."""
-        taught = self.model.left_out != batch.without
-        return taught or self.model.leaves_out(fault, self.protocol.body(self.model, call))
 
 
 def _key(name: str) -> bytes:

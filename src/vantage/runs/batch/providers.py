@@ -13,7 +13,7 @@ import openai
 from vantage.raters.models.base import Completion, ModelError, note_once
 from vantage.raters.models.chat_protocol import read_message
 from vantage.raters.models.openai import OpenAIModel
-from vantage.runs.batch.protocols import BatchResult, Standing, Wire
+from vantage.runs.batch.protocols import BatchProtocol, BatchResult, Standing, Wire
 from vantage.runs.keys import KeyedCall
 
 CHATS: Final = "/v1/chat/completions"
@@ -26,12 +26,8 @@ _QUEUE_FULL: Final = ("token_limit_exceeded", "request_limit_exceeded", "rate_li
 """Codes of batches that were refused because too much is queued already."""
 
 
-class OpenAIBatches:
+class OpenAIBatches(BatchProtocol):
     """`/files` and `/batches`."""
-
-    headers: Mapping[str, Any] = {}
-    most = 20_000
-    largest = 90_000_000
 
     def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
         """What a single request would send."""
@@ -152,7 +148,7 @@ _STATUSES: Final = {
 """Errors that may pass, as the status that a single request would have got."""
 
 
-class AnthropicBatches:
+class AnthropicBatches(BatchProtocol):
     """`/messages/batches`."""
 
     headers: Mapping[str, Any] = {
@@ -160,8 +156,6 @@ class AnthropicBatches:
         "anthropic-version": "2023-06-01",
         "Authorization": openai.Omit(),
     }
-    most = 20_000
-    largest = 90_000_000
 
     def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
         """What a single request to `/messages` would send."""
@@ -229,8 +223,7 @@ class AnthropicBatches:
 
     def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
         """What a message says."""
-        completion = read_message(body)
-        return completion.with_text(model.scrubbed(completion.text), model.scrubbed(completion.thinking))
+        return read_message(body)
 
 
 def _seconds(time: Any) -> float:

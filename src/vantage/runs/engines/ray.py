@@ -23,8 +23,8 @@ from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask
 from vantage.raters.models import is_remote, load_model
-from vantage.raters.models.base import ChatModel, Completion, ModelError, note_once, require
-from vantage.raters.models.unopened import HubTokens, Unopened
+from vantage.raters.models.base import ChatModel, Completion, ModelError, Unopened, note_once, require
+from vantage.raters.models.huggingface import HubTokens
 from vantage.runs.engines.local import CONCURRENCY, GRACE, LocalEngine
 from vantage.runs.job import UNSTORED, Budget, Job
 from vantage.runs.keys import KeyedCall
@@ -67,14 +67,21 @@ class _Unending:
         """There is nowhere to look: requests are brought."""
 
 
-class Share(Job):
-    """The requests of one worker: a job whose calls are handed in and whose ends are handed back."""
+class Worker(Job):
+    """What runs on the cluster: a model by its name and settings, and a job whose calls are handed in and back.
 
-    def __init__(self, options: RunOptions) -> None:
+    `version` is that of the Vantage that started the run.
+    """
+
+    def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
         # Storing, counting and paying are done by the process that handed the requests over.
         source, store = cast(CallSource, _Unending()), cast(RunStore, None)
         super().__init__(source, store, 0, options, RunTally(), Budget(None, None, ""))
-        self.asked_for = 1
+        self._spec, self._settings, self._version = spec, settings, version
+        self._model: ChatModel | None = None
+        self._problem = ""
+        self._done = threading.Event()
+        self._most = self._asked_for = 1
         self._handed: deque[KeyedCall] = deque()
         self._ended: deque[tuple[bytes, Completion, int, float]] = deque()
 
@@ -83,15 +90,9 @@ class Share(Job):
         """Whether too much that has ended waits to be told."""
         return len(self._ended) > UNSTORED
 
-    def hand(self, requests: Sequence[Handed]) -> None:
-        """Takes requests over."""
-        self._handed.extend([KeyedCall(key, ask, (b"", ""), ()) for key, ask in requests])
-        if requests:
-            self.on_news()
-
     def take(self, count: int) -> list[KeyedCall]:
         """Up to so many of the requests at hand."""
-        self.asked_for = max(self.asked_for, count)
+        self._asked_for = max(self._asked_for, count)
         if self.stopping.is_set():
             return []
         return [self._handed.popleft() for _ in range(min(count, len(self._handed)))]
@@ -99,30 +100,6 @@ class Share(Job):
     def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
         """A request has ended; it is reported at the next exchange."""
         self._ended.append((call.key, completion, tries, seconds))
-
-    def reported(self) -> list[tuple[bytes, Completion, int, float]]:
-        """What has ended since this was last asked."""
-        return [self._ended.popleft() for _ in range(len(self._ended))]
-
-    @property
-    def at_hand(self) -> int:
-        """Requests that were not taken yet."""
-        return len(self._handed)
-
-
-class Worker:
-    """What runs on the cluster: a model by its name and settings, and its share of a run.
-
-    `version` is that of the Vantage that started the run.
-    """
-
-    def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
-        self._spec, self._settings, self._version = spec, settings, version
-        self._share = Share(options)
-        self._model: ChatModel | None = None
-        self._error = ""
-        self._done = threading.Event()
-        self._most = 1
 
     def begin(self) -> str:
         """Loads the model and starts to work; why it cannot, in a sentence, or nothing."""
@@ -133,30 +110,32 @@ class Worker:
         except VantageError as error:
             return str(error)
         own: int = getattr(self._model, "concurrency", CONCURRENCY)
-        self._most = self._share.options.concurrency or own
+        self._most = self.options.concurrency or own
         threading.Thread(target=self._work, args=(self._model,), name="worker", daemon=True).start()
         return ""
 
     def exchange(self, requests: Sequence[Handed], stop: bool) -> WorkerReport:
         """Takes requests over and tells what has ended, after a short while in which more of it gathers."""
-        self._share.hand(requests)
+        self._handed.extend([KeyedCall(key, ask, (b"", ""), ()) for key, ask in requests])
+        if requests:
+            self.on_news()
         if stop:
-            self._share.stop("The run was stopped.")
+            self.stop("The run was stopped.")
         self._done.wait(PATIENCE)
         done = self._done.is_set()
-        ended = self._share.reported()
-        ahead = max(2 * self._most, 2 * self._share.asked_for, AHEAD * len(ended))
-        wants = 0 if done else max(0, ahead - self._share.at_hand)
+        ended = [self._ended.popleft() for _ in range(len(self._ended))]
+        ahead = max(2 * self._most, 2 * self._asked_for, AHEAD * len(ended))
+        wants = 0 if done else max(0, ahead - len(self._handed))
         notes = list(self._model.notes) if self._model is not None else []
-        return WorkerReport(ended, wants, self._share.tally.limit, notes, self._error, done)
+        return WorkerReport(ended, wants, self.tally.limit, notes, self._problem, done)
 
     def _work(self, model: ChatModel) -> None:
         try:
-            LocalEngine().run(model, self._share)
+            LocalEngine().run(model, self)
         except VantageError as error:
-            self._error = str(error)
+            self._problem = str(error)
         except Exception as error:
-            self._error = f"A worker failed ({type(error).__name__}: {error})."
+            self._problem = f"A worker failed ({type(error).__name__}: {error})."
         finally:
             model.close()
             self._done.set()
@@ -384,16 +363,8 @@ def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
 
 def _shared(options: RunOptions, workers: int) -> RunOptions:
     """The options of one worker: limits that hold for the whole run are divided among all."""
-
-    def divided(limit: float | None) -> float | None:
-        return None if limit is None else limit / workers
-
-    return replace(
-        options,
-        concurrency=None if options.concurrency is None else max(1, options.concurrency // workers),
-        requests_per_minute=divided(options.requests_per_minute),
-        tokens_per_minute=divided(options.tokens_per_minute),
-        prices={},
-        max_cost=None,
-        fail_on=None,
-    )
+    limits = {name: getattr(options, name) for name in ("requests_per_minute", "tokens_per_minute")}
+    each: dict[str, Any] = {name: limit / workers for name, limit in limits.items() if limit is not None}
+    if options.concurrency is not None:
+        each["concurrency"] = max(1, options.concurrency // workers)
+    return replace(options, **each, prices={}, max_cost=None, fail_on=None)
