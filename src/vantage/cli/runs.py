@@ -256,7 +256,7 @@ def recover(store: Where) -> None:
 
     It is written into a new store; the damaged file is kept.
     """
-    from vantage.runs.recovery import recover as saved
+    from vantage.runs.tables import recover as saved
 
     typer.echo(saved(_existing(store)))
 

@@ -24,11 +24,10 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import kind_of
 from vantage.raters.models.probe import ROOM, ModelProfile
 from vantage.runs.keys import identity, text_key
-from vantage.runs.options import Price
+from vantage.runs.options import BATCH_SHARE, Price, RunTally, cost_of, price_of
 from vantage.runs.plan import RunPlan
 from vantage.runs.store import RunStore
 from vantage.runs.tables import store_error, unpacked
-from vantage.runs.tally import BATCH_SHARE, RunTally, cost_of, price_of
 
 
 @dataclass(slots=True)

@@ -16,7 +16,6 @@ from typing import Any, Final
 from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
-from vantage.runs import recovery
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -28,6 +27,7 @@ from vantage.runs.tables import (
     among,
     checksum,
     completion_of,
+    mend,
     store_error,
 )
 from vantage.runs.writer import Acknowledge, Claims, StoreWriter
@@ -157,7 +157,7 @@ class RunStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
-        if note := recovery.mend(self.path):
+        if note := mend(self.path):
             self.notes.append(note)
         self._writer = StoreWriter(self._connect, self.path)
         self._reader = self._connect()

@@ -33,10 +33,9 @@ from vantage.runs.batch.protocols import (
 )
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions
+from vantage.runs.options import BATCH_SHARE, RunOptions
 from vantage.runs.store import RunStore
 from vantage.runs.tables import among
-from vantage.runs.tally import BATCH_SHARE
 
 _UNANSWERED = "key NOT IN (SELECT key FROM calls)"
 
