@@ -92,7 +92,11 @@ class Fault:
         'seed'
         """
         if isinstance(body, (str, bytes)):
-            body = _json(body)
+            try:
+                body = json.loads(body)
+            except ValueError:
+                # A page of HTML says nothing that a sentence could use.
+                body = {}
         error = body.get("error", body) if isinstance(body, Mapping) else body
         if isinstance(error, str):
             error = {"message": error}
@@ -249,14 +253,6 @@ def _until(date: str, now: str | None) -> float:
         return then - (parsedate_to_datetime(now).timestamp() if now else time.time())
     except (TypeError, ValueError):
         return math.nan
-
-
-def _json(text: str | bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        # A page of HTML says nothing that a sentence could use.
-        return {}
 
 
 def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
