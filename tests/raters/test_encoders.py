@@ -7,8 +7,8 @@ import pytest
 
 from tests.raters.models.tiny import tiny_model
 from vantage.raters.encoders import load_encoder
-from vantage.raters.history import tfidf
 from vantage.raters.models.base import ModelError
+from vantage.raters.shots import tfidf
 
 
 def test_the_light_encoder_needs_nothing() -> None:

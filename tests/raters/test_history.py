@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from vantage import Instrument, demo_corpus
 from vantage.instruments import Field
-from vantage.raters.history import History, tfidf
 from vantage.raters.prompts import Shot
+from vantage.raters.shots import History, tfidf
 
 INSTRUMENT = Instrument.load("warmth-competence")
 TRUST, FIELDS = INSTRUMENT.question("trust"), INSTRUMENT.fields

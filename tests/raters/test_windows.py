@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from vantage import ChatRater, Corpus, InputError, Instrument, demo_corpus
-from vantage.raters.models.unopened import Unopened
-from vantage.raters.windows import CUT, fitted
+from vantage.raters.asked import CUT, fitted
+from vantage.raters.models.base import Unopened
 
 INSTRUMENT = Instrument.load("warmth-competence")
 

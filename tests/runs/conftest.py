@@ -12,7 +12,7 @@ import pytest
 from tests.raters.models.endpoint import Endpoint
 from vantage import ChatRater, Corpus, demo_corpus
 from vantage.runs import RunPlan, RunStore
-from vantage.runs import limits as limits_module
+from vantage.runs.engines import local
 
 MakePlan = Callable[..., RunPlan]
 
@@ -66,4 +66,4 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits between tries are short."""
-    monkeypatch.setattr(limits_module, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(local, "FIRST_WAIT", 0.01)

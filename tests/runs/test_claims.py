@@ -10,7 +10,7 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage.runs import RunStore, run
-from vantage.runs.claims import Claims
+from vantage.runs.writer import Claims
 
 from .conftest import MakePlan, case
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater, Corpus, InputError, Instrument, Personas, demo_corpus, rate
+from vantage.raters.asked import CUT
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel, Completion, LogProbs, Request
-from vantage.raters.windows import CUT
 from vantage.runs.rating import RunEnded, judge
 
 INSTRUMENT = Instrument.load("warmth-competence")

@@ -43,7 +43,7 @@ def probe(
     finally:
         opened.close()
     if store is not None:
-        from vantage.runs.profiles import keep
+        from vantage.runs.records import keep
         from vantage.runs.store import RunStore
 
         with RunStore(store) as place:
@@ -61,7 +61,7 @@ def profiles(
     as_json: Json = False,
 ) -> None:
     """List the profiles that a store keeps."""
-    from vantage.runs.profiles import profiles as kept
+    from vantage.runs.records import profiles as kept
     from vantage.runs.store import RunStore
 
     with RunStore(store, read_only=True) as opened:

@@ -84,7 +84,7 @@ def cost(
     Counted from the stored calls, so that it is right after kills and repeats. A cost that is not known says so.
     """
     from vantage.errors import InputError, nearest
-    from vantage.raters.prices import read_prices
+    from vantage.runs.options import read_prices
     from vantage.runs.records import ledger, ledger_rows
     from vantage.runs.store import RunStore
 
@@ -138,8 +138,7 @@ def gc(
     from dataclasses import asdict
 
     from vantage.errors import InputError
-    from vantage.runs.cleaning import clean
-    from vantage.runs.records import records
+    from vantage.runs.records import clean, records
     from vantage.runs.store import RunStore
 
     _existing(store)
@@ -178,7 +177,7 @@ def reparse(
     """
     from vantage.corpora import Corpus
     from vantage.runs.audit import load, reread, save
-    from vantage.runs.reparse import reparse as again
+    from vantage.runs.audit import reparse as again
 
     done = again(Corpus.read(folder))
     if not dry_run:
@@ -257,7 +256,7 @@ def recover(store: Where) -> None:
 
     It is written into a new store; the damaged file is kept.
     """
-    from vantage.runs.recovery import recover as saved
+    from vantage.runs.tables import recover as saved
 
     typer.echo(saved(_existing(store)))
 

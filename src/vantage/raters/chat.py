@@ -13,12 +13,11 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.design import Design, styled
-from vantage.raters.history import Encode, History, tfidf
 from vantage.raters.models import gives_several, is_remote, load_model
 from vantage.raters.models.base import ChatModel, Remote, Request, Sampling
 from vantage.raters.personas import Persona
 from vantage.raters.prompts import Prompter, Shot
-from vantage.raters.shots import choose, corpus_shots, instrument_shots
+from vantage.raters.shots import Encode, History, choose, corpus_shots, instrument_shots, tfidf
 from vantage.raters.style import Style
 from vantage.raters.templates import Template, TemplatePrompter
 

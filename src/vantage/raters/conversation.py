@@ -23,7 +23,7 @@ from vantage.raters.answers import AnswerChoice, choices
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Completion, Message, Request
-from vantage.raters.models.content import apart
+from vantage.raters.models.chat_protocol import apart
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.raters.replies.numbers import NUMERIC

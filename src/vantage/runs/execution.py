@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -13,24 +13,22 @@ import polars as pl
 from vantage.corpora.schema import KEY
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import check_sending
-from vantage.raters.models.base import ChatModel
+from vantage.raters.models.base import ChatModel, Unopened
 from vantage.raters.models.embedded import WEAKNESS
-from vantage.raters.models.unopened import Unopened
-from vantage.raters.prices import Price
 from vantage.raters.scoring import with_distributions
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
 from vantage.runs.job import Budget, Job
-from vantage.runs.options import RunOptions
+from vantage.runs.options import RunOptions, RunTally, discounted, price_of
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.records import State, begin, end, ledger, open_sitting
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
-from vantage.runs.tally import RunTally, discounted, price_of
 
 INTERRUPTED: Final = "The run was interrupted."
 _LOOK: Final = 0.1
 """Seconds between two looks at how far a run has come."""
+_COUNTS: Final = ("calls", "prompt_tokens", "completion_tokens", "truncated", "skipped", "missing")
 
 
 @dataclass(slots=True)
@@ -136,8 +134,10 @@ def _run_parts(
     """All raters of one model: their requests go out together."""
     name, tally = parts[0].rater.model_name, outcome.tally
     price = price_of(name, options.prices)
-    # What earlier sittings of the same run have cost counts too, and so does what its other models cost.
-    known = 0.0 if options.max_cost is None else _spent(store, outcome.run, options.prices)
+    # What earlier sittings of the same run have cost counts too, and so does what its other models cost, at today's
+    # prices and as far as these are known.
+    entries = [] if options.max_cost is None else ledger(store, outcome.run, options.prices)
+    known = sum(entry.cost or 0.0 for entry in entries)
     budget = Budget(options.max_cost, price and discounted(price, engine.price_share), name, known)
     with _Model(parts[0].rater, lambda rater: engine.open(rater, options)) as model:
         source = CallSource(parts, store, outcome.run, model.opened, options, tally)
@@ -151,11 +151,6 @@ def _run_parts(
         if job.error is not None:
             raise job.error
         _collect(source, outcome, model)
-
-
-def _spent(store: RunStore, run: int, prices: Mapping[str, Price]) -> float:
-    """What a run has cost so far, at today's prices and as far as these are known."""
-    return sum(entry.cost or 0.0 for entry in ledger(store, run, prices))
 
 
 def _watch(job: Job, work: Callable[[], None], progress: Callable[[RunTally], None]) -> bool:
@@ -212,19 +207,8 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
         settled, same = _presented(known), [*KEY, "presentation"]
         rows = rows.join(settled.select(same), on=same, how="anti", nulls_equal=True, maintain_order="left")
     rows = rows.drop(name for name in ("thinking", "presentation") if rows[name].null_count() == len(rows))
-    judged = JudgedPart(
-        rater,
-        rows,
-        part,
-        progress.calls,
-        progress.prompt_tokens,
-        progress.completion_tokens,
-        progress.truncated,
-        progress.skipped,
-        progress.missing,
-    )
-    judged.clarified = progress.options.clarify
-    judged.notes += model.notes
+    counts = {name: getattr(progress, name) for name in _COUNTS}
+    judged = JudgedPart(rater, rows, part, **counts, notes=[*model.notes], clarified=progress.options.clarify)
     if replaced := _asked_otherwise(part.corpus.judgments, rows):
         judged.notes.append(
             f"{replaced:,} earlier judgments of this rater had the same sample number in another presentation; the new "

@@ -24,30 +24,12 @@ _ROLES: Final = {"s": "system", "u": "user", "a": "assistant"}
 COLUMNS: Final[dict[str, Any]] = {
     "key": pl.String,
     "run": pl.Int64,
-    "at": pl.String,
-    "rater": pl.String,
-    "model": pl.String,
-    "instrument": pl.String,
-    "version": pl.String,
-    "condition": pl.String,
-    "persona": pl.String,
-    "step": pl.String,
-    "item": pl.String,
-    "question": pl.String,
-    "sample": pl.Int64,
-    "attempt": pl.Int64,
-    "seed": pl.Int64,
-    "finish": pl.String,
-    "reply": pl.String,
-    "thinking": pl.String,
-    "category": pl.String,
-    "error": pl.String,
+    **dict.fromkeys(("at", "rater", "model", "instrument", "version", "condition", "persona", "step"), pl.String),
+    **dict.fromkeys(("item", "question"), pl.String),
+    **dict.fromkeys(("sample", "attempt", "seed"), pl.Int64),
+    **dict.fromkeys(("finish", "reply", "thinking", "category", "error"), pl.String),
     "scores": pl.List(pl.Float64),
-    "prompt_tokens": pl.Int64,
-    "completion_tokens": pl.Int64,
-    "cached_tokens": pl.Int64,
-    "reasoning_tokens": pl.Int64,
-    "tries": pl.Int64,
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "tries"), pl.Int64),
     "seconds": pl.Float64,
     "settings": pl.String,
     "messages": pl.List(pl.Struct({"role": pl.String, "content": pl.String})),
@@ -121,7 +103,7 @@ class _Texts:
             "thinking": unpacked(thinking) or None,
             "category": category or None,
             "error": more[0] if failed else None,
-            "scores": None if scores is None else _finite(np.frombuffer(scores, dtype="<f8").tolist()),
+            "scores": None if scores is None else _finite(scores),
             "prompt_tokens": tokens[0],
             "completion_tokens": tokens[1],
             "cached_tokens": cached,
@@ -135,9 +117,9 @@ class _Texts:
         }
 
 
-def _finite(scores: list[float]) -> list[float | None]:
+def _finite(scores: bytes) -> list[float | None]:
     """Scores as JSON can hold them: an option that was not among the tokens told has none."""
-    return [score if math.isfinite(score) else None for score in scores]
+    return [score if math.isfinite(score) else None for score in np.frombuffer(scores, dtype="<f8").tolist()]
 
 
 def export(store: RunStore, to: Path, *, run: int | None = None, prompts: bool = True) -> int:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from vantage._version import __version__
 from vantage.raters.conversation import ROWS, Conversations, Row
-from vantage.runs.keys import FORMAT, INDIFFERENT, SIZE, Keys, described, identity
+from vantage.runs.keys import FORMAT, INDIFFERENT, SIZE, Keys, described
 from vantage.runs.plan import PlanPart
 from vantage.runs.store import RunStore
 from vantage.runs.tables import StoreError, among, checksum, completion_of, store_error
@@ -165,7 +165,7 @@ class FinishedParts:
         facts: dict[str, Any] = {
             "vantage": __version__,
             "key": FORMAT,
-            **described(rater, identity(rater)),
+            **described(rater),
             "settings": {name: rater.settings[name] for name in rater.settings if name not in _ELSEWHERE},
             "window": None if isinstance(rater.model, str) else rater.model.window,
             "voice": rater.prompter(part.corpus, part.used, part.condition).voice,
@@ -288,7 +288,8 @@ class _Reader:
             finish, reply, scores, details = (column[places[place]] for column in columns)
             completion = completion_of(finish, reply, scores, details=details)
             asked, number = self.groups[groups[place]], len(rows) // self.widest
-            rows.extend(self.conversations.rows(completion, asked, self._item(int(items[place]))))
+            item = self.part.corpus.items.row(int(items[place]), named=True)
+            rows.extend(self.conversations.rows(completion, asked, item))
             rows.extend([(None,) * len(self._schema)] * (self.widest - len(asked)))
             return number, self.conversations.is_bare(completion, asked)
 
@@ -307,6 +308,3 @@ class _Reader:
                 own[about], _ = read(place)
             which[place] = own[about]
         return rows, which
-
-    def _item(self, place: int) -> Mapping[str, Any]:
-        return self.part.corpus.items.row(place, named=True)

@@ -20,12 +20,10 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
-from vantage.raters.prices import Price
 from vantage.runs.keys import Keys
-from vantage.runs.options import RunOptions
+from vantage.runs.options import BATCH_SHARE, Price, RunOptions, cost_of, discounted, price_of
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.store import RunStore
-from vantage.runs.tally import BATCH_SHARE, cost_of, discounted, price_of
 
 TOKEN_LENGTH: Final = 4
 """Characters per token where no tokenizer is at hand: about right for English prose."""

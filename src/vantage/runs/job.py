@@ -11,15 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from vantage.errors import InputError
-from vantage.raters.models.base import Completion
-from vantage.raters.models.plain import estimate_tokens
-from vantage.raters.prices import Price
+from vantage.raters.models.base import Completion, estimate_tokens
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions
+from vantage.runs.options import Price, RunOptions, RunTally, cost_of
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
 from vantage.runs.tables import FinishedCall, StoreError
-from vantage.runs.tally import RunTally, cost_of
 
 _TURN: Final = 8
 """Tokens that a chat template may put around a message."""
@@ -99,7 +96,7 @@ class Job:
         """Set when nothing more is to be sent."""
         self.error: StoreError | None = None
         """Why calls could not be stored."""
-        self.on_news: Callable[[], None] = lambda: None
+        self.on_news: Callable[[], object] = lambda: None
         """Called, in the thread that writes, when calls became durable and the source may have more to send."""
         self._unstored = 0
         self._changed = threading.Condition()
@@ -160,7 +157,10 @@ class Job:
                 self.stop(str(error))
                 return
             for one in batch:
-                self._count(one)
+                self.tally.add(one.completion, self.budget.price)
+                self.tally.retried += one.tries - 1
+                self.tally.clarified += one.call.ask.step == "clarify"
+                self.budget.settle(one.call, one.completion)
             self.source.tell([(one.call, one.completion) for one in batch])
             if sentence := self.tally.too_many_failed(self.options.fail_on):
                 self.stop(sentence)
@@ -169,9 +169,3 @@ class Job:
                 self._unstored -= len(batch)
                 self._changed.notify_all()
             self.on_news()
-
-    def _count(self, one: FinishedCall) -> None:
-        self.tally.add(one.completion, self.budget.price)
-        self.tally.retried += one.tries - 1
-        self.tally.clarified += one.call.ask.step == "clarify"
-        self.budget.settle(one.call, one.completion)

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
 from pathlib import Path
@@ -23,7 +24,7 @@ from urllib.parse import urlsplit
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask
-from vantage.raters.models.base import Message, Request
+from vantage.raters.models.base import Message
 
 INDIFFERENT: Final = frozenset(
     {
@@ -48,23 +49,18 @@ def identity(rater: ChatRater) -> dict[str, Any]:
     >>> identity(ChatRater("openai:judge", settings={"base_url": "https://api.example.org/v1"}))["endpoint"]
     'api.example.org'
     """
-    name = rater.model_name
-    settings: dict[str, Any] = {"model": name}
+    settings: dict[str, Any] = {"model": rater.model_name}
     settings |= {key: rater.settings[key] for key in sorted(rater.settings) if key not in INDIFFERENT}
-    kind, _, argument = name.partition(":")
+    kind, _, argument = rater.model_name.partition(":")
     if kind == "openai" or (rater.remote and rater.settings.get("base_url")):
-        settings["endpoint"] = _endpoint(rater)
+        url = rater.settings.get("base_url") or getattr(rater.model, "url", None) or os.environ.get("OPENAI_BASE_URL")
+        host = urlsplit(str(url)).hostname or "" if url else _HOSTED
+        settings["endpoint"] = "own" if _is_own(host) else host
     elif kind in ("gguf", "recorded"):
         settings["content"] = _content(Path(argument).expanduser(), whole=kind == "recorded")
         # The same file under another path is the same model.
         settings["model"] = f"{kind}:{Path(argument).name}"
     return settings
-
-
-def _endpoint(rater: ChatRater) -> str:
-    url = rater.settings.get("base_url") or getattr(rater.model, "url", None) or os.environ.get("OPENAI_BASE_URL")
-    host = urlsplit(str(url)).hostname or "" if url else _HOSTED
-    return "own" if _is_own(host) else host
 
 
 def _is_own(host: str) -> bool:
@@ -96,22 +92,20 @@ def _content(path: Path, *, whole: bool) -> str:
     return digest.hexdigest()
 
 
-def described(rater: ChatRater, settings: Mapping[str, Any]) -> dict[str, Any]:
+_DRAWN: Final = ("samples", "temperature", "top_p", "max_tokens", "seed", "calibrates")
+
+
+def described(rater: ChatRater) -> dict[str, Any]:
     """A rater as a run's record tells it: the model and every option that an answer depends on."""
     return {
         "rater": rater.id,
         "style": rater.style_name,
         "persona": rater.persona.id if rater.persona else "",
         "user": rater.user or "",
-        "samples": rater.samples,
-        "temperature": rater.temperature,
-        "top_p": rater.top_p,
-        "max_tokens": rater.max_tokens,
-        "seed": rater.seed,
-        "calibrates": rater.calibrates,
+        **{name: getattr(rater, name) for name in _DRAWN},
         **({"template": rater.template.digest} if rater.template else {}),
         **({"design": rater.design.described()} if rater.design else {}),
-        **settings,
+        **identity(rater),
     }
 
 
@@ -121,7 +115,7 @@ def settings(rater: ChatRater) -> str:
     >>> settings(ChatRater("embedded", temperature=1.0, seed=3))
     'seed=3, temperature=1.0, top_p=1.0'
     """
-    facts = described(rater, identity(rater))
+    facts = described(rater)
     if str(facts["model"]).startswith("recorded:"):
         facts.pop("content", None)  # a file of replies may grow
     if rater.parts.distribution:
@@ -170,7 +164,7 @@ class Keys:
         }
         self._also = {"rater": rater.id, "style": rater.style_name}
         self._contexts: dict[Any, tuple[bytes, tuple[bytes, str]]] = {}
-        self._texts: dict[str, bytes] = {}
+        self._text = lru_cache(_REMEMBERED)(text_key)
         self._last: tuple[tuple[Message, ...], tuple[bytes, ...], bytes] = ((), (), b"")
 
     def call(self, ask: Ask) -> KeyedCall:
@@ -194,12 +188,12 @@ class Keys:
 
     def _context(self, ask: Ask) -> tuple[bytes, tuple[bytes, str]]:
         """What many calls share: what of it is part of the key, and all of it as it is stored."""
-        request = ask.request
-        drawn = (request.sampling.temperature, request.sampling.top_p, request.sampling.max_tokens)
+        request, sampling = ask.request, ask.request.sampling
         schema = None if request.schema is None else _json(request.schema)
-        known = (*drawn, schema, ask.options, ask.step)
+        known = (sampling.temperature, sampling.top_p, sampling.max_tokens, schema, ask.options, ask.step)
         if known not in self._contexts:
-            hashed = {"key": FORMAT, **self._shared, **self._sampling(request), "step": ask.step}
+            drawn = {"temperature": float(sampling.temperature), "top_p": float(sampling.top_p)}
+            hashed = {"key": FORMAT, **self._shared, **drawn, "max_tokens": sampling.max_tokens, "step": ask.step}
             if request.schema is not None:
                 hashed["schema"] = request.schema
             if ask.options:
@@ -208,22 +202,6 @@ class Keys:
             text = _json({**hashed, **self._also})
             self._contexts[known] = (digest, (text_key(text), text))
         return self._contexts[known]
-
-    def _sampling(self, request: Request) -> dict[str, float | int]:
-        sampling = request.sampling
-        return {
-            "temperature": float(sampling.temperature),
-            "top_p": float(sampling.top_p),
-            "max_tokens": sampling.max_tokens,
-        }
-
-    def _text(self, text: str) -> bytes:
-        digest = self._texts.get(text)
-        if digest is None:
-            if len(self._texts) >= _REMEMBERED:
-                self._texts.clear()
-            digest = self._texts[text] = text_key(text)
-        return digest
 
 
 def text_key(text: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
@@ -19,7 +17,7 @@ from vantage.presentations import Presentation
 from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
 from vantage.raters.conversation import SILENT
-from vantage.runs.keys import described, identity, settings
+from vantage.runs.keys import described, settings
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,8 @@ class PlanPart:
             # The same sample may have been asked otherwise in an earlier design.
             texts = mine["presentation"].fill_null("")
             rows = zip(mine["item"], mine["question"], mine["sample"], texts, strict=True)
-            mine = mine.filter(pl.Series([self._asked_so(*one) for one in rows], dtype=pl.Boolean))
+            cells: dict[str, list[tuple[Presentation, int]]] = {}
+            mine = mine.filter(pl.Series([self._asked_so(cells, *one) for one in rows], dtype=pl.Boolean))
         elif self.rater.design:
             mine = mine.clear()
         return mine.select("item", "question", "sample")
@@ -96,20 +95,17 @@ class PlanPart:
             remedy = "give the rater another name (--name, name=), which keeps both"
             raise InputError(f"the rater '{self.rater.id}' of this corpus {problem}", remedy=remedy)
 
-    def _asked_so(self, item: str, question: str, sample: int, presentation: str) -> bool:
-        """Whether the plan asks a sample in a presentation."""
+    def _asked_so(
+        self, cells: dict[str, list[tuple[Presentation, int]]], item: str, question: str, sample: int, presentation: str
+    ) -> bool:
+        """Whether the plan asks a sample in a presentation; `cells` keeps what was looked up of the design."""
         design = self.rater.design
         if design is None or question not in self.asked or sample >= self.rater.repetitions:
             return not presentation
-        if item not in self._cells:
-            self._cells[item] = design.asked(item, self.rater.samples)
-        cell, repeat = self._cells[item][sample]
+        if item not in cells:
+            cells[item] = design.asked(item, self.rater.samples)
+        cell, repeat = cells[item][sample]
         return str(cell.drawn(self.used.question(question), self.rater.seed, item, repeat)) == presentation
-
-    @cached_property
-    def _cells(self) -> dict[str, list[tuple[Presentation, int]]]:
-        """What was looked up of the design."""
-        return {}
 
     def skipped(self, done: pl.DataFrame) -> int:
         """How many first requests are left out because all their judgments are done."""
@@ -152,7 +148,7 @@ class PlanPart:
         for item in items:
             digest.update(item.encode("utf-8", "surrogatepass") + b"\0")
         return {
-            **described(self.rater, identity(self.rater)),
+            **described(self.rater),
             "instrument": self.used.id,
             "version": self.used.version,
             "questions": self.asked,
@@ -189,12 +185,3 @@ class RunPlan:
     def described(self) -> dict[str, Any]:
         """The plan as a run's record keeps it; equal plans are equal here."""
         return {"parts": [part.described() for part in self.parts]}
-
-    def key(self, described: dict[str, Any]) -> bytes:
-        """What identifies the run: the same plan is the same run, which resumes where it stopped."""
-        text = json.dumps(described, sort_keys=True, ensure_ascii=False, default=str)
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-    def record(self, described: dict[str, Any]) -> str:
-        """The plan as JSON, with what wrote it."""
-        return json.dumps({"vantage": __version__, **described}, ensure_ascii=False, default=str)

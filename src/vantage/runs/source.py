@@ -17,16 +17,15 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.schema import KEY
+from vantage.raters.asked import fitted
 from vantage.raters.chat import PlannedCall
 from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations, Row
 from vantage.raters.models.base import ChatModel, Completion
-from vantage.raters.windows import fitted
 from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import KeyedCall, Keys
-from vantage.runs.options import RunOptions
+from vantage.runs.options import RunOptions, RunTally
 from vantage.runs.plan import PlanPart
 from vantage.runs.store import RunStore
-from vantage.runs.tally import RunTally
 
 HELD: Final = 20_000
 """Rows in memory before they are written away."""

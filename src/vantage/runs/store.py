@@ -11,14 +11,11 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
-from vantage.runs import recovery
-from vantage.runs.claims import Claims
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -30,9 +27,10 @@ from vantage.runs.tables import (
     among,
     checksum,
     completion_of,
+    mend,
     store_error,
 )
-from vantage.runs.writer import Acknowledge, StoreWriter
+from vantage.runs.writer import Acknowledge, Claims, StoreWriter
 
 NAME: Final = "runs.sqlite"
 """The name of the store inside a corpus folder."""
@@ -79,9 +77,7 @@ class RunStore:
     def __enter__(self) -> RunStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -161,7 +157,7 @@ class RunStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
-        if note := recovery.mend(self.path):
+        if note := mend(self.path):
             self.notes.append(note)
         self._writer = StoreWriter(self._connect, self.path)
         self._reader = self._connect()

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from vantage.raters.models import Message, ModelError, Request, Sampling, embedded, load_model
-from vantage.raters.models.base import GIVEN_UP, never
+from vantage.raters.models.base import GIVEN_UP, estimate_tokens, never
 from vantage.raters.models.embedded import EmbeddedModel, weights
 from vantage.raters.models.gguf import GGUFModel
 from vantage.raters.models.options import OptionTree
-from vantage.raters.models.plain import estimate_tokens
 
 pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage[embedded]")
 

@@ -160,5 +160,5 @@ def test_a_403_about_log_probabilities_is_not_about_the_key() -> None:
     body = openai_error("You are not allowed to request logprobs from this model.")
     fault = Fault.of(403, body, {})
     assert fault.rejected(("logprobs", "top_logprobs")) == "logprobs"
-    assert "key" not in fault.sentence("host", "m", 9, "the variable", 1)
-    assert "refuses the key" in Fault.of(403, openai_error("No."), {}).sentence("host", "m", 9, "the variable", 1)
+    assert "key" not in fault.sentence("host", "m", 9, "the variable")
+    assert "refuses the key" in Fault.of(403, openai_error("No."), {}).sentence("host", "m", 9, "the variable")

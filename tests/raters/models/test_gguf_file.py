@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vantage.raters.models import ModelError
-from vantage.raters.models.llama_net import LlamaNet, ModelFile, read_gguf
+from vantage.raters.models.embedded import LlamaNet, ModelFile, read_gguf
 from vantage.raters.models.options import OptionTree
 from vantage.raters.models.prefix_scorer import PrefixScorer, ScoringBudget
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.raters.torch_tests import needs_torch
 from vantage.raters.models import Message, ModelError, Request, load_model
-from vantage.raters.models.unopened import HubTokens
+from vantage.raters.models.huggingface import HubTokens
 
 from .tiny import tiny_model
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vantage.raters.models import ModelError, load_model
+from vantage.raters.models import ModelError, checked, load_model
 from vantage.raters.models.base import require
-from vantage.raters.models.settings import checked
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage.raters.models import Message
-from vantage.raters.models.plain import defused, estimate_tokens, plain_prompt, turns
+from vantage.raters.models.base import defused, estimate_tokens, plain_prompt, turns
 
 
 def test_examples_and_a_begun_answer_keep_their_place() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.raters.models.tiny import tiny_model
 from vantage.raters.models import load_model
-from vantage.raters.models.states import Stateful, marked, states_of
+from vantage.raters.models.prefix_scorer import Stateful, marked, states_of
 
 ROWS = [["short", " ab", " c"], ["a much longer text than the other", " abc", " d"], ["x", " y", " z"]]
 

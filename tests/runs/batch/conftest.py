@@ -10,8 +10,9 @@ import pytest
 from tests.runs.batch.provider import Provider
 from tests.runs.conftest import MakePlan, corpus
 from vantage import ChatRater
-from vantage.runs import RunPlan, limits
+from vantage.runs import RunPlan
 from vantage.runs.batch import engine
+from vantage.runs.engines import local
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     monkeypatch.setenv("OPENAI_API_KEY", "test-key-that-stays-secret")
     monkeypatch.setattr(engine, "FIRST_POLL", 0.02)
     monkeypatch.setattr(engine, "LONGEST_POLL", 0.02)
-    monkeypatch.setattr(limits, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(local, "FIRST_WAIT", 0.01)
     with Provider() as running:
         yield running
 

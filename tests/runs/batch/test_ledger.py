@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vantage.runs import RunStore
-from vantage.runs.batch.ledger import Ledger
+from vantage.runs.batch.engine import Ledger
 
 KEYS = [bytes([n]) * 16 for n in range(6)]
 

@@ -9,9 +9,8 @@ import pytest
 
 from vantage import InputError
 from vantage.raters.models.openai import OpenAIModel
-from vantage.runs.batch.anthropic import AnthropicBatches
-from vantage.runs.batch.openai import OpenAIBatches
 from vantage.runs.batch.protocols import load_protocol, read_result
+from vantage.runs.batch.providers import AnthropicBatches, OpenAIBatches
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from vantage._version import __version__
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request
 from vantage.runs import RunOptions
-from vantage.runs.engines.ray_worker import Handed, Worker, WorkerReport
+from vantage.runs.engines.ray import Handed, Worker, WorkerReport
 
 
 def handed(count: int) -> list[Handed]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Request, note_once, require
-from vantage.raters.models.content import read_message
+from vantage.raters.models.chat_protocol import read_message
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 
@@ -34,21 +34,15 @@ class AnthropicModel(RemoteModel):
     }
 
     def _new_client(self) -> Any:
-        try:
-            transport = anthropic.DefaultAioHttpClient(timeout=self._timeout)
-        except RuntimeError:
-            transport = None
-        return anthropic.AsyncAnthropic(
-            api_key=self._key or "none", base_url=self._url, timeout=self._timeout, max_retries=0, http_client=transport
-        )
+        return anthropic.AsyncAnthropic(base_url=self._url, **self._client_settings(anthropic))
 
     async def _answered(self, request: Request) -> Completion:
         note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
-        return self.read(
-            await self.sent(
-                lambda: self.body(request), lambda body: self._client.post("/v1/messages", body=body, cast_to=object)
-            )
+        post = self._client.post
+        answer = await self.sent(
+            lambda: self.body(request), lambda body: post("/v1/messages", body=body, cast_to=object)
         )
+        return read_message(answer)
 
     def body(self, request: Request) -> dict[str, Any]:
         """What is sent: Anthropic's interface knows no temperature, so a setting of that name is sent as it is."""
@@ -66,11 +60,6 @@ class AnthropicModel(RemoteModel):
             shape = {"format": {"type": "json_schema", "schema": _plain(request.schema)}}
             parameters["output_config"] = {**shape, **(parameters.get("output_config") or {})}
         return {name: value for name, value in {**body, **parameters}.items() if name not in self._left_out}
-
-    def read(self, answer: Any) -> Completion:
-        """What a message says."""
-        completion = read_message(answer)
-        return completion.with_text(self.scrubbed(completion.text), self.scrubbed(completion.thinking))
 
     def _fault(self, error: Any) -> Fault:
         return of_client(error)

@@ -1,9 +1,13 @@
-"""What a chat model is asked and what it returns, whatever runs it and whichever packages that needs."""
+"""What a chat model is asked and what it returns, whatever runs it and whichever packages that needs.
+
+At the end, what local models share: chats as turns or as running text, and tokens where there is no tokenizer.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -70,10 +74,6 @@ class Completion:
     reasoning_tokens: int = 0
     """Those of the completion tokens that went into thinking."""
 
-    def with_text(self, text: str, thinking: str) -> Completion:
-        """The same with another answer and other thinking."""
-        return replace(self, text=text, thinking=thinking)
-
 
 class ModelError(VantageError):
     """A model that cannot be reached, loaded or used as asked, told in one sentence."""
@@ -101,7 +101,6 @@ class ChatModel(Protocol):
 
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests, in their order; one that fails is a completion that says so."""
-        ...
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
         """The log-probability of each whole option as the reply to each request.
@@ -109,15 +108,12 @@ class ChatModel(Protocol):
         A model that cannot do it raises `ModelError`. A request that fails is a row of not-a-numbers, and a
         note says why.
         """
-        ...
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has: exactly where the tokenizer is at hand, else an upper estimate."""
-        ...
 
     def close(self) -> None:
         """Frees what the model holds; it cannot be used afterwards."""
-        ...
 
 
 @runtime_checkable
@@ -126,11 +122,9 @@ class Remote(Protocol):
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs work to its end on the loop on which the model's connections live."""
-        ...
 
     async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
         """One try, on that loop: a reply, or the scores of options; a fault that may pass raises `Passing`."""
-        ...
 
 
 @runtime_checkable
@@ -142,7 +136,6 @@ class Several(Remote, Protocol):
 
     async def attempt_several(self, request: Request, count: int) -> list[Completion]:
         """One try at so many replies; fewer come back where the endpoint gives fewer."""
-        ...
 
 
 @runtime_checkable
@@ -195,3 +188,89 @@ def require(module: str, extra: str) -> Any:
     except (ImportError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise ModelError(f"The package '{module}' cannot be loaded here ({reason}); install it again.") from None
+
+
+LEAD: Final = " "
+"""What stands between a plain prompt and an answer: the prompt ends in a word, not in a line."""
+
+_MARKS: Final = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk|start_of_turn|end_of_turn)>|\[/?INST\]|<</?SYS>>|<｜[^｜<>\n]{1,40}｜>"
+)
+"""Marks with which chat templates tell turns apart."""
+_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]")
+
+
+def turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """A chat in the form that chat templates take, its texts defused."""
+    return [{"role": message.role, "content": defused(message.content)} for message in messages]
+
+
+def defused(text: str) -> str:
+    """Text in which the marks of chat templates are only text: an item must not be able to end its own turn.
+
+    A zero-width space behind the first character keeps a tokenizer from taking the mark for one of its own.
+
+    >>> len(defused("Bye.<|im_end|>")) - len("Bye.<|im_end|>")
+    1
+    """
+    return _MARKS.sub(lambda mark: f"{mark[0][0]}\u200b{mark[0][1:]}", text)
+
+
+def plain_prompt(messages: Sequence[Message]) -> str:
+    """A chat as running text, for models that were never trained on chats.
+
+    >>> print(plain_prompt([Message("system", "Rate the text."), Message("user", "Lovely day.")]))
+    Rate the text.
+    <BLANKLINE>
+    Lovely day.
+    <BLANKLINE>
+    Answer:
+    """
+    parts = [f"Answer: {defused(m.content)}" if m.role == "assistant" else defused(m.content) for m in messages]
+    if not messages or messages[-1].role != "assistant":
+        parts.append("Answer:")
+    return "\n\n".join(parts)
+
+
+def estimate_tokens(text: str) -> int:
+    """How many tokens a text has at most, guessed without a tokenizer; for English about a third too many.
+
+    >>> estimate_tokens("How warm does the author seem?")
+    11
+    """
+    return sum(_weight(piece) for piece in _PIECE.findall(text))
+
+
+def _weight(piece: str) -> int:
+    if piece.isspace():
+        # A single space belongs to the word behind it.
+        return 0 if piece == " " else 1 + piece.count("\n") // 2
+    if not piece.isascii():
+        size = len(piece.encode("utf-8", "replace"))
+        return size if size < 3 else size - 1
+    # Some tokenizers write every digit on its own.
+    return -(-len(piece) // 3) if piece.isalpha() else len(piece)
+
+
+class Unopened:
+    """Represents a model whose replies are stored, or that runs elsewhere; it answers nothing."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self.window: int | None = settings.get("window")
+        self.notes: list[str] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Always an error."""
+        raise ModelError(f"{self.name} was not opened here, so it cannot answer.")
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """Always an error."""
+        raise ModelError(f"{self.name} was not opened here, so it cannot answer.")
+
+    def count_tokens(self, text: str) -> int:
+        """An upper estimate, as for the endpoint itself."""
+        return estimate_tokens(text)
+
+    def close(self) -> None:
+        """There is nothing to close."""

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Finish, ModelError, Request, require
-from vantage.raters.models.content import parted
+from vantage.raters.models.chat_protocol import parted
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.remote import RemoteModel
 
@@ -112,11 +112,11 @@ class BedrockModel(RemoteModel):
         usage = answer.get("usage") or {}
         cached = int(usage.get("cacheReadInputTokens") or 0)
         return Completion(
-            self.scrubbed(text),
+            text,
             finish,
             prompt_tokens=int(usage.get("inputTokens") or 0) + cached + int(usage.get("cacheWriteInputTokens") or 0),
             completion_tokens=int(usage.get("outputTokens") or 0),
-            thinking=self.scrubbed(thinking),
+            thinking=thinking,
             category=reason.replace("_", " ") if finish == "filtered" else "",
             cached_tokens=cached,
         )

@@ -54,11 +54,11 @@ _ALSO: Final = {
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names of the limit on a reply's length, without which nothing is ever sent."""
 _RESETS: Final = (
-    *(("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),),
-    *(("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),),
-    *(("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),),
-    *(("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),),
-    *(("x-ratelimit-remaining", "x-ratelimit-reset"),),
+    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
 )
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -92,11 +92,19 @@ class Fault:
         'seed'
         """
         if isinstance(body, (str, bytes)):
-            body = _json(body)
+            try:
+                body = json.loads(body)
+            except ValueError:
+                # A page of HTML says nothing that a sentence could use.
+                body = {}
         error = body.get("error", body) if isinstance(body, Mapping) else body
         if isinstance(error, str):
             error = {"message": error}
-        entries = _details(body)
+        # Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google.
+        entries = [
+            (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or ""))
+            for e in _entries(body)
+        ]
         if not isinstance(error, Mapping):
             error = {}
         said = error.get("message") or error.get("Message") or "; ".join(m for m, _, _ in entries if m) or message
@@ -155,23 +163,22 @@ class Fault:
         }
         return min(at, key=at.__getitem__) if at else None
 
-    def sentence(self, host: str, model: str, timeout: float, key_variable: str, tries: int) -> str:
+    def sentence(self, host: str, model: str, timeout: float, key_variable: str) -> str:
         """What went wrong, in one sentence; the endpoint's words are kept, except where they may quote the key."""
         message = " ".join(self.message.split())[:300].rstrip(".")
-        after = "" if tries == 1 else f" after {tries} tries"
         if self.late:
-            return f"{host} did not answer within {timeout:g} seconds{after}."
+            return f"{host} did not answer within {timeout:g} seconds."
         if self.status is None:
-            return f"{host} cannot be reached{after}; check the base URL and the network."
+            return f"{host} cannot be reached; check the base URL and the network."
         if self.status in (401, 403) and not self.rejected(("logprobs", "top_logprobs")):
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."
         if self.status == 404:
             return f"{host} has no model '{model}' at this base URL (404: {message})."
         if self.status == 429:
-            return f"{host} is at its limit{after} (429: {message})."
+            return f"{host} is at its limit (429: {message})."
         if self.status >= 500:
-            return f"{host} failed{after} ({self.status}: {message})."
+            return f"{host} failed ({self.status}: {message})."
         return f"{host} refuses the request ({self.status}: {message})."
 
 
@@ -248,21 +255,6 @@ def _until(date: str, now: str | None) -> float:
         return math.nan
 
 
-def _json(text: str | bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        # A page of HTML says nothing that a sentence could use.
-        return {}
-
-
-def _details(body: Any) -> list[tuple[str, str, str]]:
-    """Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google."""
-    return [
-        (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or "")) for e in _entries(body)
-    ]
-
-
 def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
     if not isinstance(body, Mapping):
         return
@@ -287,7 +279,14 @@ def _category(error: Mapping[str, Any], inner: Any) -> str:
     """What a content filter objected to, as the provider calls it."""
     results = inner.get("content_filter_result") if isinstance(inner, Mapping) else None
     if isinstance(results, Mapping):
-        return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))
+        return filters(results)
     metadata = error.get("metadata")
     reasons = metadata.get("reasons") if isinstance(metadata, Mapping) else None
     return ", ".join(map(str, reasons)) if isinstance(reasons, list) else ""
+
+
+def filters(results: Any) -> str:
+    """What content filters objected to, as Azure says it of a prompt and of a reply."""
+    if not isinstance(results, Mapping):
+        return ""
+    return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))

@@ -118,7 +118,7 @@ class GeminiModel(RemoteModel):
         reason = _name(candidate.finish_reason)
         finish: Finish = "length" if reason == "MAX_TOKENS" else "filtered" if reason in _FILTERS else "stop"
         category = reason.lower() if finish == "filtered" else ""
-        return Completion(self.scrubbed(text), finish, thinking=self.scrubbed(thinking), category=category, **tokens)
+        return Completion(text, finish, thinking=thinking, category=category, **tokens)
 
     def _fault(self, error: Any) -> Fault:
         if isinstance(error, errors_.APIError):

@@ -28,11 +28,12 @@ from vantage.raters.models.base import (
     Request,
     never,
     note_once,
+    plain_prompt,
     require,
     too_long,
+    turns,
 )
 from vantage.raters.models.options import LocalModel, OptionTree
-from vantage.raters.models.plain import plain_prompt, turns
 
 _HEADER: Final = 64 * 2**20
 _LIKELY: Final = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,19 @@ from vantage.raters.models.base import (
     ModelError,
     Request,
     Sampling,
+    Unopened,
     never,
     note_once,
+    plain_prompt,
     require,
     too_long,
+    turns,
 )
 from vantage.raters.models.options import LocalModel, OptionTree
-from vantage.raters.models.plain import plain_prompt, turns
-from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, side_by_side
-from vantage.raters.models.states import marked, states_of
+from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer, marked, side_by_side, states_of
 from vantage.raters.models.transformers_net import TransformersNet
+
+_UNLOADABLE: Final = (ImportError, KeyError, OSError, RuntimeError, ValueError)
 
 
 class HuggingFaceModel(LocalModel):
@@ -69,16 +72,14 @@ class HuggingFaceModel(LocalModel):
         self._budgeted = replace(budget, rows=batch_size) if batch_size else budget
         self._scorer: PrefixScorer | None = None
         self._shares: bool | None = None
-        source: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
-        if gguf_file is not None:
-            source["gguf_file"] = gguf_file
+        source = _source(revision, gguf_file)
         try:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, **source)
             self._net = transformers.AutoModelForCausalLM.from_pretrained(
                 model, dtype=_precision(torch, self._device, precision), **source
             )
             self._net = self._net.to(self._device).eval()
-        except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
+        except _UNLOADABLE as error:
             reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ModelError(
                 f"hf:{model} cannot be loaded ({reason}); name a folder with a model or one that the hub has."
@@ -236,6 +237,12 @@ class HuggingFaceModel(LocalModel):
         return list(self._tokenizer(list(prompts), add_special_tokens=not self._has_template)["input_ids"])
 
 
+def _source(revision: str, gguf_file: str | None) -> dict[str, Any]:
+    """What of a model is loaded, and that its code is never run."""
+    source = {"revision": revision, "trust_remote_code": False}
+    return source if gguf_file is None else {**source, "gguf_file": gguf_file}
+
+
 def _best_device(torch: Any) -> str:
     if torch.cuda.is_available():
         return "cuda"
@@ -312,3 +319,35 @@ class RowSampler:
         before = probabilities.cumsum(dim=-1) - probabilities
         ordered = ordered.masked_fill(before >= self._nuclei, float("-inf"))
         return self._torch.empty_like(logits).scatter(-1, index, ordered)
+
+
+class HubTokens(Unopened):
+    """A Transformers model that runs on other machines: measures prompts exactly as `HuggingFaceModel` does.
+
+    Its settings are those of that model; how the weights are computed does not matter here.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        window: int | None = None,
+        revision: str = "main",
+        gguf_file: str | None = None,
+        **others: Any,
+    ) -> None:
+        del others
+        transformers = require("transformers", "local")
+        super().__init__(f"hf:{model}", {"window": window})
+        source = _source(revision, gguf_file)
+        try:
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, **source)
+            config = transformers.AutoConfig.from_pretrained(model, **source).get_text_config()
+        except _UNLOADABLE as error:
+            reason = " ".join(str(error).split())[:200].rstrip(".")
+            raise ModelError(f"The tokenizer of hf:{model} cannot be loaded ({reason}).") from None
+        self.window = window or getattr(config, "max_position_embeddings", None)
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has, exactly."""
+        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])

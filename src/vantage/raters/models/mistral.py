@@ -46,8 +46,7 @@ class MistralModel(RemoteModel):
     async def _read(self, request: Request, depth: int, options: Sequence[str]) -> Completion:
         send = self._client.chat.complete_async
         answer = await self.sent(lambda: self._body(request, depth), lambda body: send(**body))
-        completion = ChatProtocol().read(answer.model_dump(mode="json", warnings=False), options)
-        return completion.with_text(self.scrubbed(completion.text), self.scrubbed(completion.thinking))
+        return ChatProtocol().read(answer.model_dump(mode="json", warnings=False), options)
 
     def _body(self, request: Request, depth: int) -> dict[str, Any]:
         body = ChatProtocol().body(self._model, request, frozenset(), depth)

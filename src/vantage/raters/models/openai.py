@@ -10,7 +10,7 @@ from typing import Any, Final
 import openai
 
 from vantage.raters.models.base import Completion, ModelError, Request, note_once
-from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, ToldError, apart
+from vantage.raters.models.chat_protocol import ChatProtocol, ResponsesProtocol, ToldError, one_each
 from vantage.raters.models.faults import Fault, of_client
 from vantage.raters.models.remote import RemoteModel
 
@@ -56,7 +56,8 @@ class OpenAIModel(RemoteModel):
             raise ModelError(f"The setting 'api' is chat or responses, not '{api}'.")
         self._protocol = _PROTOCOLS[api]()
         self.without = self._protocol.without
-        self._depth = _DEPTH
+        self.depth = _DEPTH
+        """How many of the likeliest first tokens the endpoint tells, as far as is known."""
         self.several = several if api == "chat" else 1
         super().__init__(
             model,
@@ -73,13 +74,7 @@ class OpenAIModel(RemoteModel):
         return os.environ.get("OPENAI_BASE_URL") or self.hosted
 
     def _new_client(self) -> openai.AsyncOpenAI:
-        return openai.AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=self._url,
-            timeout=self._timeout,
-            max_retries=0,
-            http_client=transport(self._timeout),
-        )
+        return openai.AsyncOpenAI(base_url=self._url, **self._client_settings(openai))
 
     async def _answered(self, request: Request) -> Completion:
         return self.read(await self._send(request, 0))
@@ -88,7 +83,7 @@ class OpenAIModel(RemoteModel):
         """One try at so many replies, each drawn anew; fewer come back where the endpoint gives fewer."""
 
         async def replies() -> list[Completion]:
-            return [self.read(one) for one in apart(await self._send(request, 0, count))]
+            return [self.clean(self.read(one)) for one in one_each(await self._send(request, 0, count))]
 
         completions = await self._timed(replies())
         if isinstance(completions, Completion):
@@ -101,7 +96,7 @@ class OpenAIModel(RemoteModel):
     async def _scored(self, request: Request, options: Sequence[str]) -> Completion:
         while True:
             try:
-                return self.read(await self._send(request, self._depth), options)
+                return self.read(await self._send(request, self.depth), options)
             except self.errors as error:
                 fault = self._fault(error)
                 if fault.rejected(("top_logprobs", "logprobs")) is None:
@@ -113,15 +108,10 @@ class OpenAIModel(RemoteModel):
         """Whether fewer of the likeliest tokens can be asked for, where the endpoint tells at most so many."""
         said = re.search(r"(?:<=?|at most|maximum(?: of| is|:)?|equal to|and|up to)\s*(\d{1,2})\b", fault.message)
         most = int(said[1]) if said else _CAPPED
-        if "top_logprobs" not in f"{fault.where} {fault.message}" or not 0 < most < self._depth:
+        if "top_logprobs" not in f"{fault.where} {fault.message}" or not 0 < most < self.depth:
             return False
-        self._depth = most
+        self.depth = most
         return True
-
-    @property
-    def depth(self) -> int:
-        """How many of the likeliest first tokens the endpoint tells, as far as is known."""
-        return self._depth
 
     def described(self) -> Mapping[str, Any]:
         """What the endpoint's list of models says of this one; nothing where there is no such list."""
@@ -138,11 +128,7 @@ class OpenAIModel(RemoteModel):
 
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
         """What an answer of the endpoint says: a reply, or the scores of options."""
-        completion = self._protocol.read(answer, options)
-        if self._key and self._key in completion.text + completion.thinking:
-            text, thinking = self.scrubbed(completion.text), self.scrubbed(completion.thinking)
-            return completion.with_text(text, thinking)
-        return completion
+        return self._protocol.read(answer, options)
 
     async def _send(self, request: Request, depth: int, replies: int = 1) -> Any:
         """The endpoint's answer as plain data.
@@ -159,7 +145,7 @@ class OpenAIModel(RemoteModel):
 
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent for a request, or to score options, without the parameters that the endpoint rejects."""
-        return self._body(request, self._depth if options else 0)
+        return self._body(request, self.depth if options else 0)
 
     def _body(self, request: Request, depth: int) -> dict[str, Any]:
         body = self._protocol.body(self._model, request, frozenset(self._left_out), depth)
@@ -217,19 +203,6 @@ class AzureModel(OpenAIModel):
         return url
 
     def _new_client(self) -> openai.AsyncOpenAI:
-        return openai.AsyncAzureOpenAI(
-            api_key=self._key or "none",
-            azure_endpoint=self._url,
-            api_version=os.environ.get("OPENAI_API_VERSION") or _AZURE_VERSION,
-            timeout=self._timeout,
-            max_retries=0,
-            http_client=transport(self._timeout),
-        )
-
-
-def transport(timeout: float) -> Any:
-    """The client's aiohttp transport where aiohttp is installed: half the processor time of its default one."""
-    try:
-        return openai.DefaultAioHttpClient(timeout=timeout)
-    except RuntimeError:
-        return None
+        version = os.environ.get("OPENAI_API_VERSION") or _AZURE_VERSION
+        settings = self._client_settings(openai)
+        return openai.AsyncAzureOpenAI(azure_endpoint=self._url, api_version=version, **settings)

@@ -9,8 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from vantage.raters.models.base import LogProbs, Message, ModelError, Request, note_once, too_long
-from vantage.raters.models.plain import LEAD
+from vantage.raters.models.base import LEAD, LogProbs, Message, ModelError, Request, note_once, too_long
 
 TokenPath = tuple[int, ...]
 

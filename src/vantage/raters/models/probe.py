@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from vantage.raters.models.base import ChatModel, Completion, Message, ModelError, Request, Sampling
-from vantage.raters.models.content import apart
+from vantage.raters.models.chat_protocol import apart
 
 ROOM: Final = 4096
 """Tokens that a thinking model is given for a reply, where nothing else is said."""

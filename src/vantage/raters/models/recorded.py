@@ -12,8 +12,7 @@ import polars as pl
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
-from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request
-from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request, estimate_tokens
 
 
 class RecordedModel:

@@ -26,7 +26,7 @@ from vantage.instruments import Question
 from vantage.raters.item_words import key
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
-from vantage.raters.models.states import Stateful
+from vantage.raters.models.prefix_scorer import Stateful
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, Progress, refuse_unknown, short_name
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances, grouped_folds

@@ -1,12 +1,20 @@
-"""A provider's batch API: requests are gathered, submitted, polled and collected, whoever is killed in between."""
+"""A provider's batch API: requests are gathered, submitted, polled and collected, whoever is killed in between.
+
+The ledger in the run store says which request is in which batch, written down before it is submitted. A batch is first
+intended, then open, then collected. What a process that was killed had intended or opened is found there by the next
+one, which looks for it at the provider instead of submitting it again.
+"""
 
 from __future__ import annotations
 
 import json
+import secrets
+import sqlite3
 import time
 from collections import deque
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from vantage.errors import InputError
@@ -14,7 +22,6 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import ChatModel, Completion, ModelError, Passing, note_once
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.openai import OpenAIModel
-from vantage.runs.batch.ledger import Batch, Ledger
 from vantage.runs.batch.protocols import (
     BatchResult,
     BatchStopped,
@@ -26,8 +33,98 @@ from vantage.runs.batch.protocols import (
 )
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions
-from vantage.runs.tally import BATCH_SHARE
+from vantage.runs.options import BATCH_SHARE, RunOptions
+from vantage.runs.store import RunStore
+from vantage.runs.tables import among
+
+_UNANSWERED = "key NOT IN (SELECT key FROM calls)"
+
+
+@dataclass(slots=True)
+class Batch:
+    """A batch of ours, and those of its requests that this run waits for."""
+
+    id: int
+    token: str
+    name: str
+    """What the provider calls it; empty as long as that is not known."""
+    at: float
+    size: int
+    calls: dict[bytes, KeyedCall] = field(default_factory=dict)
+    tries: dict[bytes, int] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
+    """Parameters that the endpoint was known to reject when the batch was submitted."""
+
+
+class Ledger:
+    """The batches at one provider, told by its protocol and its host."""
+
+    def __init__(self, store: RunStore, protocol: str, host: str) -> None:
+        self._store, self._where = store, (protocol, host)
+
+    def intend(self, tries: Mapping[bytes, int]) -> Batch:
+        """Writes down that a batch of these requests is about to be submitted, each with how often it was tried."""
+        token, at = secrets.token_hex(16), time.time()
+
+        def write(connection: sqlite3.Connection) -> int:
+            row = (token, *self._where, "", "submitting", at, len(tries))
+            inserted = connection.execute("INSERT INTO batches VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid or 0
+            rows = [(key, inserted, count) for key, count in tries.items()]
+            connection.executemany("INSERT OR REPLACE INTO batched VALUES (NULL, ?, ?, ?)", rows)
+            return inserted
+
+        return Batch(self._store.writer.do(write), token, "", at, len(tries), tries=dict(tries))
+
+    def opened(self, batch: Batch, name: str) -> None:
+        """The provider has taken the batch."""
+        batch.name = name
+        self._store.change("UPDATE batches SET name = ?, state = 'open' WHERE id = ?", (name, batch.id))
+
+    def dropped(self, batch: Batch) -> None:
+        """The batch never arrived: its requests are free again."""
+        self._store.change("DELETE FROM batched WHERE batch = ?", (batch.id,))
+        self._store.change("DELETE FROM batches WHERE id = ?", (batch.id,))
+
+    def freed(self, keys: Iterable[bytes]) -> None:
+        """Requests that have failed: if they are asked again, it is anew."""
+        self._store.change("DELETE FROM batched WHERE key = ?", *((key,) for key in keys))
+
+    def collected(self, batch: Batch) -> None:
+        """Closes a batch, unless it holds replies that no run has asked for yet."""
+        self._store.change(
+            "UPDATE batches SET state = 'collected' WHERE id = ? AND NOT EXISTS "  # noqa: S608
+            f"(SELECT 1 FROM batched WHERE batch = batches.id AND {_UNANSWERED})",
+            (batch.id,),
+        )
+
+    def held(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
+        """Those of the requests that are in an open batch: its number, and how often they were tried."""
+        sql = (
+            "SELECT key, batch, tries FROM batched JOIN batches ON batches.id = batch "
+            "WHERE state = 'open' AND protocol = ? AND host = ? AND key IN ({})"
+        )
+        return {key: (batch, tries) for key, batch, tries in among(self._store.select, sql, keys, *self._where)}
+
+    def batches(self, state: str) -> list[Batch]:
+        """The batches in a state, the oldest first."""
+        rows = self._store.select(
+            "SELECT id, token, name, at, size FROM batches WHERE state = ? AND protocol = ? AND host = ? ORDER BY id",
+            (state, *self._where),
+        )
+        return [Batch(*row) for row in rows]
+
+    def names(self) -> set[str]:
+        """What the provider calls the batches that are known."""
+        return {batch.name for state in ("open", "collected") for batch in self.batches(state)}
+
+    def orphans(self) -> list[Batch]:
+        """Batches whose submission was cut off: nobody who lives has a claim on their requests."""
+        self._store.claims.clear_dead()
+        owned = "SELECT batch FROM batched JOIN claims USING (key) WHERE owner != ?"
+        rows = self._store.select(owned, (self._store.claims.owner,))
+        busy = {batch for (batch,) in rows}
+        return [batch for batch in self.batches("submitting") if batch.id not in busy]
+
 
 UNDER_WAY: Final = 100_000
 """Requests in batches at a time, unless the run says otherwise: they are held in memory until they are answered."""
@@ -67,13 +164,8 @@ class BatchEngine:
         job.settle()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A request that waits to be submitted."""
-
-    call: KeyedCall
-    tries: int
-    line: bytes
+_Pending: TypeAlias = tuple[KeyedCall, int, bytes]
+"""A request that waits to be submitted, with how often it was tried and its line in the batch."""
 
 
 class _Batches:
@@ -92,7 +184,8 @@ class _Batches:
         self._until = None if job.options.batch_wait is None else time.monotonic() + job.options.batch_wait
 
     def run(self) -> None:
-        self._find_orphans()
+        for batch in self.ledger.orphans():
+            self._arrived(batch)
         wait = FIRST_POLL
         while not self.job.stopping.is_set():
             before = self.submitted
@@ -124,11 +217,6 @@ class _Batches:
     def _under_way(self) -> int:
         return sum(len(batch.calls) for batch in self._open.values())
 
-    def _find_orphans(self) -> None:
-        """Looks at the provider for batches whose submission was cut off."""
-        for batch in self.ledger.orphans():
-            self._arrived(batch)
-
     def _arrived(self, batch: Batch) -> bool:
         """Whether a batch arrived though nobody heard of it; one that did not is forgotten."""
         name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, self.ledger.names())
@@ -147,12 +235,13 @@ class _Batches:
             if not taken:
                 break
             for call, tries in taken:
-                one = _Pending(call, tries, self._line(call))
-                if pending and (len(pending) >= self.protocol.most or size + len(one.line) > self.protocol.largest):
+                named = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
+                line = json.dumps(named, ensure_ascii=True, separators=(",", ":")).encode()
+                if pending and (len(pending) >= self.protocol.most or size + len(line) > self.protocol.largest):
                     self._submit(pending)
                     pending, size = [], 0
-                pending.append(one)
-                size += len(one.line) + 1
+                pending.append((call, tries, line))
+                size += len(line) + 1
         if pending:
             self._submit(pending)
 
@@ -165,33 +254,26 @@ class _Batches:
                 return []
             held = self.ledger.held([call.key for call in calls])
             for call in calls:
-                if call.key in held:
-                    self._wait_for(call, *held[call.key])
-                else:
+                if call.key not in held:
                     again.append((call, 0))
+                    continue
+                number, tries = held[call.key]
+                if number not in self._open:
+                    self._open |= {batch.id: batch for batch in self.ledger.batches("open") if batch.id == number}
+                self._open[number].calls[call.key] = call
+                self._open[number].tries[call.key] = tries
         return again
-
-    def _wait_for(self, call: KeyedCall, number: int, tries: int) -> None:
-        if number not in self._open:
-            self._open |= {batch.id: batch for batch in self.ledger.batches("open") if batch.id == number}
-        self._open[number].calls[call.key] = call
-        self._open[number].tries[call.key] = tries
-
-    def _line(self, call: KeyedCall) -> bytes:
-        line = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
-        return json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode()
 
     def _submit(self, pending: list[_Pending]) -> None:
         """Submits a batch, once: where the answer is lost, the provider is asked whether it has it."""
         name = self.model.name.partition(":")[2]
         for _ in range(self.job.options.tries):
-            batch = self.ledger.intend({one.call.key: one.tries + 1 for one in pending})
-            batch.calls = {one.call.key: one.call for one in pending}
+            batch = self.ledger.intend({call.key: tries + 1 for call, tries, _ in pending})
+            batch.calls = {call.key: call for call, _, _ in pending}
             batch.without = self.model.left_out
             try:
-                self.ledger.opened(
-                    batch, self.protocol.submit(self.wire, name, [one.line for one in pending], batch.token)
-                )
+                lines = [line for _, _, line in pending]
+                self.ledger.opened(batch, self.protocol.submit(self.wire, name, lines, batch.token))
             except Uncertain as fault:
                 lost = str(fault)
                 if not self._arrived(batch):
@@ -245,12 +327,15 @@ class _Batches:
         completion: Completion | None = None
         if status == 200:
             try:
-                completion = self.protocol.read(self.model, result.body, call.ask.options)
+                completion = self.model.clean(self.protocol.read(self.model, result.body, call.ask.options))
             except (AttributeError, LookupError, TypeError, ValueError, Passing):
                 status, said = 0, f"{self.host} did not answer with a chat completion"
         elif (fault := Fault.of(status, result.body, {}, said)).filtered:
             completion = Completion(fault.message, "filtered", category=fault.category or "content filter")
-        elif status in (400, 422) and self._can_leave_out(batch, call, fault):
+        # Refused for a parameter that it can go without, as others may have taught already.
+        elif status in (400, 422) and (
+            self.model.left_out != batch.without or self.model.leaves_out(fault, self.protocol.body(self.model, call))
+        ):
             self._again.append((call, tries - 1))
             return True
         if completion is None and (status in _PASSING or status >= 500) and tries < self.job.options.tries:
@@ -261,11 +346,6 @@ class _Batches:
             completion = Completion("", "failed", error=self.model.scrubbed(f"{said}{after}."))
         self.job.end(call, completion, tries=tries, seconds=max(0.0, time.time() - batch.at))
         return completion.finish != "failed"
-
-    def _can_leave_out(self, batch: Batch, call: KeyedCall, fault: Fault) -> bool:
-        """Whether a request was refused for a parameter that it can go without, as others may have taught already."""
-        taught = self.model.left_out != batch.without
-        return taught or self.model.leaves_out(fault, self.protocol.body(self.model, call))
 
 
 def _key(name: str) -> bytes:

@@ -16,8 +16,8 @@ from vantage.errors import InputError, VantageError, nearest
 from vantage.raters.models.base import Completion, ModelError, Passing
 from vantage.raters.models.faults import of_client, retry_after
 from vantage.raters.models.openai import OpenAIModel
+from vantage.runs.engines.local import back_off
 from vantage.runs.keys import KeyedCall
-from vantage.runs.limits import back_off
 
 T = TypeVar("T")
 TRIES: Final = 8
@@ -104,9 +104,8 @@ class Wire:
         try:
             return send()
         except openai.NotFoundError as error:
-            raise ModelError(
-                f"{self._model.url} has no batch API here ({_message(error)}); leave --batch out."
-            ) from None
+            said = " ".join(str(error.message).split())[:200].rstrip(".")
+            raise ModelError(f"{self._model.url} has no batch API here ({said}); leave --batch out.") from None
         except openai.OpenAIError as error:
             fault = of_client(error)
             sentence = self._model.sentence(fault)
@@ -119,10 +118,6 @@ def _object(answer: Any) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise Passing("The endpoint did not answer with JSON.")
     return answer
-
-
-def _message(error: openai.APIStatusError) -> str:
-    return " ".join(str(error.message).split())[:200].rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,48 +148,41 @@ class BatchResult:
 class BatchProtocol(Protocol):
     """One provider's batch API."""
 
-    headers: Mapping[str, Any]
-    most: int
+    headers: Mapping[str, Any] = {}
+    most: int = 20_000
     """Requests in one batch."""
-    largest: int
+    largest: int = 90_000_000
     """Bytes of one batch."""
 
     def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
         """What a single request would send."""
-        ...
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in a batch."""
-        ...
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Submits a batch under a token of ours; the name that the provider gives it."""
-        ...
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """The name of the batch that was submitted under a token, if it arrived, for when the answer was lost.
 
         `since` is when that was, `size` its number of requests, and `known` the names of other batches of ours.
         """
-        ...
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far a batch has come."""
-        ...
 
     def result(self, line: Any) -> BatchResult:
         """One line of the results, which come in any order; what cannot be read raises whatever it is."""
-        ...
 
     def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
         """What an answer says."""
-        ...
 
 
 PROTOCOLS: Final = {
-    "openai": ("vantage.runs.batch.openai:OpenAIBatches", ()),
-    "anthropic": ("vantage.runs.batch.anthropic:AnthropicBatches", ("anthropic.com",)),
-    "mistral": ("vantage.runs.batch.openai:MistralBatches", ("mistral.ai",)),
+    "openai": ("vantage.runs.batch.providers:OpenAIBatches", ()),
+    "anthropic": ("vantage.runs.batch.providers:AnthropicBatches", (".anthropic.com",)),
+    "mistral": ("vantage.runs.batch.providers:MistralBatches", (".mistral.ai",)),
 }
 """Name: module and class, and the hosts that speak it. Whoever is not listed is taken to speak as OpenAI does."""
 
@@ -206,7 +194,9 @@ def load_protocol(name: str | None, host: str) -> tuple[str, BatchProtocol]:
     ('anthropic', 'openai')
     """
     if name is None:
-        name = next((known for known, (_, hosts) in PROTOCOLS.items() if _is_of(host, hosts)), "openai")
+        # The host itself, or any below it.
+        bare = f".{host.partition(':')[0]}"
+        name = next((known for known, (_, hosts) in PROTOCOLS.items() if bare.endswith(hosts)), "openai")
     if name not in PROTOCOLS:
         raise InputError(f"there is no batch protocol '{name}'", remedy=nearest(name, list(PROTOCOLS)))
     return name, cast(BatchProtocol, resolve_name(PROTOCOLS[name][0])())
@@ -218,8 +208,3 @@ def read_result(protocol: BatchProtocol, line: str) -> BatchResult:
         return protocol.result(json.loads(line))
     except (AttributeError, LookupError, TypeError, ValueError):
         return BatchResult("", error="The line cannot be read.")
-
-
-def _is_of(host: str, known: Sequence[str]) -> bool:
-    bare = host.partition(":")[0]
-    return any(bare == one or bare.endswith(f".{one}") for one in known)

@@ -25,7 +25,6 @@ class Engine(Protocol):
 
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """The model, as far as this process needs it: to measure prompts, and for `run`."""
-        ...
 
     def run(self, model: ChatModel, job: Job) -> None:
         """Sends the job's requests to the model until its source is idle or the job is stopping.
@@ -33,7 +32,6 @@ class Engine(Protocol):
         Called in a thread of its own. What was sent when the job is told to stop may come to its end or be given
         up, but nothing that has ended may be lost.
         """
-        ...
 
 
 ENGINES: Final = {

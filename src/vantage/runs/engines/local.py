@@ -1,21 +1,124 @@
-"""This process: a remote model gets many requests at a time, a model that runs here gets them in batches."""
+"""This process: a remote model gets many requests at a time, a model that runs here gets them in batches.
+
+Requests are sent as many at a time as the server bears, and no more a minute than was asked for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
+from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.base import ChatModel, Completion, Passing, Remote, Several, Stoppable, never
-from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.models.base import (
+    ChatModel,
+    Completion,
+    Passing,
+    Remote,
+    Request,
+    Several,
+    Stoppable,
+    estimate_tokens,
+    never,
+)
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.limits import AdaptiveLimiter, PerMinute, back_off
 from vantage.runs.options import RunOptions
+
+FIRST_WAIT: Final = 0.5
+"""Seconds before the second try, on average half of it."""
+LONGEST_WAIT: Final = 60.0
+
+
+def back_off(tries: int, draw: random.Random) -> float:
+    """Seconds to wait after so many tries: exponential with full jitter (Brooker 2015).
+
+    >>> waits = [back_off(n, random.Random(1)) for n in (1, 2, 3, 20)]
+    >>> [wait <= most for wait, most in zip(waits, (0.5, 1, 2, 60))]
+    [True, True, True, True]
+    """
+    return draw.uniform(0.0, min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 20)))
+
+
+class AdaptiveLimiter:
+    """Lets so many requests through at a time: fewer after an overload, slowly more while all goes well.
+
+    Additive increase, multiplicative decrease (Chiu and Jain 1989): the limit is halved when the server says that it
+    is overloaded, once for all requests that were under way at that moment, and grows by one for every round of
+    requests that succeed, up to the limit that was asked for.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.limit = most, float(most)
+        self._inside = 0
+        self._halved = -1.0
+        self._closed_until = 0.0
+        self._queue: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> float:
+        """Waits for a place; gives the moment at which the request sets out."""
+        while True:
+            wait = self._closed_until - time.monotonic()
+            if wait > 0:
+                await asyncio.sleep(wait)
+            elif self._inside < int(self.limit):
+                self._inside += 1
+                return time.monotonic()
+            else:
+                place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._queue.append(place)
+                await place
+
+    def leave(self) -> None:
+        """A request has ended, and its place is free."""
+        self._inside -= 1
+        self._call()
+
+    def went_well(self) -> None:
+        """The server had time for a request."""
+        if self.limit < self.most:
+            self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
+            self._call()
+
+    def overloaded(self, since: float, after: float | None) -> None:
+        """The server had no time for a request that set out at `since`, and may have asked to wait."""
+        now = time.monotonic()
+        if since > self._halved:
+            self.limit, self._halved = max(1.0, self.limit / 2), now
+        if after:
+            self._closed_until = max(self._closed_until, now + after)
+
+    def _call(self) -> None:
+        free = int(self.limit) - self._inside
+        while free > 0 and self._queue:
+            place = self._queue.popleft()
+            if not place.done():
+                place.set_result(None)
+                free -= 1
+
+
+class PerMinute:
+    """Spreads something that is limited per minute evenly over it; a second's worth may come at once."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._rate = None if limit is None else limit / 60.0
+        self._next = time.monotonic()
+
+    async def spend(self, amount: float) -> None:
+        """Waits until so much may be spent."""
+        if self._rate is None:
+            return
+        now = time.monotonic()
+        start = max(self._next, now - 1.0)
+        self._next = start + amount / self._rate
+        if start > now:
+            await asyncio.sleep(start - now)
+
 
 CONCURRENCY: Final = 8
 """Requests under way at a time where neither the run nor the model says otherwise."""
@@ -46,7 +149,7 @@ class LocalEngine:
             most = job.options.concurrency or own
             model.wait(_Remotely(model, job, most).run())
         else:
-            _in_batches(model, job)
+            _InBatches(model, job).run()
         job.settle()
 
 
@@ -63,11 +166,7 @@ class _Remotely:
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(self.news.set)
-
-        self.job.on_news = wake
+        self.job.on_news = lambda: loop.call_soon_threadsafe(self.news.set)
         senders = [asyncio.create_task(self._send_on()) for _ in range(self.most)]
         stopping = asyncio.create_task(self._give_up(senders))
         try:
@@ -105,15 +204,12 @@ class _Remotely:
                 if self.job.source.idle:
                     self.news.set()
                     return
-                await self._wait_for_news()
-
-    async def _wait_for_news(self) -> None:
-        self.news.clear()
-        try:
-            async with asyncio.timeout(LOOK_AGAIN):
-                await self.news.wait()
-        except TimeoutError:
-            self.job.source.look_again()
+                self.news.clear()
+                try:
+                    async with asyncio.timeout(LOOK_AGAIN):
+                        await self.news.wait()
+                except TimeoutError:
+                    self.job.source.look_again()
 
     async def _send(self, calls: list[KeyedCall]) -> None:
         """One request to its end: through faults that pass, until a reply, a lasting fault or the deadline.
@@ -168,74 +264,65 @@ class _Remotely:
         return completions, ""
 
 
-def _in_batches(model: ChatModel, job: Job) -> None:
+class _InBatches:
     """One batch after the other, of a size that takes some seconds; each is durable before the next begins."""
-    look = _Look(job)
-    if isinstance(model, Stoppable):
-        model.stopped = look
-    try:
-        _one_after_the_other(model, job, look)
-    finally:
-        if isinstance(model, Stoppable):
-            model.stopped = never
 
-
-def _one_after_the_other(model: ChatModel, job: Job, look: _Look) -> None:
-    size = SMALLEST
-    while not job.stopping.is_set():
-        calls = job.take(size)
-        if not calls:
-            if job.source.idle:
-                return
-            job.settle()
-            if job.source.elsewhere:
-                time.sleep(LOOK_AGAIN)
-                job.source.look_again()
-            continue
-        start = time.monotonic()
-        for options in dict.fromkeys(call.ask.options for call in calls):
-            _batch(model, job, look, [call for call in calls if call.ask.options == options])
-        job.settle()
-        seconds = max(time.monotonic() - start, 1e-3)
-        size = max(SMALLEST, min(LARGEST, 2 * size, int(len(calls) / seconds * BATCH_SECONDS)))
-
-
-class _Look:
-    """Whether a job is stopping, and whether a model has noticed."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, model: ChatModel, job: Job) -> None:
+        self.model, self.job = model, job
         self.noticed = False
+        """Whether the model has noticed that the job is stopping."""
 
-    def __call__(self) -> bool:
-        self.noticed = self.noticed or self._job.stopping.is_set()
+    def run(self) -> None:
+        if isinstance(self.model, Stoppable):
+            self.model.stopped = self._look
+        try:
+            self._one_after_the_other()
+        finally:
+            if isinstance(self.model, Stoppable):
+                self.model.stopped = never
+
+    def _look(self) -> bool:
+        self.noticed = self.noticed or self.job.stopping.is_set()
         return self.noticed
 
-
-def _batch(model: ChatModel, job: Job, look: _Look, calls: list[KeyedCall]) -> None:
-    start = time.monotonic()
-    requests = [call.ask.request for call in calls]
-    if not calls[0].ask.options:
-        # Each reply is stored as it is made, so that a kill loses no more than the model computes at once.
-        together: int = getattr(model, "together", len(calls))
-        for first in range(0, len(calls), together):
+    def _one_after_the_other(self) -> None:
+        job, size = self.job, SMALLEST
+        while not job.stopping.is_set():
+            calls = job.take(size)
+            if not calls:
+                if job.source.idle:
+                    return
+                job.settle()
+                if job.source.elsewhere:
+                    time.sleep(LOOK_AGAIN)
+                    job.source.look_again()
+                continue
             start = time.monotonic()
-            some = model.complete(requests[first : first + together])
-            _end(job, look, calls[first : first + together], some, (time.monotonic() - start) / len(some))
-    else:
-        before = len(model.notes)
-        scores = model.score(requests, calls[0].ask.options)
-        reason = " ".join(model.notes[before:]) or "The options could not be scored."
-        completions = [
+            for options in dict.fromkeys(call.ask.options for call in calls):
+                self._batch([call for call in calls if call.ask.options == options])
+            job.settle()
+            seconds = max(time.monotonic() - start, 1e-3)
+            size = max(SMALLEST, min(LARGEST, 2 * size, int(len(calls) / seconds * BATCH_SECONDS)))
+
+    def _batch(self, calls: list[KeyedCall]) -> None:
+        options = calls[0].ask.options
+        # Each reply is stored as it is made, so that a kill loses no more than the model computes at once.
+        together: int = len(calls) if options else getattr(self.model, "together", len(calls))
+        for first in range(0, len(calls), together):
+            some, start = calls[first : first + together], time.monotonic()
+            requests = [call.ask.request for call in some]
+            completions = self._scored(requests, options) if options else self.model.complete(requests)
+            seconds = (time.monotonic() - start) / len(some)
+            for call, completion in zip(some, completions, strict=True):
+                # One that failed may only have been given up; the next run asks it again.
+                if not (self.noticed and completion.finish == "failed"):
+                    self.job.end(call, completion, seconds=seconds)
+
+    def _scored(self, requests: list[Request], options: Sequence[str]) -> list[Completion]:
+        before = len(self.model.notes)
+        scores = self.model.score(requests, options)
+        reason = " ".join(self.model.notes[before:]) or "The options could not be scored."
+        return [
             Completion("", "failed", error=reason) if np.isnan(row).any() else Completion("", scores=tuple(row))
             for row in scores.tolist()
         ]
-        _end(job, look, calls, completions, (time.monotonic() - start) / len(calls))
-
-
-def _end(job: Job, look: _Look, calls: list[KeyedCall], completions: list[Completion], seconds: float) -> None:
-    for call, completion in zip(calls, completions, strict=True):
-        if look.noticed and completion.finish == "failed":
-            # It may only have been given up; the next run asks it again.
-            continue
-        job.end(call, completion, seconds=seconds)

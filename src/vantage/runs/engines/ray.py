@@ -9,25 +9,136 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, cast
 
 from vantage._version import __version__
-from vantage.errors import InputError
+from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
-from vantage.raters.models import is_remote
-from vantage.raters.models.base import ChatModel, ModelError, note_once, require
-from vantage.raters.models.unopened import HubTokens, Unopened
-from vantage.runs.engines.local import GRACE
-from vantage.runs.engines.ray_worker import Worker, WorkerReport
-from vantage.runs.job import Job
+from vantage.raters.conversation import Ask
+from vantage.raters.models import is_remote, load_model
+from vantage.raters.models.base import ChatModel, Completion, ModelError, Unopened, note_once, require
+from vantage.raters.models.huggingface import HubTokens
+from vantage.runs.engines.local import CONCURRENCY, GRACE, LocalEngine
+from vantage.runs.job import UNSTORED, Budget, Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions
+from vantage.runs.options import RunOptions, RunTally
+from vantage.runs.source import CallSource
+from vantage.runs.store import RunStore
+
+PATIENCE: Final = 0.2
+"""Seconds for which a worker gathers what has ended before it tells."""
+AHEAD: Final = 3
+"""How many times what it ended between two tellings a worker wants to have at hand."""
+
+Handed: TypeAlias = tuple[bytes, Ask]
+"""A request with its key, as it travels."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What a worker tells when it is asked how far it has come."""
+
+    ended: list[tuple[bytes, Completion, int, float]]
+    """Key, what came back, tries and seconds."""
+    wants: int
+    """How many more requests it could take."""
+    limit: int
+    notes: list[str]
+    error: str = ""
+    """Why it can do nothing more, in a sentence."""
+    done: bool = False
+
+
+class _Unending:
+    """Where a worker's requests come from: others may be handed over until it is stopped."""
+
+    idle = False
+    elsewhere = True
+
+    def look_again(self) -> None:
+        """There is nowhere to look: requests are brought."""
+
+
+class Worker(Job):
+    """What runs on the cluster: a model by its name and settings, and a job whose calls are handed in and back.
+
+    `version` is that of the Vantage that started the run.
+    """
+
+    def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
+        # Storing, counting and paying are done by the process that handed the requests over.
+        source, store = cast(CallSource, _Unending()), cast(RunStore, None)
+        super().__init__(source, store, 0, options, RunTally(), Budget(None, None, ""))
+        self._spec, self._settings, self._version = spec, settings, version
+        self._model: ChatModel | None = None
+        self._problem = ""
+        self._done = threading.Event()
+        self._most = self._asked_for = 1
+        self._handed: deque[KeyedCall] = deque()
+        self._ended: deque[tuple[bytes, Completion, int, float]] = deque()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether too much that has ended waits to be told."""
+        return len(self._ended) > UNSTORED
+
+    def take(self, count: int) -> list[KeyedCall]:
+        """Up to so many of the requests at hand."""
+        self._asked_for = max(self._asked_for, count)
+        if self.stopping.is_set():
+            return []
+        return [self._handed.popleft() for _ in range(min(count, len(self._handed)))]
+
+    def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
+        """A request has ended; it is reported at the next exchange."""
+        self._ended.append((call.key, completion, tries, seconds))
+
+    def begin(self) -> str:
+        """Loads the model and starts to work; why it cannot, in a sentence, or nothing."""
+        if self._version != __version__:
+            return f"A worker has Vantage {__version__}, the run was started by {self._version}; install the same."
+        try:
+            self._model = load_model(self._spec, **self._settings)
+        except VantageError as error:
+            return str(error)
+        own: int = getattr(self._model, "concurrency", CONCURRENCY)
+        self._most = self.options.concurrency or own
+        threading.Thread(target=self._work, args=(self._model,), name="worker", daemon=True).start()
+        return ""
+
+    def exchange(self, requests: Sequence[Handed], stop: bool) -> WorkerReport:
+        """Takes requests over and tells what has ended, after a short while in which more of it gathers."""
+        self._handed.extend([KeyedCall(key, ask, (b"", ""), ()) for key, ask in requests])
+        if requests:
+            self.on_news()
+        if stop:
+            self.stop("The run was stopped.")
+        self._done.wait(PATIENCE)
+        done = self._done.is_set()
+        ended = [self._ended.popleft() for _ in range(len(self._ended))]
+        ahead = max(2 * self._most, 2 * self._asked_for, AHEAD * len(ended))
+        wants = 0 if done else max(0, ahead - len(self._handed))
+        notes = list(self._model.notes) if self._model is not None else []
+        return WorkerReport(ended, wants, self.tally.limit, notes, self._problem, done)
+
+    def _work(self, model: ChatModel) -> None:
+        try:
+            LocalEngine().run(model, self)
+        except VantageError as error:
+            self._problem = str(error)
+        except Exception as error:
+            self._problem = f"A worker failed ({type(error).__name__}: {error})."
+        finally:
+            model.close()
+            self._done.set()
+
 
 START: Final = 600.0
 """Seconds in which every worker must have loaded its model."""
@@ -251,16 +362,8 @@ def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
 
 def _shared(options: RunOptions, workers: int) -> RunOptions:
     """The options of one worker: limits that hold for the whole run are divided among all."""
-
-    def divided(limit: float | None) -> float | None:
-        return None if limit is None else limit / workers
-
-    return replace(
-        options,
-        concurrency=None if options.concurrency is None else max(1, options.concurrency // workers),
-        requests_per_minute=divided(options.requests_per_minute),
-        tokens_per_minute=divided(options.tokens_per_minute),
-        prices={},
-        max_cost=None,
-        fail_on=None,
-    )
+    limits = {name: getattr(options, name) for name in ("requests_per_minute", "tokens_per_minute")}
+    each: dict[str, Any] = {name: limit / workers for name, limit in limits.items() if limit is not None}
+    if options.concurrency is not None:
+        each["concurrency"] = max(1, options.concurrency // workers)
+    return replace(options, **each, prices={}, max_cost=None, fail_on=None)

@@ -11,7 +11,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.runs.reparse import reparse
+from vantage.runs.audit import reparse
 from vantage.studies.base import option
 
 

@@ -19,9 +19,9 @@ from vantage.corpora import Corpus
 from vantage.perspective import Split, vote
 from vantage.raters.chat import ChatRater
 from vantage.raters.encoders import load_encoder
-from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
+from vantage.raters.shots import Encode
 from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import GridCell, PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask

@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.runs.limits import LONGEST_WAIT, AdaptiveLimiter, PerMinute, back_off
+from vantage.runs.engines.local import LONGEST_WAIT, AdaptiveLimiter, PerMinute, back_off
 
 
 @given(st.integers(1, 1000), st.integers())
