@@ -12,7 +12,7 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
 from vantage.collect.adapting import Adapting
-from vantage.collect.allocation import ArmAllocation
+from vantage.collect.assignment import ArmAllocation
 from vantage.collect.blocks import Block, spaced
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import pages, participants

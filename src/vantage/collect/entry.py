@@ -13,7 +13,7 @@ from sqlalchemy.engine import Row
 from vantage.collect.document import RecruitmentPart
 from vantage.collect.events import record
 from vantage.collect.languages import sentence
-from vantage.collect.pseudonyms import pseudonym
+from vantage.collect.private import pseudonym
 from vantage.collect.tables import invitations, participants
 from vantage.collect.views import Refused
 

@@ -13,14 +13,14 @@ from sqlalchemy.exc import IntegrityError
 
 from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import checked
-from vantage.collect.database import StudyDatabase
+from vantage.collect.database import StudyDatabase, anonymous, erase, receipt
 from vantage.collect.events import record, store_wording
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
-from vantage.collect.pseudonyms import code_of
-from vantage.collect.reviewing import apply_rules
+from vantage.collect.private import code_of
+from vantage.collect.quality import apply_rules
 from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save, show
 from vantage.collect.tables import items, pages, participants
 from vantage.collect.views import (
@@ -36,7 +36,6 @@ from vantage.collect.views import (
     Step,
     Submitted,
 )
-from vantage.collect.withdrawal import anonymous, erase, receipt
 
 K = TypeVar("K")
 V = TypeVar("V")

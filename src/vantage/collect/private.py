@@ -3,10 +3,17 @@
 With SQLite these are tables of a file of their own, readable only by its owner, in the user's data folder (or in
 `VANTAGE_STATE`); the study's database knows its name. With PostgreSQL they are tables of the same database, which is no
 file that anybody shares, so that several machines can serve a study.
+
+Pseudonyms are keyed: the same person has the same name in every export, and only the key's holder can tell who. Without
+the key a platform id cannot be found by trying all of them, as it could with a plain hash (HMAC, Krawczyk, Bellare and
+Canetti 1997).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -18,11 +25,9 @@ from typing import Any, Final
 import platformdirs
 from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint, func, select
 
-from vantage.collect.migrations import keep_out_of_statistics
-from vantage.collect.pseudonyms import new_secret
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import filled
+from vantage.collect.tables import filled, keep_out_of_statistics
 from vantage.errors import InputError
 
 VARIABLE: Final = "VANTAGE_STATE"
@@ -237,3 +242,57 @@ def _placed(connection: Connection, name: str) -> str:
         return known
     write_setting(connection, "private", name)
     return name
+
+
+LENGTH: Final = 12
+LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Letters of codes, which are not easily confused."""
+
+
+def new_secret() -> str:
+    """A fresh key, as text."""
+    return secrets.token_hex(32)
+
+
+def derived(secret: str, purpose: str) -> bytes:
+    """A key for one purpose; keys for different purposes are independent."""
+    return hmac.digest(bytes.fromhex(secret), purpose.encode(), "sha256")
+
+
+def pseudonym(secret: str, source: str, identity: str) -> str:
+    """The name of a participant in exports.
+
+    >>> pseudonym("00" * 32, "prolific", "5a9d64f5f6dfdd0001eaa73d")
+    'p-lplcgi7wfg7h'
+    """
+    digest = hmac.digest(derived(secret, "pseudonym"), f"{source}:{identity}".encode(), "sha256")
+    return f"p-{base64.b32encode(digest).decode().lower()[:LENGTH]}"
+
+
+def code_of(secret: str, rater: str) -> str:
+    """A participant's completion code.
+
+    >>> code_of("00" * 32, "p-abc")
+    'VAQD26U6'
+    """
+    digest = hmac.digest(derived(secret, "completion"), rater.encode(), "sha256")
+    return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:8])
+
+
+def password_hash(password: str) -> str:
+    """A password as it is stored: scrypt (Percival 2009) with its own salt."""
+    salt = secrets.token_bytes(16)
+    return f"scrypt:{salt.hex()}:{_scrypt(password, salt).hex()}"
+
+
+def password_matches(password: str, stored: str) -> bool:
+    """Whether a password matches the stored hash, compared in constant time."""
+    kind, _, rest = stored.partition(":")
+    salt, _, wanted = rest.partition(":")
+    if kind != "scrypt":
+        return False
+    return hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(wanted))
+
+
+def _scrypt(password: str, salt: bytes) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, maxmem=2**26)

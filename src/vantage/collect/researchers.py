@@ -19,8 +19,8 @@ from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import log, record
-from vantage.collect.pseudonyms import password_hash, password_matches, pseudonym
-from vantage.collect.reviewing import broken_rules, decide
+from vantage.collect.private import password_hash, password_matches, pseudonym
+from vantage.collect.quality import broken_rules, decide
 from vantage.collect.tables import invitations, pages, participants, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.corpora import Corpus

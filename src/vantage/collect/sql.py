@@ -21,7 +21,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from vantage.collect import migrations
+from vantage.collect import tables as schema
 from vantage.errors import InputError
 
 try:
@@ -64,7 +64,7 @@ class SqlDatabase:
         """Creates or upgrades the tables; true for a new database, which is filled in the same transaction."""
 
         def prepare(connection: Connection) -> bool:
-            if new := migrations.prepare(connection):
+            if new := schema.prepare(connection):
                 fill(connection)
             return new
 

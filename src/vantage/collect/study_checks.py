@@ -10,10 +10,9 @@ from typing import Final
 import polars as pl
 
 from vantage.adaptive.until import Until
-from vantage.collect.block_document import RangePart
 from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import BlockPart
+from vantage.collect.flow_document import BlockPart, RangePart
 from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import TECHNICAL

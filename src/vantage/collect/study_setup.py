@@ -12,12 +12,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from vantage.collect import migrations
-from vantage.collect.allocation import ArmAllocation
+from vantage.collect.assignment import ArmAllocation
 from vantage.collect.events import record, store_wording
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, items, participants, settings
+from vantage.collect.tables import arms, items, participants, require_current, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
@@ -56,7 +55,7 @@ def open_database(
     database = SqlDatabase(address or study.database, read_only=read_only)
     try:
         if read_only:
-            database.open(migrations.require_current)
+            database.open(require_current)
         elif not database.start(lambda connection: _fill(connection, study)):
             database.write(lambda connection: _compare(connection, study, database.name, revision))
     except BaseException:

@@ -14,9 +14,8 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment, drafts
 from vantage.collect.answers import read
-from vantage.collect.blocks import Block
+from vantage.collect.blocks import Block, decoded
 from vantage.collect.languages import sentence
-from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import evidence, items, pages, participants, submissions
 from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step

@@ -14,7 +14,7 @@ from scipy.special import bdtr
 from vantage.adaptive.simulated import VIEW as SAVINGS
 from vantage.adaptive.simulated import WORTH
 from vantage.adaptive.until import Until
-from vantage.collect.block_document import AttentionPart, GoldPart
+from vantage.collect.flow_document import AttentionPart, GoldPart
 from vantage.collect.phases import accepts
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
@@ -27,8 +27,7 @@ from vantage.planning.model import RatingModel
 from vantage.planning.precision import StudyLayout
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
-from vantage.recruit.rehearsal.answering import ITEM, OPTS_OUT, RATER, RehearsalAnswers
-from vantage.recruit.rehearsal.crowd import KINDS, Guest
+from vantage.recruit.rehearsal.answering import ITEM, KINDS, OPTS_OUT, RATER, Guest, RehearsalAnswers
 from vantage.recruit.rehearsal.walker import READING, Walker
 
 SIMULATIONS: Final = 16
