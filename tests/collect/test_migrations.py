@@ -13,7 +13,7 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, ratings, study, walked, work
 from vantage.collect import tables
 from vantage.collect.service import StudyService
-from vantage.collect.study_setup import read_setting
+from vantage.collect.tables import read_setting
 from vantage.errors import InputError
 
 LATER = (tables.participants.c.note, tables.participants.c.state, tables.participants.c.wording)

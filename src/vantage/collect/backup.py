@@ -15,10 +15,8 @@ from sqlalchemy import Connection, Table, func, select, text
 
 from vantage.collect import private
 from vantage.collect.database import StudyDatabase
-from vantage.collect.events import record
 from vantage.collect.sql import SqlDatabase
-from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import METADATA, require_current, settings
+from vantage.collect.tables import METADATA, read_setting, record, require_current, settings, write_setting
 from vantage.errors import InputError
 
 ROWS: Final = 2000

@@ -17,7 +17,6 @@ import polars as pl
 
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import (
-    AttentionCheckPart,
     AttentionPart,
     BlockPart,
     DoublePart,
@@ -162,9 +161,11 @@ class Block:
         known = {check.id: check for check in self.instrument.checks}
         if not self.attention.checks:
             return known
-        return {
-            check.id: check for check in (_check(part, known) for part in self.attention.checks) if check is not None
-        }
+        chosen = (
+            known.get(one) if isinstance(one, str) else Check(one.id, one.instruction, one.question, tuple(one.accept))
+            for one in self.attention.checks
+        )
+        return {check.id: check for check in chosen if check is not None}
 
     @cached_property
     def gold(self) -> Mapping[str, GoldItemPart]:
@@ -283,12 +284,6 @@ def selected(selection: SelectionPart, corpus: Corpus, apart: Collection[str]) -
             raise InputError(f"the corpus has no item '{unknown[0]}'", remedy="check 'ids'")
         kept &= pl.col("item").is_in(list(selection.ids))
     return table.with_row_index("row").filter(kept)["row"].to_list()
-
-
-def _check(part: str | AttentionCheckPart, known: Mapping[str, Check]) -> Check | None:
-    if isinstance(part, str):
-        return known.get(part)
-    return Check(part.id, part.instruction, part.question, tuple(part.accept))
 
 
 def spaced(rows: Sequence[int], between: int, distance: int, choose: Random) -> list[int]:

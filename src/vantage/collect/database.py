@@ -18,13 +18,12 @@ from sqlalchemy import Connection, func, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from vantage.collect import assignment
+from vantage.collect import assignment, tables
 from vantage.collect.adapting import Adapting
 from vantage.collect.batches import Batches
-from vantage.collect.events import record
 from vantage.collect.private import LETTERS, PrivateStore, derived, identities
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.study_setup import allocations, open_database, read_setting, stored_rows, write_setting
+from vantage.collect.study_setup import allocations, open_database, stored_rows
 from vantage.collect.tables import METADATA, items, pages, participants, receipts, submissions
 from vantage.collect.views import Receipt
 
@@ -47,21 +46,18 @@ def erase(connection: Connection, person: Row[Any]) -> None:
     for table, column in OWNED:
         of_page = any(key.column is pages.c.id for key in column.foreign_keys)
         connection.execute(table.delete().where(column.in_(own) if of_page else column == person.number))
-    changed = update(participants).where(participants.c.number == person.number)
-    connection.execute(
-        changed.values(stage="withdrawn", lease=None, traits=None, state="{}", note="", rule="", answered=0)
-    )
+    empty = {"lease": None, "traits": None, "state": "{}", "note": "", "rule": "", "answered": 0}
+    tables.change(connection, person.number, stage="withdrawn", **empty)
     code = "".join(secrets.choice(LETTERS) for _ in range(10))
     receipt = {"code": code, "participant": person.number, "at": time.time(), "deleted": json.dumps(deleted)}
     connection.execute(receipts.insert(), receipt)
-    record(connection, "withdrawn", person.rater, receipt=code)
+    tables.record(connection, "withdrawn", person.rater, receipt=code)
 
 
 def anonymous(connection: Connection, person: Row[Any]) -> None:
     """Leaves of somebody who declined no more than that somebody did."""
     nobody = secrets.token_urlsafe(24)
-    changed = update(participants).where(participants.c.number == person.number)
-    connection.execute(changed.values(id=nobody, rater=f"declined-{nobody}", stage="declined", arrived_at=0.0))
+    tables.change(connection, person.number, id=nobody, rater=f"declined-{nobody}", stage="declined", arrived_at=0.0)
 
 
 def pending(connection: Connection) -> dict[str, str]:
@@ -135,7 +131,7 @@ class StudyDatabase:
                 self.purge()
                 if waiting:
                     done = update(receipts).where(receipts.c.code.in_(waiting)).values(purged_at=time.time())
-                    self.write(lambda c: c.execute(done).close())
+                    self.sql.execute(done)
             except (DBAPIError, TimeoutError) as error:
                 LOG.warning("deleted answers are not purged yet: %s", str(error).splitlines()[0])
 
@@ -147,7 +143,7 @@ class StudyDatabase:
     def answers(self) -> bool:
         """Whether the database can be read."""
         try:
-            self.read(lambda c: read_setting(c, "schema"))
+            self.read(lambda c: tables.read_setting(c, "schema"))
             self.private.setting("secret")
         except SQLAlchemyError:
             return False
@@ -166,7 +162,7 @@ class StudyDatabase:
         """Whether the study is paused, asked inside a transaction."""
         paused, until = self._paused
         if time.monotonic() > until:
-            paused = read_setting(connection, "paused") == "yes"
+            paused = tables.read_setting(connection, "paused") == "yes"
             self._paused = (paused, time.monotonic() + PAUSE_CACHED)
         return paused
 
@@ -174,8 +170,8 @@ class StudyDatabase:
         """Pauses or resumes the study; pages that participants have open can still be submitted."""
 
         def job(connection: Connection) -> None:
-            write_setting(connection, "paused", "yes" if paused else "")
-            record(connection, "paused" if paused else "resumed")
+            tables.write_setting(connection, "paused", "yes" if paused else "")
+            tables.record(connection, "paused" if paused else "resumed")
 
         self.write(job)
         self._paused = (paused, time.monotonic() + PAUSE_CACHED)

@@ -193,11 +193,10 @@ class WhenPart(DocumentPart):
         answer = answers.get(self.if_)
         if answer is None or answer == []:
             return False
-        if self.below is not None or self.above is not None:
-            number = answer if isinstance(answer, int) else None
-            return number is not None and (
-                number < self.below if self.below is not None else number > (self.above or 0)
-            )
+        if self.below is not None:
+            return isinstance(answer, int) and answer < self.below
+        if self.above is not None:
+            return isinstance(answer, int) and answer > self.above
         given = set(answer) if isinstance(answer, list) else {answer}
         return bool(given & set(self.is_)) if self.is_ else not given & set(self.is_not)
 

@@ -23,43 +23,30 @@ from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint, func, select
+from sqlalchemy import Column, Connection, Float, Index, Integer, Table, Text, UniqueConstraint, func, select
 
 from vantage.collect.sql import SqlDatabase
-from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import filled, keep_out_of_statistics
+from vantage.collect.tables import Tables, filled, keep_out_of_statistics, read_setting, write_setting
 from vantage.errors import InputError
 
 VARIABLE: Final = "VANTAGE_STATE"
 HERE: Final = "here"
 """Stands for the study's own database."""
-PRIVATE: Final = MetaData()
+PRIVATE: Final = Tables()
 
-secrets_table: Final = Table(
-    "private_settings",
-    PRIVATE,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
-identities: Final = Table(
+secrets_table: Final = PRIVATE.table("private_settings", Column("key", Text, primary_key=True), *filled(Text, "value"))
+identities: Final = PRIVATE.table(
     "identities",
-    PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     *filled(Text, "rater", "source", "external", "links"),
     Column("at", Float, nullable=False),
     UniqueConstraint("rater", "links", name="identities_once"),
 )
 """Who a rater is on their platform, with the platform's further parameters: one row for each of their submissions."""
-sessions: Final = Table(
-    "sessions",
-    PRIVATE,
-    Column("id", Text, primary_key=True),
-    Column("expires", Float, nullable=False),
-)
+sessions: Final = PRIVATE.table("sessions", Column("id", Text, primary_key=True), *filled(Float, "expires"))
 """Researchers who are logged in."""
-failures: Final = Table(
+failures: Final = PRIVATE.table(
     "login_failures",
-    PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("who", Text, nullable=False),
     Column("at", Float, nullable=False),
@@ -67,9 +54,8 @@ failures: Final = Table(
 )
 """Wrong passwords of late, by the browser or the address that sent them."""
 
-recruiting: Final = Table(
+recruiting: Final = PRIVATE.table(
     "recruiting",
-    PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Float, nullable=False),
     *filled(Text, "act", "key", "state", "study", "submission"),
@@ -104,17 +90,11 @@ class PrivateStore:
 
     def setting(self, key: str) -> str | None:
         """A secret, or null."""
-        query = select(secrets_table.c.value).where(secrets_table.c.key == key)
-        return self.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.read(lambda c: read_setting(c, key, secrets_table))
 
     def set(self, key: str, value: str) -> None:
         """Changes a secret."""
-
-        def job(connection: Connection) -> None:
-            connection.execute(secrets_table.delete().where(secrets_table.c.key == key))
-            connection.execute(secrets_table.insert(), {"key": key, "value": value})
-
-        self.write(job)
+        self.write(lambda c: write_setting(c, key, value, secrets_table))
 
     def remember(self, rater: str, source: str, external: str, links: Mapping[str, str]) -> None:
         """Stores who a rater is, once for each set of parameters."""
@@ -141,12 +121,9 @@ class PrivateStore:
     def start_session(self, seconds: float) -> str:
         """A new session of a researcher; expired ones are removed."""
         name, now = secrets.token_urlsafe(18), time.time()
-
-        def job(connection: Connection) -> None:
-            connection.execute(sessions.delete().where(sessions.c.expires < now))
-            connection.execute(sessions.insert(), {"id": name, "expires": now + seconds})
-
-        self.write(job)
+        self.sql.execute(
+            sessions.delete().where(sessions.c.expires < now), sessions.insert().values(id=name, expires=now + seconds)
+        )
         return name
 
     def has_session(self, name: str) -> bool:
@@ -156,23 +133,16 @@ class PrivateStore:
 
     def end_sessions(self, name: str | None = None) -> None:
         """Ends a session, or all of them; with all of them failed log-ins are forgotten."""
-
-        def job(connection: Connection) -> None:
-            connection.execute(sessions.delete() if name is None else sessions.delete().where(sessions.c.id == name))
-            if name is None:
-                connection.execute(failures.delete())
-
-        self.write(job)
+        if name is None:
+            self.sql.execute(sessions.delete(), failures.delete())
+        else:
+            self.sql.execute(sessions.delete().where(sessions.c.id == name))
 
     def note_failure(self, *who: str, keep: float) -> None:
         """Notes a wrong password; what is older than `keep` seconds is forgotten."""
         now = time.time()
-
-        def job(connection: Connection) -> None:
-            connection.execute(failures.delete().where(failures.c.at < now - keep))
-            connection.execute(failures.insert(), [{"who": one, "at": now} for one in who])
-
-        self.write(job)
+        new = failures.insert().values([{"who": one, "at": now} for one in who])
+        self.sql.execute(failures.delete().where(failures.c.at < now - keep), new)
 
     def failures(self, who: str, since: float) -> tuple[int, float]:
         """How many wrong passwords somebody has sent since a time, and when the first of them was."""
@@ -182,7 +152,7 @@ class PrivateStore:
 
     def forgive(self, who: str) -> None:
         """Forgets the wrong passwords of somebody who knew the right one in the end."""
-        self.write(lambda c: c.execute(failures.delete().where(failures.c.who == who)).close())
+        self.sql.execute(failures.delete().where(failures.c.who == who))
 
     def close(self) -> None:
         """Closes the file, where there is one."""
@@ -199,7 +169,7 @@ def fill_private(connection: Connection, old: Rows = ()) -> None:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     PRIVATE.create_all(connection)
     keep_out_of_statistics(connection, [identities.c.external, identities.c.links])
-    if connection.execute(select(secrets_table.c.key).where(secrets_table.c.key == "secret")).first() is None:
+    if read_setting(connection, "secret", secrets_table) is None:
         for table, row in old or [(secrets_table, {"key": "secret", "value": new_secret()})]:
             connection.execute(table.insert(), row)
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
@@ -24,7 +24,7 @@ from vantage.collect.document import RaterFact, Rule
 from vantage.collect.export import Collected, passed_check
 from vantage.collect.private import code_of
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import items, pages, participants, reviews, submissions
+from vantage.collect.tables import change, items, pages, reviews, submissions
 from vantage.collect.views import RaterRow, Verdict
 from vantage.measures.kinds import ALLOCATION, CORE
 
@@ -251,8 +251,7 @@ def decide(
             assignment.reclaim(connection, page.id, page.arm, page.row)
     # A participant who is still working gets the open pages back on their next request.
     lease = None if verdict == "excluded" else person.lease
-    changed = update(participants).where(participants.c.number == person.number)
-    connection.execute(changed.values(verdict=verdict, note=note, rule=rule, lease=lease))
+    change(connection, person.number, verdict=verdict, note=note, rule=rule, lease=lease)
     review = {"participant": person.number, "verdict": verdict, "note": note, "rule": rule}
     connection.execute(reviews.insert(), {**review, "decided_by": by, "at": time.time()})
 

@@ -160,14 +160,14 @@ class FakeProlific:
         return {
             ("GET", "/studies/"): self._list_studies,
             ("POST", "/studies/"): self._create_study,
-            ("GET", "/studies/{id}/"): self._get_study,
+            ("GET", "/studies/{id}/"): lambda id_, *_: JSONResponse(entry(self.studies, id_)),
             ("PATCH", "/studies/{id}/"): self._update_study,
             ("DELETE", "/studies/{id}/"): self._delete_study,
             ("POST", "/studies/{id}/transition/"): self._transition_study,
             ("GET", "/studies/{id}/cost/"): self._cost,
             ("GET", "/submissions/"): self._list_submissions,
             ("POST", "/submissions/bulk-approve/"): self._bulk_approve,
-            ("GET", "/submissions/{id}/"): self._get_submission,
+            ("GET", "/submissions/{id}/"): lambda id_, *_: JSONResponse(entry(self.submissions, id_)),
         }
 
     def _answer(self, handler: Handler) -> Answering:
@@ -197,9 +197,6 @@ class FakeProlific:
         made = {**content, "id": secrets.token_hex(12), "status": "UNPUBLISHED", "is_ready_to_publish": True}
         self.studies[made["id"]] = made
         return JSONResponse(made, 201)
-
-    def _get_study(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(entry(self.studies, id_))
 
     def _update_study(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
         study = entry(self.studies, id_)
@@ -255,9 +252,6 @@ class FakeProlific:
             for one in own[(page - 1) * size : page * size]
         ]
         return JSONResponse({"results": submissions})
-
-    def _get_submission(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(entry(self.submissions, id_))
 
     def _bulk_approve(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
         known = [entry(self.submissions, id_) for id_ in content["submission_ids"]]

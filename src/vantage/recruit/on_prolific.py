@@ -21,7 +21,7 @@ from vantage.errors import InputError, nearest
 from vantage.recruit.base import Paid, Proposal, Recruited
 from vantage.recruit.draft import edits, offer_of, study_fields
 from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger
-from vantage.recruit.people import RETURNED, Person, failed_checks, free_seats, leave_out, let_in, open_batches, people
+from vantage.recruit.people import RETURNED, Person, failed_checks, free_seats, open_batches, people
 from vantage.recruit.prolific import (
     GONE,
     PER_BONUS,
@@ -57,7 +57,9 @@ class ProlificRecruiter:
     def create(self) -> Recruited:
         """Sets up a draft, which nobody sees until it is published; a draft that exists is kept."""
         if self._study_id is None:
-            name = f"vantage:{self.service.study.id}:{self._fingerprint}"
+            # Tells databases of the same study apart, without giving the key away.
+            fingerprint = hashlib.sha256(self.service.database.secret("recruiting")).hexdigest()[:12]
+            name = f"vantage:{self.service.study.id}:{fingerprint}"
             minutes = self.offer.minutes or self._forecast()
             fields = study_fields(self.service.study, name, minutes, max(open_batches(self.service), 1))
             self.ledger.note("create", name, "intent", detail=fields)
@@ -269,11 +271,6 @@ class ProlificRecruiter:
         return {person.submission: person for person in people(self.service, "prolific")}
 
     @property
-    def _fingerprint(self) -> str:
-        """Tells databases of the same study apart, without giving the key away."""
-        return hashlib.sha256(self.service.database.secret("recruiting")).hexdigest()[:12]
-
-    @property
     def _study_id(self) -> str | None:
         made = self.ledger.last("create")
         return made.study if made else None
@@ -331,9 +328,11 @@ class ProlificRecruiter:
                 continue
             if not seen <= {*GONE}:
                 if person.verdict == "excluded" and person.why == RETURNED:
-                    let_in(self.service, person)
+                    # The platform says that the submission counts after all.
+                    self.service.researchers.review_rater(person.rater, "pending")
             elif "RETURNED" in seen and person.verdict != "excluded":
-                leave_out(self.service, person)
+                # The answers stay in the export, marked: they were not paid for, so that no measure uses them.
+                self.service.researchers.review_rater(person.rater, "excluded", rule=RETURNED)
             elif "TIMED-OUT" in seen and person.stage != "finished":
                 free_seats(self.service, person)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -168,16 +168,14 @@ class ProlificClient:
 
     def submissions(self, study: str) -> list[ProlificSubmission]:
         """All submissions of a study."""
-        return list(self._submissions(study))
-
-    def _submissions(self, study: str) -> Iterator[ProlificSubmission]:
+        every: list[ProlificSubmission] = []
         page = 1
         while True:
             params = {"study": study, "page": page, "page_size": PER_PAGE}
             listed = self._call("GET", "/submissions/", params=params)["results"]
-            yield from (_submission(one, study) for one in listed)
+            every += [_submission(one, study) for one in listed]
             if len(listed) < PER_PAGE:
-                return
+                return every
             page += 1
 
     def submission(self, submission: str) -> ProlificSubmission:
@@ -297,16 +295,13 @@ def _refusal(response: httpx.Response) -> InputError:
     except (ValueError, AttributeError):
         detail = response.text[:200]
     if isinstance(detail, Mapping):
-        detail = "; ".join(f"{name}: {' '.join(map(str, _listed(what)))}" for name, what in detail.items())
+        parts = {name: what if isinstance(what, list) else [what] for name, what in detail.items()}
+        detail = "; ".join(f"{name}: {' '.join(map(str, what))}" for name, what in parts.items())
     elif isinstance(detail, list):
         detail = " ".join(map(str, detail))
     if response.status_code == 404:
         return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
     return InputError(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
-
-
-def _listed(what: Any) -> list[Any]:
-    return what if isinstance(what, list) else [what]
 
 
 def _seconds(reply: str, otherwise: float) -> float:

@@ -36,6 +36,8 @@ Kind = Literal["careful", "hasty", "careless", "copying", "leaving", "phone", "d
 class Behaviour:
     """How people of a kind behave."""
 
+    share: float
+    """How many of all people are of this kind, unless other shares are given."""
     pace: float = 1.0
     """Their time for a page, relative to careful people."""
     random: float = 0.0
@@ -46,24 +48,14 @@ class Behaviour:
 
 
 KINDS: Final[Mapping[Kind, Behaviour]] = {
-    "careful": Behaviour(says="read, and answer as they see it"),
-    "hasty": Behaviour(pace=0.35, random=0.25, attends=0.8, says="skim, and answer a quarter at random"),
-    "careless": Behaviour(pace=0.2, random=1.0, attends=0.0, says="answer everything at random"),
-    "copying": Behaviour(pace=0.6, random=0.1, attends=0.95, says="paste a model's reasons"),
-    "leaving": Behaviour(says="leave half-way; half of them return the submission, the others vanish"),
-    "phone": Behaviour(pace=1.2, says="leave half-way and come back on a phone"),
-    "declining": Behaviour(says="do not agree"),
+    "careful": Behaviour(0.70, says="read, and answer as they see it"),
+    "hasty": Behaviour(0.08, pace=0.35, random=0.25, attends=0.8, says="skim, and answer a quarter at random"),
+    "careless": Behaviour(0.06, pace=0.2, random=1.0, attends=0.0, says="answer everything at random"),
+    "copying": Behaviour(0.04, pace=0.6, random=0.1, attends=0.95, says="paste a model's reasons"),
+    "leaving": Behaviour(0.05, says="leave half-way; half of them return the submission, the others vanish"),
+    "phone": Behaviour(0.03, pace=1.2, says="leave half-way and come back on a phone"),
+    "declining": Behaviour(0.04, says="do not agree"),
 }
-MIX: Final[Mapping[Kind, float]] = {
-    "careful": 0.70,
-    "hasty": 0.08,
-    "careless": 0.06,
-    "copying": 0.04,
-    "leaving": 0.05,
-    "phone": 0.03,
-    "declining": 0.04,
-}
-"""The shares of each kind, unless others are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +84,7 @@ def crowd(people: int, seed: int, mix: Mapping[str, float] | None = None) -> lis
     >>> sum(guest.kind == "careful" for guest in crowd(200, 1))
     140
     """
-    shares = dict(MIX if mix is None else mix)
+    shares = {kind: one.share for kind, one in KINDS.items()} if mix is None else dict(mix)
     for kind in shares:
         if kind not in KINDS:
             raise InputError(f"There are no '{kind}' people", remedy=nearest(kind, list(KINDS)))

@@ -97,8 +97,8 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearses a study with so many simulated people, and discards everything.
 
-    `mix` gives the shares of the kinds of people (see `answering.KINDS`); their answers come from the model of ratings with
-    stated parameters, or from a `pilot` corpus.
+    `mix` gives the shares of the kinds of people (see `answering.KINDS`); their answers come from the model of ratings
+    with stated parameters, or from a `pilot` corpus.
     """
     minutes = _offer(study).minutes or forecast(study, seed=seed)
     with _stage(study, seed, minutes, pilot) as stage:

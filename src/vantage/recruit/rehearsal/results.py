@@ -231,22 +231,18 @@ def results(
         _adapting(study, judgments),
         stuck,
         everybody,
-        _assumptions(answers, minutes),
+        (
+            f"latent shares of {100 * ITEM:.0f} % for items and {100 * RATER:.0f} % for people where there is no pilot",
+            f"{100 * OPTS_OUT:.0f} % opt-outs",
+            f"{READING * 60:.0f} words read in a minute",
+            f"an offer for {minutes:g} minutes",
+            f"seed {answers.seed}",
+        ),
     )
 
 
 _PEOPLE: Final = ("person", "kind", "outcome", "code", "minutes", "continued")
 _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "stuck", "failed", "no place")
-
-
-def _assumptions(answers: RehearsalAnswers, minutes: float) -> tuple[str, ...]:
-    return (
-        f"latent shares of {100 * ITEM:.0f} % for items and {100 * RATER:.0f} % for people where there is no pilot",
-        f"{100 * OPTS_OUT:.0f} % opt-outs",
-        f"{READING * 60:.0f} words read in a minute",
-        f"an offer for {minutes:g} minutes",
-        f"seed {answers.seed}",
-    )
 
 
 def _stuck(walkers: list[Walker]) -> pl.DataFrame:
@@ -349,7 +345,7 @@ def _adapting(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
     own = study.plan.adaptive
     rules = [Until.parse(own.until)] if own else RULES
     rows = []
-    for question in {q.id: q for block in study.blocks for group in block.groups for q in group}.values():
+    for question in study.questions:
         answers = judgments.filter(pl.col("value").is_not_null(), question=question.id)
         codes = np.array(sorted(option.code for option in question.scale.options))
         if len(answers) and not question.scale.slides:
