@@ -104,17 +104,13 @@ class ModelReasons:
     def __bool__(self) -> bool:
         return bool(self._given)
 
-    def nearest(self, item: str, question: str, text: str) -> tuple[str, float] | None:
-        """The model whose reason is most like this one, and how like it is; null where none nearly is."""
-        alike = [(rater, likeness(text, other)) for rater, other in self._given.get((item, question), ())]
-        best = max(alike, key=lambda one: one[1], default=None)
-        return best if best is not None and best[1] >= NEAR else None
-
     def copied(self, reasons: Sequence[tuple[str, str, str]]) -> tuple[Mapping[str, int], int]:
         """How many of a rater's reasons (item, question, text) nearly copy each model's, and how many were compared."""
         counts: dict[str, int] = {}
         compared = [one for one in reasons if (one[0], one[1]) in self._given and shingles(one[2])]
-        for one in compared:
-            if (near := self.nearest(*one)) is not None:
-                counts[near[0]] = counts.get(near[0], 0) + 1
+        for item, question, text in compared:
+            alike = [(rater, likeness(text, other)) for rater, other in self._given[item, question]]
+            rater, most = max(alike, key=lambda one: one[1])
+            if most >= NEAR:
+                counts[rater] = counts.get(rater, 0) + 1
         return counts, len(compared)

@@ -89,10 +89,8 @@ class FlowChecks(StudyChecks):
                 self.known((*loc, "if"), when.if_, list(self.asked), "earlier question")
             return
         question = self.asked[when.if_][0]
-        if (when.below is not None or when.above is not None) != (question.kind == "number"):
-            needs = "'below' or 'above'" if question.kind == "number" else "'is' or 'is_not'"
-            if question.kind != "number" or not (when.is_ or when.is_not):
-                self.note(loc, f"'{question.id}' is of the kind '{question.kind}'; use {needs}")
+        if question.kind != "number" and (when.below is not None or when.above is not None):
+            self.note(loc, f"'{question.id}' is of the kind '{question.kind}'; use 'is' or 'is_not'")
         for value in (*when.is_, *when.is_not):
             at = (*loc, "is" if when.is_ else "is_not")
             if question.options:

@@ -28,17 +28,13 @@ def overview(
     `more` is how many ratings beyond the core of an adaptive arm are expected to be wanted still.
     """
     held = pages.c.seat.is_not(None)
-    by_state = (
-        select(pages.c.arm, pages.c.state, func.count().label("n")).where(held).group_by(pages.c.arm, pages.c.state)
-    )
-    counts: dict[tuple[int, str], int] = {(row.arm, row.state): row.n for row in connection.execute(by_state)}
+    by_state = select(pages.c.arm, pages.c.state, func.count()).group_by(pages.c.arm, pages.c.state)
     # Items that are judged once more have no seat; those of excluded raters do not count.
     again = (pages.c.occasion > 0, pages.c.kind == "item", participants.c.verdict != "excluded")
-    repeated = select(pages.c.arm, pages.c.state, func.count().label("n")).join(
-        participants, participants.c.number == pages.c.participant
-    )
-    for row in connection.execute(repeated.where(*again).group_by(pages.c.arm, pages.c.state)):
-        counts[row.arm, row.state] = row.n
+    repeated = by_state.join(participants, participants.c.number == pages.c.participant).where(*again)
+    counts: dict[tuple[int, str], int] = {}
+    for query in (by_state.where(held), repeated):
+        counts |= {(arm, state): n for arm, state, n in connection.execute(query)}
     by_arm = (
         select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n"))
         .where(held | (pages.c.occasion > 0))

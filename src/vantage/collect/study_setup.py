@@ -133,17 +133,9 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
     made = allocations(study, chosen)
     for arm, wanted in zip(made, seats(study, made), strict=True):
         block = study.block_of_arm(arm.arm)
-        connection.execute(
-            arms.insert(),
-            {
-                "arm": arm.arm,
-                "condition": block.condition(arm.arm),
-                "question_set": block.set_of(arm.arm),
-                "seats": wanted,
-                "next_seat": 0 if block.repeats is None else wanted,
-                "returned": 0,
-            },
-        )
+        own = {"arm": arm.arm, "condition": block.condition(arm.arm), "question_set": block.set_of(arm.arm)}
+        taken = 0 if block.repeats is None else wanted
+        connection.execute(arms.insert(), {**own, "seats": wanted, "next_seat": taken, "returned": 0})
 
 
 def stored_rows(connection: Connection, study: AnnotationStudy) -> dict[str, Sequence[int]]:

@@ -36,6 +36,8 @@ from vantage.recruit.prolific import (
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 SHORTEST_REASON: Final = 100
 """Characters that Prolific asks for in the message of a rejection."""
+Attempts = Mapping[str, list[RecruitmentEntry]]
+"""The entries of each key of the ledger."""
 RUNNING: Final = ("PUBLISHING", "ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED")
 
 
@@ -227,7 +229,7 @@ class ProlificRecruiter:
         states = self.ledger.states("bonus")
         keys = {_attempt(f"bonus:{name}:{id_}", states): id_ for id_ in amounts}
         for key, id_ in keys.items():
-            self._check_new(name, id_, amounts[id_], states.get(key), states)
+            self._check_new(name, id_, amounts[id_], key, states)
         before = tuple(id_ for key, id_ in keys.items() if key in states and states[key][-1].state == "done")
         for key, id_ in keys.items():
             if key not in states:
@@ -371,15 +373,9 @@ class ProlificRecruiter:
                 self.ledger.note("approve", key, "done", **self._line(first.submission, first.amount))
         self._reconcile_bonuses()
 
-    def _check_new(
-        self,
-        name: str,
-        submission: str,
-        amount: int,
-        earlier: list[RecruitmentEntry] | None,
-        attempts: Mapping[str, list[RecruitmentEntry]],
-    ) -> None:
+    def _check_new(self, name: str, submission: str, amount: int, key: str, attempts: Attempts) -> None:
         """Refuses a bonus that has another amount than before, or that could not be told from one under way."""
+        earlier = attempts.get(key)
         if earlier and earlier[0].amount != amount:
             raise InputError(
                 f"The bonus '{name}' of {submission} is {earlier[0].amount / 100:.2f}, not {amount / 100:.2f}",
@@ -431,7 +427,7 @@ class ProlificRecruiter:
                     self.ledger.note("bonus", intent.key, "done", **self._line(submission, intent.amount))
 
 
-def _attempt(key: str, attempts: Mapping[str, list[RecruitmentEntry]]) -> str:
+def _attempt(key: str, attempts: Attempts) -> str:
     """The key of the present attempt at a payment: the first that has not failed."""
     number = 1
     while (tried := key if number == 1 else f"{key}#{number}") in attempts and attempts[tried][-1].state == "failed":

@@ -206,35 +206,33 @@ class ProlificClient:
     def subscribe(self, workspace: str, event: str, target: str) -> str:
         """Asks for events at an https address, and confirms it; the subscription's id."""
         content = {"workspace_id": workspace, "event_type": event, "target_url": target}
-        made = self._send("POST", "/hooks/subscriptions/", content, {}, repeatable=False)
+        made = self._send("POST", "/hooks/subscriptions/", content, repeatable=False)
         answer = made.json()
         subscription = str((answer.get("results") or [answer])[0]["id"])
         secret = made.headers.get("x-hook-secret", "")
         self._call("POST", f"/hooks/subscriptions/{subscription}/", {"secret": secret})
         return subscription
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        content: Mapping[str, Any] | None = None,
-        *,
-        params: Mapping[str, Any] | None = None,
-        repeatable: bool = True,
-    ) -> Any:
-        response = self._send(method, path, content, params or {}, repeatable=repeatable)
+    def _call(self, method: str, path: str, content: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        response = self._send(method, path, content, **options)
         try:
             return response.json() if response.content else {}
         except ValueError:
             return response.text
 
     def _send(
-        self, method: str, path: str, content: Mapping[str, Any] | None, params: Mapping[str, Any], *, repeatable: bool
+        self,
+        method: str,
+        path: str,
+        content: Mapping[str, Any] | None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        repeatable: bool = True,
     ) -> httpx.Response:
         for attempt in range(ATTEMPTS):
             last, wait = attempt == ATTEMPTS - 1, 2.0**attempt
             try:
-                response = self._http.request(method, path, json=content, params=params)
+                response = self._http.request(method, path, json=content, params=params or {})
             except httpx.TransportError as error:
                 unsent = isinstance(error, httpx.ConnectError)
                 if not (repeatable or unsent):

@@ -103,7 +103,7 @@ def rehearse(
     minutes = _offer(study).minutes or forecast(study, seed=seed)
     with _stage(study, seed, minutes, pilot) as stage:
         walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))
-        return results(stage.service, stage.recruiter, stage.answers, walkers, unneeded, minutes, seed)
+        return results(stage.recruiter, stage.answers, walkers, unneeded)
 
 
 def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:
