@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.collect.allocation import ArmAllocation, permuted
+from vantage.collect.assignment import ArmAllocation, permuted
 
 
 @given(st.integers(1, 300), st.text(max_size=5))

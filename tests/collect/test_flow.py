@@ -17,8 +17,7 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import honest, study, work
 from tests.collect.test_assignment import late
 from vantage.collect.blocks import spaced
-from vantage.collect.flow import williams
-from vantage.collect.phases import TaskPhase
+from vantage.collect.phases import TaskPhase, williams
 from vantage.collect.service import StudyService
 from vantage.collect.tables import pages, participants, quota_places, wordings
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, QuestionAnswer, Refused, Step

@@ -11,9 +11,9 @@ from sqlalchemy import inspect, text
 
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, ratings, study, walked, work
-from vantage.collect import migrations, tables
+from vantage.collect import tables
 from vantage.collect.service import StudyService
-from vantage.collect.study_setup import read_setting
+from vantage.collect.tables import read_setting
 from vantage.errors import InputError
 
 LATER = (tables.participants.c.note, tables.participants.c.state, tables.participants.c.wording)
@@ -44,9 +44,9 @@ def test_an_older_database_is_upgraded_with_all_its_answers(
     written(old, "DROP TABLE drafts", *(f"ALTER TABLE {c.table.name} DROP COLUMN {c.name}" for c in LATER))
     assert columns(old) != new
     old.close()
-    monkeypatch.setattr(migrations, "VERSION", migrations.VERSION + 1)
+    monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
     service = open_service(plan, database)
-    assert service.database.read(lambda c: read_setting(c, "schema")) == str(migrations.VERSION)
+    assert service.database.read(lambda c: read_setting(c, "schema")) == str(tables.VERSION)
     assert columns(service) == new
     assert service.researchers.corpus().judgments.equals(answers)
     assert work(service, halfway) == 2
@@ -68,7 +68,7 @@ def test_a_database_from_before_the_first_release_is_refused(
 def test_a_newer_database_is_refused(open_service: OpenService, tmp_path: Path, database: str) -> None:
     plan = study(tmp_path)
     written(open_service(plan, database), "UPDATE settings SET value = '99' WHERE key = 'schema'")
-    supported = f"supports up to version {migrations.VERSION}; update Vantage"
+    supported = f"supports up to version {tables.VERSION}; update Vantage"
     with pytest.raises(InputError, match=f"schema version 99, but this Vantage {supported}"):
         open_service(plan, database)
 

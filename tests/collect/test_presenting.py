@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from tests.test_presentations import DOCUMENT
-from vantage.collect.block_document import PresentationPart
-from vantage.collect.presenting import assigned
+from vantage.collect.blocks import assigned
+from vantage.collect.flow_document import PresentationPart
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, QuestionAnswer

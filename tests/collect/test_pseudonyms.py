@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from vantage.collect.pseudonyms import code_of, new_secret, password_hash, password_matches, pseudonym
+from vantage.collect.private import code_of, new_secret, password_hash, password_matches, pseudonym
 
 
 def test_names_depend_on_key_platform_and_person() -> None:

@@ -13,8 +13,8 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, corpus, honest, instrument, study, walked, work
 from vantage import Corpus, Instrument
 from vantage.collect import evidence, tables
-from vantage.collect.copies import likeness
-from vantage.collect.rules import FACTS, Rule
+from vantage.collect.document import FACTS, Rule
+from vantage.collect.evidence import likeness
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import ItemPage, QuestionAnswer
 from vantage.corpora.disclosure import risk

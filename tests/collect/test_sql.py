@@ -11,8 +11,7 @@ from sqlalchemy import Connection, select
 
 from tests.collect.conftest import new_database
 from vantage.collect.sql import WORKERS, SqlDatabase
-from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import settings
+from vantage.collect.tables import read_setting, settings, write_setting
 from vantage.errors import InputError
 
 
@@ -63,7 +62,7 @@ def test_sqlite_writes_ahead_and_flushes_every_commit(tmp_path: Path) -> None:
 def test_what_was_written_survives_the_death_of_the_process(tmp_path: Path) -> None:
     code = (
         "import os, sys; from vantage.collect.sql import SqlDatabase;"
-        "from vantage.collect.study_setup import write_setting;"
+        "from vantage.collect.tables import write_setting;"
         "s = SqlDatabase(sys.argv[1]); s.start(lambda c: None);"
         "s.write(lambda c: write_setting(c, 'a', 'b')); os._exit(9)"
     )

@@ -14,7 +14,7 @@ from vantage import Corpus, demo_corpus
 from vantage.collect.study import AnnotationStudy
 from vantage.documents import Document, dump
 from vantage.errors import InputError
-from vantage.recruit.rehearsal.crowd import KINDS, crowd
+from vantage.recruit.rehearsal.answering import KINDS, crowd
 from vantage.recruit.rehearsal.forms import read_page
 from vantage.recruit.rehearsal.rehearse import forecast, rehearse
 from vantage.recruit.rehearsal.results import Rehearsal

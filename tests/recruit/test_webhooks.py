@@ -13,8 +13,7 @@ from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, world
 from vantage.collect.web import create_app
 from vantage.recruit import pages
-from vantage.recruit.fake import Event
-from vantage.recruit.serving import serving
+from vantage.recruit.fake import Event, serving
 
 REASON = "Both attention checks were answered wrongly, although they name the answer to choose; see the guidelines."
 

@@ -13,9 +13,9 @@ from tests.recruit.platform import WholeProlific
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.documents import dump
+from vantage.recruit.fake import serving
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
-from vantage.recruit.serving import serving
 
 OFFER: dict[str, Any] = {
     "url": "https://study.example",

@@ -3,8 +3,7 @@
 `AnnotationStudy` is the study file; `StudyService` runs it: `service.participants` is what participants can do,
 `service.researchers` what researchers can do, both over one `StudyDatabase`. The pages in `web/` call these services.
 May import corpora, measures and what those import. Each module holds one idea: `entry` who comes in, `assignment` who
-gets which item, `allocation` which item is next, `answers` what may be answered, `submissions` how it is stored,
-`quality` how well raters do.
+gets which item next, `answers` what may be answered, `submissions` how it is stored, `quality` how well raters do.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """Adaptive allocation of a running study: seats beyond the core go to the items whose answers are known least.
 
-The core is what every item gets (`raters.min`), assigned without a look at any answer (see `allocation`); measures of
+The core is what every item gets (`raters.min`), assigned without a look at any answer (see `assignment`); measures of
 the whole study rest on it alone. A seat beyond it has the number `core + turn · items + index`, so that an item has
 no more than `raters.max` ratings, whoever hands them out.
 """
@@ -21,8 +21,7 @@ from sqlalchemy.engine import Row
 from vantage.adaptive.distributions import Distributions
 from vantage.adaptive.sequential import AlwaysValid, always_valid
 from vantage.adaptive.until import Until
-from vantage.collect.allocation import ArmAllocation
-from vantage.collect.assignment import Reserved
+from vantage.collect.assignment import ArmAllocation, Reserved
 from vantage.collect.document import RatersPart
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, pages, participants, returned, reviews, submissions

@@ -126,30 +126,30 @@ def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence
     problems: dict[str, str] = {}
     stored: dict[str, Any] = {}
     for trait in traits:
-        try:
-            stored[trait.id] = _trait(trait, given.get(trait.id, ""))
-        except _NotAnAnswerError as error:
-            problems[trait.id] = error.problem
-            continue
-        if trait.required and stored[trait.id] in (None, []):
+        answer = _trait(trait, given.get(trait.id, ""))
+        if isinstance(answer, Sentence):
+            problems[trait.id] = answer
+        elif trait.required and answer in (None, []):
             problems[trait.id] = sentence("Please answer this question.")
+        stored[trait.id] = answer
     if problems:
         raise InvalidAnswers(problems)
     return stored
 
 
 def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
+    """The answer to a question about the participant, or the sentence that says why it is none."""
     texts = [cleaned(text) for text in ([given] if isinstance(given, str) else given)]
     texts = [text for text in texts if text]
     if trait.kind in ("choice", "several"):
         if any(text not in trait.options for text in texts) or (trait.kind == "choice" and len(texts) > 1):
-            raise _NotAnAnswerError(NOT_OFFERED)
+            return NOT_OFFERED
         chosen = [option for option in trait.options if option in texts]
         return chosen if trait.kind == "several" else next(iter(chosen), None)
     text = texts[0] if texts else ""
     if trait.kind == "text":
         if len(text) > LINE:
-            raise _NotAnAnswerError(sentence("Please shorten this to %(most)s characters.", most=LINE))
+            return sentence("Please shorten this to %(most)s characters.", most=LINE)
         return text or None
     if not text:
         return None
@@ -158,26 +158,14 @@ def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
     except ValueError:
         number = None
     if number is None:
-        raise _NotAnAnswerError(sentence("Please enter a whole number."))
+        return sentence("Please enter a whole number.")
     if (trait.from_ is not None and number < trait.from_) or (trait.to is not None and number > trait.to):
-        raise _NotAnAnswerError(_outside(trait))
+        if trait.from_ is None:
+            return sentence("Please enter a number of at most %(high)s.", high=trait.to or 0)
+        if trait.to is None:
+            return sentence("Please enter a number of at least %(low)s.", low=trait.from_)
+        return sentence("Please enter a number from %(low)s to %(high)s.", low=trait.from_, high=trait.to)
     return number
-
-
-def _outside(trait: TraitPart) -> Sentence:
-    """Says which numbers a trait accepts."""
-    if trait.from_ is None:
-        return sentence("Please enter a number of at most %(high)s.", high=trait.to or 0)
-    if trait.to is None:
-        return sentence("Please enter a number of at least %(low)s.", low=trait.from_)
-    return sentence("Please enter a number from %(low)s to %(high)s.", low=trait.from_, high=trait.to)
-
-
-class _NotAnAnswerError(Exception):
-    """An answer to a trait question that cannot be stored."""
-
-    def __init__(self, problem: Sentence) -> None:
-        self.problem = problem
 
 
 def cleaned(text: str) -> str:

@@ -13,12 +13,10 @@ from typing import Final
 
 from sqlalchemy import Connection, Table, func, select, text
 
-from vantage.collect import migrations, private
+from vantage.collect import private
 from vantage.collect.database import StudyDatabase
-from vantage.collect.events import record
 from vantage.collect.sql import SqlDatabase
-from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import METADATA, settings
+from vantage.collect.tables import METADATA, read_setting, record, require_current, settings, write_setting
 from vantage.errors import InputError
 
 ROWS: Final = 2000
@@ -54,7 +52,7 @@ def restore(file: Path, address: str) -> str:
         raise InputError("There is no such file", file=file, remedy="check the path")
     source, target = SqlDatabase(str(file), read_only=True), SqlDatabase(address)
     try:
-        source.open(migrations.require_current)
+        source.open(require_current)
         study = str(json.loads(source.read(lambda c: read_setting(c, "study")) or "{}").get("id"))
         rows = source.read(_private_rows)
 

@@ -12,10 +12,10 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
 from vantage.collect.adapting import Adapting
-from vantage.collect.allocation import ArmAllocation
+from vantage.collect.assignment import ArmAllocation
 from vantage.collect.blocks import Block, spaced
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import pages, participants
+from vantage.collect.tables import change, pages, participants
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,15 @@ class Batches:
         met = set(connection.execute(select(pages.c.row).where(pages.c.participant == number)).scalars())
         met |= {row["row"] for row in rows}
         conditions = [block.condition(arm)] if arm is not None else list(block.conditions)
-        for extra in [
-            *self._golds(block, chosen, conditions, met, rng),
-            *self._checks(block, chosen, conditions, met, rng),
-        ]:
+        for extra in self._tests(block, chosen, conditions, met, rng):
             # Never on the first page: people should get started before they are tested.
             rows.insert(rng.randint(1, len(rows)), extra)
         for position, row in enumerate(rows, 1):
             row |= {"participant": number, "batch": batch, "position": position, "state": "open", "revision": 0}
             row["question_set"] = chosen
         connection.execute(pages.insert(), rows)
-        connection.execute(
-            update(participants)
-            .where(participants.c.number == number)
-            .values(question_set=chosen, arm=arm, batch=batch, pages=len(rows), answered=0, lease=now + self.lease)
-        )
+        counts = {"batch": batch, "pages": len(rows), "answered": 0}
+        change(connection, number, question_set=chosen, arm=arm, lease=now + self.lease, **counts)
         return True
 
     def _set(
@@ -134,19 +128,14 @@ class Batches:
             func.count().label("pages"), func.count(case((pages.c.state == "answered", 1))).label("answered")
         ).where(*own, pages.c.position > 0, pages.c.state != "lapsed")
         counts = connection.execute(live).one()
-        connection.execute(
-            update(participants)
-            .where(participants.c.number == person.number)
-            .values(lease=now + self.lease, pages=counts.pages, answered=counts.answered)
-        )
+        change(connection, person.number, lease=now + self.lease, pages=counts.pages, answered=counts.answered)
 
     def begin_again(self, connection: Connection, person: Row[Any], block: Block, now: float) -> bool:
         """Reserves an unopened batch anew, now that the participant's traits are known."""
         assignment.release(connection, person.number, ["open"], becomes="lapsed")
         connection.execute(pages.delete().where(pages.c.participant == person.number, pages.c.batch == person.batch))
-        own = participants.c.number == person.number
-        connection.execute(update(participants).where(own).values(batch=person.batch - 1))
-        again = connection.execute(select(participants).where(own)).one()
+        change(connection, person.number, batch=person.batch - 1)
+        again = connection.execute(select(participants).where(participants.c.number == person.number)).one()
         return self.begin(connection, again, block, now)
 
     def work_left(self, connection: Connection, now: float) -> bool:
@@ -212,29 +201,23 @@ class Batches:
         share, rest = divmod(block.size, len(numbers))
         return {number: share + (i < rest) for i, number in enumerate(numbers)}
 
-    def _golds(
+    def _tests(
         self, block: Block, question_set: int, conditions: list[str], met: set[int], rng: Random
     ) -> list[dict[str, Any]]:
-        if block.gold_plan is None:
-            return []
-        asked = set(block.question_sets[question_set - block.first_set])
-        known = [part for part in block.gold_plan.items if asked & set(part.accept)]
-        new = [part for part in known if self.apart[part.item] not in met]
-        chosen = rng.sample(new, min(block.gold_plan.per_batch, len(new)))
-        return [
-            _page("gold", self.apart[part.item], part.condition or rng.choice(conditions), part.item) for part in chosen
-        ]
-
-    def _checks(
-        self, block: Block, question_set: int, conditions: list[str], met: set[int], rng: Random
-    ) -> list[dict[str, Any]]:
-        plan, asked = block.attention, block.question_sets[question_set - block.first_set]
+        """Pages of gold items that the participant has not met, and of attention checks."""
+        asked, made = block.question_sets[question_set - block.first_set], []
+        if (gold := block.gold_plan) is not None:
+            new = [part for part in gold.items if {*asked} & {*part.accept} and self.apart[part.item] not in met]
+            for part in rng.sample(new, min(gold.per_batch, len(new))):
+                condition = part.condition or rng.choice(conditions)
+                made.append(_page("gold", self.apart[part.item], condition, part.item))
         known = [check.id for check in block.checks.values() if check.question in asked]
-        if plan is None or not known:
-            return []
-        rng.shuffle(known)
-        chosen = [known[i % len(known)] for i in range(plan.per_batch)]
-        return [_page("attention", self._borrowed(block, met, rng), rng.choice(conditions), id_) for id_ in chosen]
+        if block.attention is not None and known:
+            rng.shuffle(known)
+            for number in range(block.attention.per_batch):
+                row = self._borrowed(block, met, rng)
+                made.append(_page("attention", row, rng.choice(conditions), known[number % len(known)]))
+        return made
 
     def _borrowed(self, block: Block, met: set[int], rng: Random) -> int | None:
         """An item to show with an attention check that the participant does not judge.

@@ -1,30 +1,82 @@
-"""Blocks: an instrument, a selection of items and the conditions under which a participant judges them."""
+"""Blocks: an instrument, a selection of items and the conditions under which a participant judges them.
+
+Nothing is stored to know which presentation of the questions a participant gets: the seed of the study, the
+participant's number and the page decide. What was shown is stored with every answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from random import Random
+from typing import TypeAlias
 
 import polars as pl
 
-from vantage.collect.block_document import (
-    AttentionCheckPart,
+from vantage.collect.document import StudyDocument
+from vantage.collect.flow_document import (
     AttentionPart,
+    BlockPart,
     DoublePart,
     GoldItemPart,
     GoldPart,
+    PhasePart,
     PresentationPart,
     Questions,
+    SelectionPart,
 )
-from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import BlockPart, PhasePart, SelectionPart
-from vantage.collect.presenting import assigned
+from vantage.collect.views import QuestionAnswer
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Check, Instrument, Question, grouped
-from vantage.presentations import PLAIN, Presentation
+from vantage.presentations import PLAIN, Presentation, seeded
+
+Shown: TypeAlias = tuple[tuple[Question, ...], tuple[Presentation, ...]]
+"""Questions as they are shown, in their order on the page, and how each is put."""
+
+
+def assigned(part: PresentationPart | None, seed: int, participant: int, page: int = 0) -> Presentation:
+    """The presentation of a participant, or of one of their pages.
+
+    Combinations of levels are given out in shuffled blocks, so that each is used equally often.
+
+    >>> part = PresentationPart(order=["up", "down"])
+    >>> sorted(str(assigned(part, 0, number)) for number in (1, 2, 3, 4))
+    ['order=down', 'order=down', 'order=up', 'order=up']
+    """
+    if part is None:
+        return PLAIN
+    levels = part.levels
+    cells = [dict(zip(levels, chosen, strict=True)) for chosen in product(*levels.values())]
+    block, place = divmod((page if part.drawn == "page" else participant) - 1, len(cells))
+    seeded(seed, "presentation", block).shuffle(cells)
+    return Presentation(**cells[place])
+
+
+def shown(
+    part: PresentationPart | None, seed: int, questions: Sequence[Question], participant: int, page: int
+) -> Shown:
+    """The questions as a participant sees them on a page."""
+    if part is None:
+        return tuple(questions), (PLAIN,) * len(questions)
+    way = assigned(part, seed, participant, page)
+    key = (seed, participant, page) if part.drawn == "page" else (seed, participant)
+    asked = way.arranged(questions, *key)
+    ways = tuple(way.drawn(question, *key) for question in asked)
+    return tuple(one.shown(question) for question, one in zip(asked, ways, strict=True)), ways
+
+
+def decoded(answers: Mapping[str, QuestionAnswer], seen: Shown) -> dict[str, QuestionAnswer]:
+    """Answers as they were given in the codes of the questions, and vice versa."""
+    turned = dict(answers)
+    for question, way in zip(*seen, strict=True):
+        answer = answers.get(question.id)
+        if answer is not None and answer.value is not None:
+            turned[question.id] = replace(answer, value=way.decoded(question, answer.value))
+    return turned
+
 
 MAIN = "main"
 """The id of the only block of a study without a flow."""
@@ -109,9 +161,11 @@ class Block:
         known = {check.id: check for check in self.instrument.checks}
         if not self.attention.checks:
             return known
-        return {
-            check.id: check for check in (_check(part, known) for part in self.attention.checks) if check is not None
-        }
+        chosen = (
+            known.get(one) if isinstance(one, str) else Check(one.id, one.instruction, one.question, tuple(one.accept))
+            for one in self.attention.checks
+        )
+        return {check.id: check for check in chosen if check is not None}
 
     @cached_property
     def gold(self) -> Mapping[str, GoldItemPart]:
@@ -230,12 +284,6 @@ def selected(selection: SelectionPart, corpus: Corpus, apart: Collection[str]) -
             raise InputError(f"the corpus has no item '{unknown[0]}'", remedy="check 'ids'")
         kept &= pl.col("item").is_in(list(selection.ids))
     return table.with_row_index("row").filter(kept)["row"].to_list()
-
-
-def _check(part: str | AttentionCheckPart, known: Mapping[str, Check]) -> Check | None:
-    if isinstance(part, str):
-        return known.get(part)
-    return Check(part.id, part.instruction, part.question, tuple(part.accept))
 
 
 def spaced(rows: Sequence[int], between: int, distance: int, choose: Random) -> list[int]:

@@ -11,10 +11,9 @@ from sqlalchemy import Connection, select
 from sqlalchemy.engine import Row
 
 from vantage.collect.document import RecruitmentPart
-from vantage.collect.events import record
 from vantage.collect.languages import sentence
-from vantage.collect.pseudonyms import pseudonym
-from vantage.collect.tables import invitations, participants
+from vantage.collect.private import pseudonym
+from vantage.collect.tables import invitations, participants, record
 from vantage.collect.views import Refused
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -83,22 +82,8 @@ def find_or_create(connection: Connection, secret: str, source: str, external: s
         return row
     id_ = secrets.token_urlsafe(24)
     rater = pseudonym(secret, source, external if external is not None else id_)
-    connection.execute(
-        participants.insert(),
-        {
-            "id": id_,
-            "rater": rater,
-            "source": source,
-            "links": "{}",
-            "stage": "consent",
-            "batch": 0,
-            "pages": 0,
-            "answered": 0,
-            "attempts": 0,
-            "arrived_at": now,
-            "verdict": "pending",
-            "note": "",
-        },
-    )
+    new = {"id": id_, "rater": rater, "source": source, "links": "{}", "stage": "consent", "verdict": "pending"}
+    counts = dict.fromkeys(("batch", "pages", "answered", "attempts"), 0)
+    connection.execute(participants.insert(), {**new, **counts, "arrived_at": now, "note": ""})
     record(connection, "entered", rater, source=source)
     return connection.execute(select(participants).where(participants.c.id == id_)).one()

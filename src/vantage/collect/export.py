@@ -31,10 +31,7 @@ from vantage.errors import InputError
 from vantage.measures.kinds import CORE, EXTRA
 
 JUDGED: Final[dict[str, Any]] = {
-    "item": pl.String,
-    "question": pl.String,
-    "rater": pl.String,
-    "condition": pl.String,
+    **dict.fromkeys(("item", "question", "rater", "condition"), pl.String),
     "sample": pl.Int64,
     "value": pl.Float64,
     "status": STATUS,
@@ -43,16 +40,10 @@ JUDGED: Final[dict[str, Any]] = {
     "revision": pl.Int32,
     "seconds": pl.Float64,
     "position": pl.Int32,
-    "presentation": pl.String,
-    "block": pl.String,
-    "allocation": pl.String,
+    **dict.fromkeys(("presentation", "block", "allocation"), pl.String),
 }
 CHECKED: Final[dict[str, Any]] = {
-    "rater": pl.String,
-    "kind": pl.String,
-    "check": pl.String,
-    "question": pl.String,
-    "condition": pl.String,
+    **dict.fromkeys(("rater", "kind", "check", "question", "condition"), pl.String),
     "value": pl.Float64,
     "status": pl.String,
     "passed": pl.Boolean,
@@ -115,9 +106,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
                 checked.append((names[number], kind, *answer, seconds, batch, position))
     for person in people:
         checked += _practised(study, person["rater"], person["state"])
-    judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
-        {"answered_at": JUDGED["answered_at"]}
-    )
+    judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
     if len(study.blocks) == 1:

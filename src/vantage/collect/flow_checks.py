@@ -7,7 +7,7 @@ from math import ceil
 
 from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import ScreeningRulePart, TraitPart, WhenPart
+from vantage.collect.flow_document import ScreeningRulePart, TrainingItemPart, TraitPart, WhenPart
 from vantage.collect.study_checks import TAKEN, StudyChecks, placed_blocks
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
@@ -78,7 +78,10 @@ class FlowChecks(StudyChecks):
                 self.rules += phase.screener.rules
                 if self.plan.recruitment.via == "prolific" and not self.plan.recruitment.screen_out_code:
                     self.note(("flow", index), "a screener on Prolific needs a 'screen_out_code' under 'recruitment'")
-                self._passable(phase.screener.questions, ("flow", index, "screener", "rules"))
+                for question in phase.screener.questions:
+                    if question.required and question.show_if is None and not any(self._passing(question)):
+                        problem = f"this flow cannot end: the rules screen out every answer to '{question.id}'"
+                        self.note(("flow", index, "screener", "rules"), problem)
 
     def _condition(self, loc: Loc, when: WhenPart) -> None:
         if when.if_ not in self.asked:
@@ -86,22 +89,14 @@ class FlowChecks(StudyChecks):
                 self.known((*loc, "if"), when.if_, list(self.asked), "earlier question")
             return
         question = self.asked[when.if_][0]
-        if (when.below is not None or when.above is not None) != (question.kind == "number"):
-            needs = "'below' or 'above'" if question.kind == "number" else "'is' or 'is_not'"
-            if question.kind != "number" or not (when.is_ or when.is_not):
-                self.note(loc, f"'{question.id}' is of the kind '{question.kind}'; use {needs}")
+        if question.kind != "number" and (when.below is not None or when.above is not None):
+            self.note(loc, f"'{question.id}' is of the kind '{question.kind}'; use 'is' or 'is_not'")
         for value in (*when.is_, *when.is_not):
             at = (*loc, "is" if when.is_ else "is_not")
             if question.options:
                 self.known(at, str(value), question.options, "option")
             elif question.kind == "number" and not isinstance(value, int):
                 self.note(at, f"'{question.id}' is a number, so '{value}' is never its answer")
-
-    def _passable(self, questions: Sequence[TraitPart], loc: Loc) -> None:
-        for question in questions:
-            if question.required and question.show_if is None and not any(self._passing(question)):
-                problem = f"this flow cannot end: the rules screen out every answer to '{question.id}'"
-                self.note(loc, problem)
 
     def _passing(self, question: TraitPart) -> Iterator[str | int]:
         """Answers to a question that no rule about it alone screens out."""
@@ -165,16 +160,11 @@ class FlowChecks(StudyChecks):
                 self.note((*loc, "items", "same_as"), f"'{source.id}' has other groups of questions")
 
     def _training(self) -> None:
-        for index, phase in enumerate(self.plan.flow):
-            training = phase.guidelines.training if phase.guidelines else None
-            if phase.guidelines and training:
-                instrument = self.instruments[phase.guidelines.instrument]
-                for number, part in enumerate(training.items):
-                    loc: Loc = ("flow", index, "guidelines", "training", "items", number)
-                    self.known_answers(loc, instrument, part.accept, part.condition)
-                    if not isinstance(part.item, str):
-                        for name in part.item:
-                            self.known((*loc, "item"), name, [f.name for f in instrument.fields], "field")
+        for part, key, loc in _training(self.plan):
+            instrument = self.instruments[key]
+            self.known_answers(loc, instrument, part.accept, part.condition)
+            for name in part.item if isinstance(part.item, dict) else ():
+                self.known((*loc, "item"), name, [f.name for f in instrument.fields], "field")
         if self.corpus is not None:
             known = set(self.corpus.scan("items").select("item").collect()["item"])
             for item, at in training_items(self.plan):
@@ -211,10 +201,8 @@ class FlowChecks(StudyChecks):
                     if not sizes[block.id]:
                         self.note(at, "no items are left to judge")
                     if part is not None and part.batch is not None and part.batch > sizes[block.id] > 0:
-                        problem = (
-                            f"each participant is to judge {part.batch} items, but the block has {sizes[block.id]}"
-                        )
-                        self.note((*loc, "batch"), problem)
+                        problem = f"each participant is to judge {part.batch} items, but the block has"
+                        self.note((*loc, "batch"), f"{problem} {sizes[block.id]}")
             pages += min(block.size, sizes[block.id])
             ends[block.id] = pages
         return sizes
@@ -268,8 +256,12 @@ def _ratings(block: Block, size: int) -> int:
 
 def training_items(plan: StudyDocument) -> Iterator[tuple[str, Loc]]:
     """The items of the corpus that participants practise on, with their place in the file."""
+    return ((part.item, (*loc, "item")) for part, _, loc in _training(plan) if isinstance(part.item, str))
+
+
+def _training(plan: StudyDocument) -> Iterator[tuple[TrainingItemPart, str, Loc]]:
+    """The items to practise on, with the instrument and their place in the file."""
     for index, phase in enumerate(plan.flow):
-        training = phase.guidelines.training if phase.guidelines else None
-        for number, part in enumerate(training.items if training else ()):
-            if isinstance(part.item, str):
-                yield part.item, ("flow", index, "guidelines", "training", "items", number, "item")
+        if phase.guidelines and phase.guidelines.training:
+            for number, part in enumerate(phase.guidelines.training.items):
+                yield part, phase.guidelines.instrument, ("flow", index, "guidelines", "training", "items", number)

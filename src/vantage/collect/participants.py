@@ -7,22 +7,21 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
 from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import checked
-from vantage.collect.database import StudyDatabase
-from vantage.collect.events import record, store_wording
+from vantage.collect.database import StudyDatabase, anonymous, erase, receipt
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
 from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
-from vantage.collect.pseudonyms import code_of
-from vantage.collect.reviewing import apply_rules
+from vantage.collect.private import code_of
+from vantage.collect.quality import apply_rules
 from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save, show
-from vantage.collect.tables import items, pages, participants
+from vantage.collect.tables import change, items, pages, participants, record, store_wording
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
@@ -36,7 +35,6 @@ from vantage.collect.views import (
     Step,
     Submitted,
 )
-from vantage.collect.withdrawal import anonymous, erase, receipt
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,6 +44,7 @@ CACHED: Final = 100_000
 """How many participants are cached at most."""
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
+_RECORD = select(items.c.record).where(items.c.item == bindparam("item"))
 _BY_ID = select(participants.c.id, participants.c.number).where(participants.c.id == bindparam("id"))
 _ASKED = (
     select(pages.c.question_set, participants.c.question_set)
@@ -178,8 +177,7 @@ class ParticipantService(ParticipantPlaces):
     def guide(self, participant: Participant) -> Guidelines | None:
         """The guidelines that a participant may read now: those of their phase or block, else the last they read."""
         person = self.database.read(lambda c: self._row(c, participant.number))
-        phases = [self.study.flow.phases[number] for number in self._route_of(person)]
-        here = self._index(person)
+        phases, here = self._phases(person), self._index(person)
         before = [phase for phase in phases[: here + 1] if isinstance(phase, Guidelines)]
         phase = phases[min(here, len(phases) - 1)]
         if isinstance(phase, TaskPhase):
@@ -194,7 +192,10 @@ class ParticipantService(ParticipantPlaces):
             raise Refused(sentence("You have no page to answer now."), "conflict")
         index, answers = phase.at(place_of(person))
         part = phase.part.items[index]
-        shown: Mapping[str, Any] = part.item if isinstance(part.item, dict) else self._record(part.item)
+        shown = part.item
+        if isinstance(shown, str):
+            of_item = {"item": shown}
+            shown = json.loads(self.database.read(lambda c: c.execute(_RECORD, of_item).scalar_one()))
         return Practice(
             position=index + 1,
             items=len(phase.part.items),
@@ -250,9 +251,9 @@ class ParticipantService(ParticipantPlaces):
             return item_page(connection, self.study, person, step, position)
 
         page = self.database.read(job)
-        _cache(self._question_sets, (participant.number, page_number(page.token)), page.group)
+        number = page_number(page.token)
+        _cache(self._question_sets, (participant.number, number), page.group)
         if page.seconds_left is not None and self.study.block(page.group).page_seconds:
-            number = page_number(page.token)
             self.database.write(lambda c: show(c, number))
         return page
 
@@ -288,14 +289,12 @@ class ParticipantService(ParticipantPlaces):
         def job(connection: Connection) -> Submitted:
             limit = self.study.block(group).page_seconds
             saved = save(connection, submission, self._batches.lease, limit)
-            if saved.late is not None:
-                self._drop(connection, self._row(connection, participant.number), saved.late)
-                step = self._step(connection, self._row(connection, participant.number)) or Step("full")
-                return Submitted(saved.position, saved.revision, repeated=False, step=step, late=True)
-            if saved.expired:
+            if saved.late:
+                self._drop(connection, self._row(connection, participant.number), page)
+            elif saved.expired:
                 self._renew(connection, self._row(connection, participant.number))
             step = saved.step or self._step(connection, self._row(connection, participant.number)) or Step("full")
-            return Submitted(saved.position, saved.revision, saved.repeated, step)
+            return Submitted(saved.position, saved.revision, saved.repeated, step, saved.late)
 
         return self.database.write(job)
 
@@ -391,8 +390,7 @@ class ParticipantService(ParticipantPlaces):
                 drafts.store(connection, person.number, place, fields)
             if person.lease is None:
                 return 0.0
-            own = update(participants).where(participants.c.number == person.number)
-            connection.execute(own.values(lease=time.time() + self._batches.lease))
+            change(connection, person.number, lease=time.time() + self._batches.lease)
             return self._batches.lease
 
         return self.database.write(job)
@@ -407,7 +405,9 @@ class ParticipantService(ParticipantPlaces):
             return CompletionPath()
         done = stage == "finished"
         if plan.via == "prolific" and source == "prolific":
-            code = plan.completion_code if done else self._code(stage, excluded=excluded)
+            own = plan.failed_check_code if excluded else plan.no_consent_code if stage == "declined" else None
+            codes = {"finished": plan.completion_code, "full": plan.full_code}
+            code = codes.get(stage, own or plan.screen_out_code)
             url = plan.completion_url if done and plan.completion_url else PROLIFIC
         elif not done:
             return CompletionPath()
@@ -419,20 +419,6 @@ class ParticipantService(ParticipantPlaces):
         if "{id}" in url:
             url = url.replace("{id}", next((one["external"] for one in self.database.private.identities(rater)), ""))
         return CompletionPath(code, url.replace("{code}", code or ""))
-
-    def _code(self, stage: str, *, excluded: bool) -> str | None:
-        """Prolific's code for those who leave without finishing."""
-        plan = self.study.plan.recruitment
-        if stage == "full":
-            return plan.full_code
-        own = plan.failed_check_code if excluded else plan.no_consent_code if stage == "declined" else None
-        return own or plan.screen_out_code
-
-    def _record(self, item: str) -> Mapping[str, Any]:
-        """The fields of an item of the corpus."""
-        query = select(items.c.record).where(items.c.item == item)
-        shown: Mapping[str, Any] = json.loads(self.database.read(lambda c: c.execute(query).scalar_one()))
-        return shown
 
     def _group_of(self, participant: Participant, page: int) -> int:
         """Which questions a page asks, which never change."""

@@ -9,17 +9,16 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Final, cast
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment, drafts
 from vantage.collect.blocks import Block
 from vantage.collect.database import StudyDatabase
-from vantage.collect.events import record
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Phase, Place, Quiz, TaskPhase
 from vantage.collect.submissions import GRACE
-from vantage.collect.tables import pages, participants
+from vantage.collect.tables import change, pages, participants, record
 from vantage.collect.views import Participant, Refused, Step, StepKind
 
 IN_PROGRESS: Final = ("consent", "screener", "traits", "guidelines", "training", "quiz", "working", "debriefing")
@@ -109,9 +108,8 @@ class ParticipantPlaces:
 
     def _advance(self, connection: Connection, person: Row[Any]) -> None:
         """Moves a participant to the next phase that concerns them, or to the end."""
-        route, now = self._route_of(person), time.time()
-        for place in range(self._index(person) + 1, len(route)):
-            phase = self.study.flow.phases[route[place]]
+        phases, first, now = self._phases(person), self._index(person) + 1, time.time()
+        for place, phase in enumerate(phases[first:], first):
             deadline = None
             if isinstance(phase, TaskPhase):
                 block = phase.block
@@ -123,7 +121,7 @@ class ParticipantPlaces:
                 continue
             move(connection, person, phase.stage, place=place, attempts=0, deadline=deadline)
             return
-        move(connection, person, "finished", place=len(route), lease=None, deadline=None, finished_at=now)
+        move(connection, person, "finished", place=len(phases), lease=None, deadline=None, finished_at=now)
 
     def _route(self, connection: Connection, person: Row[Any]) -> list[int]:
         """A route for a new participant, balanced with those of the others who take part."""
@@ -150,24 +148,22 @@ class ParticipantPlaces:
         tasks = (self.study.flow.phases[number] for number in route)
         return next((t for t in tasks if isinstance(t, TaskPhase) and t.block.repeats is None), None)
 
-    def _route_of(self, person: Row[Any]) -> list[int]:
+    def _phases(self, person: Row[Any]) -> Sequence[Phase]:
         """The participant's phases; those of studies that began before there were flows have no choice."""
-        route: list[int] = json.loads(person.route) if person.route else list(range(len(self.study.flow.phases)))
-        return route
+        every = self.study.flow.phases
+        return [every[number] for number in json.loads(person.route)] if person.route else every
 
     def _index(self, person: Row[Any]) -> int:
         return self.study.flow.first(person.stage) if person.place is None else person.place
 
     def _phase(self, person: Row[Any]) -> Phase:
-        route = self._route_of(person)
-        return self.study.flow.phases[route[min(self._index(person), len(route) - 1)]]
+        phases = self._phases(person)
+        return phases[min(self._index(person), len(phases) - 1)]
 
     def _place_of(self, person: Row[Any], block: Block) -> int:
         """The index of a block in the participant's route."""
-        phases = [self.study.flow.phases[number] for number in self._route_of(person)]
-        return next(
-            place for place, phase in enumerate(phases) if isinstance(phase, TaskPhase) and phase.block == block
-        )
+        phases = enumerate(self._phases(person))
+        return next(place for place, phase in phases if isinstance(phase, TaskPhase) and phase.block == block)
 
     def _reserved(self, person: Row[Any]) -> bool:
         """Whether the participant's current batch is not final yet."""
@@ -257,5 +253,4 @@ def over(person: Row[Any]) -> bool:
 
 def move(connection: Connection, person: Row[Any], stage: str, **values: Any) -> None:
     """Changes the stage of a participant, and other columns."""
-    own = update(participants).where(participants.c.number == person.number)
-    connection.execute(own.values(stage=stage, **values))
+    change(connection, person.number, stage=stage, **values)

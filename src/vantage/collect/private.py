@@ -3,10 +3,17 @@
 With SQLite these are tables of a file of their own, readable only by its owner, in the user's data folder (or in
 `VANTAGE_STATE`); the study's database knows its name. With PostgreSQL they are tables of the same database, which is no
 file that anybody shares, so that several machines can serve a study.
+
+Pseudonyms are keyed: the same person has the same name in every export, and only the key's holder can tell who. Without
+the key a platform id cannot be found by trying all of them, as it could with a plain hash (HMAC, Krawczyk, Bellare and
+Canetti 1997).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -16,45 +23,30 @@ from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint, func, select
+from sqlalchemy import Column, Connection, Float, Index, Integer, Table, Text, UniqueConstraint, func, select
 
-from vantage.collect.migrations import keep_out_of_statistics
-from vantage.collect.pseudonyms import new_secret
 from vantage.collect.sql import SqlDatabase
-from vantage.collect.study_setup import read_setting, write_setting
-from vantage.collect.tables import filled
+from vantage.collect.tables import Tables, filled, keep_out_of_statistics, read_setting, write_setting
 from vantage.errors import InputError
 
 VARIABLE: Final = "VANTAGE_STATE"
 HERE: Final = "here"
 """Stands for the study's own database."""
-PRIVATE: Final = MetaData()
+PRIVATE: Final = Tables()
 
-secrets_table: Final = Table(
-    "private_settings",
-    PRIVATE,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
-identities: Final = Table(
+secrets_table: Final = PRIVATE.table("private_settings", Column("key", Text, primary_key=True), *filled(Text, "value"))
+identities: Final = PRIVATE.table(
     "identities",
-    PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     *filled(Text, "rater", "source", "external", "links"),
     Column("at", Float, nullable=False),
     UniqueConstraint("rater", "links", name="identities_once"),
 )
 """Who a rater is on their platform, with the platform's further parameters: one row for each of their submissions."""
-sessions: Final = Table(
-    "sessions",
-    PRIVATE,
-    Column("id", Text, primary_key=True),
-    Column("expires", Float, nullable=False),
-)
+sessions: Final = PRIVATE.table("sessions", Column("id", Text, primary_key=True), *filled(Float, "expires"))
 """Researchers who are logged in."""
-failures: Final = Table(
+failures: Final = PRIVATE.table(
     "login_failures",
-    PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("who", Text, nullable=False),
     Column("at", Float, nullable=False),
@@ -62,9 +54,8 @@ failures: Final = Table(
 )
 """Wrong passwords of late, by the browser or the address that sent them."""
 
-recruiting: Final = Table(
+recruiting: Final = PRIVATE.table(
     "recruiting",
-    PRIVATE,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Float, nullable=False),
     *filled(Text, "act", "key", "state", "study", "submission"),
@@ -99,17 +90,11 @@ class PrivateStore:
 
     def setting(self, key: str) -> str | None:
         """A secret, or null."""
-        query = select(secrets_table.c.value).where(secrets_table.c.key == key)
-        return self.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.read(lambda c: read_setting(c, key, secrets_table))
 
     def set(self, key: str, value: str) -> None:
         """Changes a secret."""
-
-        def job(connection: Connection) -> None:
-            connection.execute(secrets_table.delete().where(secrets_table.c.key == key))
-            connection.execute(secrets_table.insert(), {"key": key, "value": value})
-
-        self.write(job)
+        self.write(lambda c: write_setting(c, key, value, secrets_table))
 
     def remember(self, rater: str, source: str, external: str, links: Mapping[str, str]) -> None:
         """Stores who a rater is, once for each set of parameters."""
@@ -136,12 +121,9 @@ class PrivateStore:
     def start_session(self, seconds: float) -> str:
         """A new session of a researcher; expired ones are removed."""
         name, now = secrets.token_urlsafe(18), time.time()
-
-        def job(connection: Connection) -> None:
-            connection.execute(sessions.delete().where(sessions.c.expires < now))
-            connection.execute(sessions.insert(), {"id": name, "expires": now + seconds})
-
-        self.write(job)
+        self.sql.execute(
+            sessions.delete().where(sessions.c.expires < now), sessions.insert().values(id=name, expires=now + seconds)
+        )
         return name
 
     def has_session(self, name: str) -> bool:
@@ -151,23 +133,16 @@ class PrivateStore:
 
     def end_sessions(self, name: str | None = None) -> None:
         """Ends a session, or all of them; with all of them failed log-ins are forgotten."""
-
-        def job(connection: Connection) -> None:
-            connection.execute(sessions.delete() if name is None else sessions.delete().where(sessions.c.id == name))
-            if name is None:
-                connection.execute(failures.delete())
-
-        self.write(job)
+        if name is None:
+            self.sql.execute(sessions.delete(), failures.delete())
+        else:
+            self.sql.execute(sessions.delete().where(sessions.c.id == name))
 
     def note_failure(self, *who: str, keep: float) -> None:
         """Notes a wrong password; what is older than `keep` seconds is forgotten."""
         now = time.time()
-
-        def job(connection: Connection) -> None:
-            connection.execute(failures.delete().where(failures.c.at < now - keep))
-            connection.execute(failures.insert(), [{"who": one, "at": now} for one in who])
-
-        self.write(job)
+        new = failures.insert().values([{"who": one, "at": now} for one in who])
+        self.sql.execute(failures.delete().where(failures.c.at < now - keep), new)
 
     def failures(self, who: str, since: float) -> tuple[int, float]:
         """How many wrong passwords somebody has sent since a time, and when the first of them was."""
@@ -177,7 +152,7 @@ class PrivateStore:
 
     def forgive(self, who: str) -> None:
         """Forgets the wrong passwords of somebody who knew the right one in the end."""
-        self.write(lambda c: c.execute(failures.delete().where(failures.c.who == who)).close())
+        self.sql.execute(failures.delete().where(failures.c.who == who))
 
     def close(self) -> None:
         """Closes the file, where there is one."""
@@ -194,7 +169,7 @@ def fill_private(connection: Connection, old: Rows = ()) -> None:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     PRIVATE.create_all(connection)
     keep_out_of_statistics(connection, [identities.c.external, identities.c.links])
-    if connection.execute(select(secrets_table.c.key).where(secrets_table.c.key == "secret")).first() is None:
+    if read_setting(connection, "secret", secrets_table) is None:
         for table, row in old or [(secrets_table, {"key": "secret", "value": new_secret()})]:
             connection.execute(table.insert(), row)
 
@@ -237,3 +212,57 @@ def _placed(connection: Connection, name: str) -> str:
         return known
     write_setting(connection, "private", name)
     return name
+
+
+LENGTH: Final = 12
+LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Letters of codes, which are not easily confused."""
+
+
+def new_secret() -> str:
+    """A fresh key, as text."""
+    return secrets.token_hex(32)
+
+
+def derived(secret: str, purpose: str) -> bytes:
+    """A key for one purpose; keys for different purposes are independent."""
+    return hmac.digest(bytes.fromhex(secret), purpose.encode(), "sha256")
+
+
+def pseudonym(secret: str, source: str, identity: str) -> str:
+    """The name of a participant in exports.
+
+    >>> pseudonym("00" * 32, "prolific", "5a9d64f5f6dfdd0001eaa73d")
+    'p-lplcgi7wfg7h'
+    """
+    digest = hmac.digest(derived(secret, "pseudonym"), f"{source}:{identity}".encode(), "sha256")
+    return f"p-{base64.b32encode(digest).decode().lower()[:LENGTH]}"
+
+
+def code_of(secret: str, rater: str) -> str:
+    """A participant's completion code.
+
+    >>> code_of("00" * 32, "p-abc")
+    'VAQD26U6'
+    """
+    digest = hmac.digest(derived(secret, "completion"), rater.encode(), "sha256")
+    return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:8])
+
+
+def password_hash(password: str) -> str:
+    """A password as it is stored: scrypt (Percival 2009) with its own salt."""
+    salt = secrets.token_bytes(16)
+    return f"scrypt:{salt.hex()}:{_scrypt(password, salt).hex()}"
+
+
+def password_matches(password: str, stored: str) -> bool:
+    """Whether a password matches the stored hash, compared in constant time."""
+    kind, _, rest = stored.partition(":")
+    salt, _, wanted = rest.partition(":")
+    if kind != "scrypt":
+        return False
+    return hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(wanted))
+
+
+def _scrypt(password: str, salt: bytes) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, maxmem=2**26)

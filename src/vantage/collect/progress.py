@@ -1,4 +1,4 @@
-"""A study's progress: ratings per arm, and the items with their answers."""
+"""A study's progress: ratings per arm, the items with their answers, and everything that happened."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, Final
 
+import polars as pl
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, items, pages, participants, submissions
+from vantage.collect.tables import arms, events, items, pages, participants, reviews, submissions
 from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
 from vantage.instruments import Question
 
 RECENT: Final = 5000
 """Number of latest submissions that median times are computed from."""
+LOG: Final[dict[str, Any]] = {"at": pl.Datetime("ms"), "event": pl.String, "rater": pl.String, "detail": pl.String}
 
 
 def overview(
@@ -26,17 +28,13 @@ def overview(
     `more` is how many ratings beyond the core of an adaptive arm are expected to be wanted still.
     """
     held = pages.c.seat.is_not(None)
-    by_state = (
-        select(pages.c.arm, pages.c.state, func.count().label("n")).where(held).group_by(pages.c.arm, pages.c.state)
-    )
-    counts: dict[tuple[int, str], int] = {(row.arm, row.state): row.n for row in connection.execute(by_state)}
+    by_state = select(pages.c.arm, pages.c.state, func.count()).group_by(pages.c.arm, pages.c.state)
     # Items that are judged once more have no seat; those of excluded raters do not count.
     again = (pages.c.occasion > 0, pages.c.kind == "item", participants.c.verdict != "excluded")
-    repeated = select(pages.c.arm, pages.c.state, func.count().label("n")).join(
-        participants, participants.c.number == pages.c.participant
-    )
-    for row in connection.execute(repeated.where(*again).group_by(pages.c.arm, pages.c.state)):
-        counts[row.arm, row.state] = row.n
+    repeated = by_state.join(participants, participants.c.number == pages.c.participant).where(*again)
+    counts: dict[tuple[int, str], int] = {}
+    for query in (by_state.where(held), repeated):
+        counts |= {(arm, state): n for arm, state, n in connection.execute(query)}
     by_arm = (
         select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n"))
         .where(held | (pages.c.occasion > 0))
@@ -160,3 +158,23 @@ def _start(record: dict[str, Any]) -> str:
         text = str(turns[0].get("text", "")) if turns else ""
     text = " ".join(text.split())
     return text if len(text) <= 90 else text[:89] + "…"
+
+
+def log(connection: Connection) -> pl.DataFrame:
+    """Everything that happened, in order (UTC): events, decisions, and every revision of every submission."""
+    rows = [(row.at, row.kind, row.rater, row.detail) for row in connection.execute(select(events))]
+    decided = select(reviews, participants.c.rater).join(participants, participants.c.number == reviews.c.participant)
+    for row in connection.execute(decided):
+        detail = json.dumps({"rule": row.rule, "reason": row.note}, ensure_ascii=False)
+        rows.append((row.at, row.verdict, row.rater, detail))
+    saved = (
+        select(submissions.c.at, submissions.c.revision, submissions.c.page, participants.c.rater)
+        .join(pages, pages.c.id == submissions.c.page)
+        .join(participants, participants.c.number == pages.c.participant)
+    )
+    rows += [
+        (row.at, "submitted", row.rater, json.dumps({"page": row.page, "revision": row.revision}))
+        for row in connection.execute(saved)
+    ]
+    rows.sort(key=lambda row: row[0])
+    return pl.DataFrame([(round(at * 1000), *rest) for at, *rest in rows], schema=LOG, orient="row")

@@ -150,12 +150,9 @@ def _answers(
     item = pl.DataFrame({"item": [HERE], "text": ["This is about you yourself, not about a text."]})
     judged = judge(rater, Corpus.of_items(item, instrument), instrument, store=store, options=options)
     values: dict[str, float | None] = dict(judged.judgments.select("question", "value").iter_rows())
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = dict.fromkeys(question.id for question in questions)
     for question in questions:
-        value = values.get(question.id)
-        if value is None:
-            given[question.id] = None
-        else:
+        if (value := values.get(question.id)) is not None:
             given[question.id] = int(value) if question.kind == "number" else question.options[int(value)]
     return given
 
@@ -163,15 +160,14 @@ def _answers(
 def _instrument(questions: Sequence[TraitPart], study: AnnotationStudy) -> Instrument:
     """The questions about the participant as an instrument."""
     scales: dict[str, Any] = {}
-    for number, question in enumerate(questions):
-        scales[f"scale-{number}"] = (
-            {"level": "ratio", "from": question.from_, "to": question.to}
-            if question.kind == "number"
-            else {
-                "level": "nominal",
-                "options": [{"code": code, "label": label} for code, label in enumerate(question.options)],
-            }
-        )
+    asked: list[dict[str, str]] = []
+    for question in questions:
+        options = [{"code": code, "label": label} for code, label in enumerate(question.options)]
+        ratio = {"level": "ratio", "from": question.from_, "to": question.to}
+        name = f"scale-{len(scales)}"
+        scales[name] = ratio if question.kind == "number" else {"level": "nominal", "options": options}
+        ask = question.ask.replace("{", "{{").replace("}", "}}")
+        asked.append({"id": question.id, "title": question.id, "ask": ask, "scale": name})
     return Instrument.from_document(
         {
             "id": "about-you",
@@ -182,14 +178,6 @@ def _instrument(questions: Sequence[TraitPart], study: AnnotationStudy) -> Instr
             "fields": [{"name": "text", "title": "Note"}],
             "guidelines": "Please answer these questions about yourself.",
             "scales": scales,
-            "questions": [
-                {
-                    "id": question.id,
-                    "title": question.id,
-                    "ask": question.ask.replace("{", "{{").replace("}", "}}"),
-                    "scale": f"scale-{number}",
-                }
-                for number, question in enumerate(questions)
-            ],
+            "questions": asked,
         }
     )

@@ -18,10 +18,9 @@ from vantage.collect import assignment, export, progress, quality
 from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
-from vantage.collect.events import log, record
-from vantage.collect.pseudonyms import password_hash, password_matches, pseudonym
-from vantage.collect.reviewing import broken_rules, decide
-from vantage.collect.tables import invitations, pages, participants, reviews, submissions
+from vantage.collect.private import password_hash, password_matches, pseudonym
+from vantage.collect.quality import broken_rules, decide
+from vantage.collect.tables import invitations, pages, participants, record, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.corpora import Corpus
 from vantage.errors import InputError
@@ -190,8 +189,8 @@ class ResearcherService:
         self.database.write(lambda c: record(c, "exported", what=what))
 
     def log(self) -> pl.DataFrame:
-        """Everything that happened, in order; see `events.log`."""
-        return self.database.read(log)
+        """Everything that happened, in order; see `progress.log`."""
+        return self.database.read(progress.log)
 
     def _collected(self, *, now: bool = False) -> export.Collected:
         return self._fresh("collected", lambda: self.database.read(lambda c: export.collected(c, self.study)), now=now)

@@ -17,11 +17,11 @@ from concurrent.futures import Future
 from typing import IO, Any, Final, TypeVar, cast
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Executable, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from vantage.collect import migrations
+from vantage.collect import tables as schema
 from vantage.errors import InputError
 
 try:
@@ -64,7 +64,7 @@ class SqlDatabase:
         """Creates or upgrades the tables; true for a new database, which is filled in the same transaction."""
 
         def prepare(connection: Connection) -> bool:
-            if new := migrations.prepare(connection):
+            if new := schema.prepare(connection):
                 fill(connection)
             return new
 
@@ -110,6 +110,10 @@ class SqlDatabase:
                 if getattr(error.orig, "sqlstate", None) not in ("40001", "40P01") or attempt == RETRIES - 1:
                     raise
         raise AssertionError("unreachable")
+
+    def execute(self, *statements: Executable) -> None:
+        """Runs statements that change something, in one transaction."""
+        self.write(lambda connection: [connection.execute(statement) for statement in statements])
 
     def read(self, job: Job[T]) -> T:
         """Reads from the database."""

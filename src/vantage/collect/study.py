@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.collect import evidence
-from vantage.collect.blocks import Block, blocks_of, instrument_key
-from vantage.collect.copies import ModelReasons
+from vantage.collect.blocks import Block, Shown, blocks_of, instrument_key, shown
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow import Flow, flow_of
+from vantage.collect.evidence import ModelReasons
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language
-from vantage.collect.presenting import Shown, shown
+from vantage.collect.phases import Flow, flow_of
 from vantage.collect.study_checks import check_blocks, check_languages, check_recruitment, placed_blocks
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc

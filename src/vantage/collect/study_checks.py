@@ -10,10 +10,9 @@ from typing import Final
 import polars as pl
 
 from vantage.adaptive.until import Until
-from vantage.collect.block_document import RangePart
 from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import BlockPart
+from vantage.collect.flow_document import BlockPart, RangePart
 from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import TECHNICAL
@@ -49,15 +48,13 @@ class StudyChecks:
             if name in names[:index]:
                 self.note((*loc, index), f"duplicate {what} '{name}'")
 
-    def accepted(
-        self, loc: Loc, instrument: Instrument, question: str, codes: Sequence[float], *, inside: bool = False
-    ) -> None:
-        """Checks that codes are on the scale of a question."""
+    def accepted(self, loc: Loc, instrument: Instrument, question: str, accept: Sequence[float] | RangePart) -> None:
+        """Checks that codes, or the ends of a range, are on the scale of a question."""
         if self.known(loc, question, [q.id for q in instrument.questions], "question"):
             scale: Scale = instrument.question(question).scale
-            for code in codes:
-                fits = scale.ends[0] <= code <= scale.ends[1] if inside else scale.holds(code)
-                if not fits:
+            inside = isinstance(accept, RangePart)
+            for code in [accept.from_, accept.to] if isinstance(accept, RangePart) else accept:
+                if not (scale.ends[0] <= code <= scale.ends[1] if inside else scale.holds(code)):
                     self.note(loc, f"{show_code(code)} is not on the scale {scale.describe()}")
 
     def known_answers(
@@ -65,9 +62,7 @@ class StudyChecks:
     ) -> None:
         """Checks the accepted answers to an item, and the condition it is shown under."""
         for question, given in accept.items():
-            codes = [given.from_, given.to] if isinstance(given, RangePart) else given
-            inside = isinstance(given, RangePart)
-            self.accepted((*loc, "accept", question), instrument, question, codes, inside=inside)
+            self.accepted((*loc, "accept", question), instrument, question, given)
         if condition:
             self.known((*loc, "condition"), condition, list(instrument.conditions), "condition")
 
@@ -156,10 +151,8 @@ class BlockChecks(StudyChecks):
             if name in known and known[name].kind != "choice":
                 self.note(("raters", "balance", index), f"trait '{name}' must be a choice with options")
             elif name in known and len(known[name].options) > plan.max:
-                problem = (
-                    f"'{name}' has {len(known[name].options)} options, but no item gets more than {plan.max} ratings"
-                )
-                self.note(("raters", "balance", index), problem)
+                problem = f"'{name}' has {len(known[name].options)} options, but no item gets more than"
+                self.note(("raters", "balance", index), f"{problem} {plan.max} ratings")
 
     def _attention(self) -> None:
         plan = self.block.attention

@@ -12,9 +12,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from vantage.collect import migrations
-from vantage.collect.allocation import ArmAllocation
-from vantage.collect.events import record, store_wording
+from vantage.collect import tables
+from vantage.collect.assignment import ArmAllocation
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, items, participants, settings
@@ -32,19 +31,6 @@ OPEN: Final = frozenset(
 CHUNK: Final = 5000
 
 
-def read_setting(connection: Connection, key: str) -> str | None:
-    """A setting, or null."""
-    value: str | None = connection.execute(select(settings.c.value).where(settings.c.key == key)).scalar_one_or_none()
-    return value
-
-
-def write_setting(connection: Connection, key: str, value: str) -> None:
-    """Changes a setting."""
-    changed = connection.execute(settings.update().where(settings.c.key == key).values(value=value))
-    if not changed.rowcount:
-        connection.execute(settings.insert(), {"key": key, "value": value})
-
-
 def open_database(
     study: AnnotationStudy, address: str | None = None, *, read_only: bool = False, revision: str | None = None
 ) -> SqlDatabase:
@@ -56,11 +42,13 @@ def open_database(
     database = SqlDatabase(address or study.database, read_only=read_only)
     try:
         if read_only:
-            database.open(migrations.require_current)
+            database.open(tables.require_current)
         elif not database.start(lambda connection: _fill(connection, study)):
-            database.write(lambda connection: _compare(connection, study, database.name, revision))
-    except BaseException:
+            database.write(lambda connection: _compare(connection, study, revision))
+    except BaseException as error:
         database.close()
+        if isinstance(error, InputError) and error.file is None:
+            raise InputError(error.problem, file=database.name, remedy=error.remedy) from None
         raise
     return database
 
@@ -69,7 +57,8 @@ def stored_study(address: str, folder: Path) -> AnnotationStudy:
     """The study stored in a database; `folder` is where the corpus is now."""
     database = SqlDatabase(address, read_only=True)
     try:
-        stored = database.read(lambda c: [read_setting(c, key) for key in ("study", "instrument", "instruments")])
+        keys = ("study", "instrument", "instruments")
+        stored = database.read(lambda c: [tables.read_setting(c, key) for key in keys])
     except DBAPIError:
         stored = [None, None, None]
     finally:
@@ -144,41 +133,30 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
     made = allocations(study, chosen)
     for arm, wanted in zip(made, seats(study, made), strict=True):
         block = study.block_of_arm(arm.arm)
-        connection.execute(
-            arms.insert(),
-            {
-                "arm": arm.arm,
-                "condition": block.condition(arm.arm),
-                "question_set": block.set_of(arm.arm),
-                "seats": wanted,
-                "next_seat": 0 if block.repeats is None else wanted,
-                "returned": 0,
-            },
-        )
+        own = {"arm": arm.arm, "condition": block.condition(arm.arm), "question_set": block.set_of(arm.arm)}
+        taken = 0 if block.repeats is None else wanted
+        connection.execute(arms.insert(), {**own, "seats": wanted, "next_seat": taken, "returned": 0})
 
 
 def stored_rows(connection: Connection, study: AnnotationStudy) -> dict[str, Sequence[int]]:
     """The rows of the items of every block, as they were chosen when the database was created."""
-    count = int(read_setting(connection, "count") or 0)
-    apart = set(json.loads(read_setting(connection, "gold") or "[]"))
+    count = int(tables.read_setting(connection, "count") or 0)
+    apart = set(json.loads(tables.read_setting(connection, "gold") or "[]"))
     every: Sequence[int] = [row for row in range(count) if row not in apart] if apart else range(count)
-    chosen = json.loads(read_setting(connection, "rows") or "{}")
+    chosen = json.loads(tables.read_setting(connection, "rows") or "{}")
     return {block.id: chosen.get(block.id, every) for block in study.blocks if block.repeats is None}
 
 
-def _compare(connection: Connection, study: AnnotationStudy, name: str, revision: str | None) -> None:
+def _compare(connection: Connection, study: AnnotationStudy, revision: str | None) -> None:
     """Refuses a database of another study; stores the changes that are allowed, and records those of texts."""
-    known = json.loads(read_setting(connection, "study") or "{}")
+    known = json.loads(tables.read_setting(connection, "study") or "{}")
     plan = _plan(study)
     if known.get("id") != study.id:
-        raise InputError(
-            f"The database belongs to study '{known.get('id')}', not to '{study.id}'",
-            file=name,
-            remedy="choose another database",
-        )
+        problem = f"The database belongs to study '{known.get('id')}', not to '{study.id}'"
+        raise InputError(problem, remedy="choose another database")
     changed = [key for key in FIXED if _fixed(known.get(key) or None) != _fixed(plan.get(key) or None)]
-    others = json.loads(read_setting(connection, "instruments") or "{}")
-    documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
+    others = json.loads(tables.read_setting(connection, "instruments") or "{}")
+    documents = (json.loads(tables.read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
     shown = (_shown(one) if study.plan.presentation is None else one for one in documents)
     before, after = (json.loads(json.dumps(one)) for one in shown)
     if others != json.loads(json.dumps(_others(study))):
@@ -187,39 +165,36 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
         if {**before, "guidelines": ""} != {**after, "guidelines": ""}:
             changed.append("instrument")
         elif revision is None:
-            raise InputError(
-                "The guidelines of the instrument have changed since the database was created",
-                file=name,
-                remedy="change them back, or record the change with vantage collect revise --note TEXT",
-            )
+            problem = "The guidelines of the instrument have changed since the database was created"
+            remedy = "change them back, or record the change with vantage collect revise --note TEXT"
+            raise InputError(problem, remedy=remedy)
     if changed:
-        raise InputError(
-            f"'{changed[0]}' of the study has changed since its database was created",
-            file=name,
-            remedy="change it back, or give the study a new id",
-        )
-    if known["withdrawal"] == "delete" and plan["withdrawal"] == "keep" and _anybody_consented(connection):
+        problem = f"'{changed[0]}' of the study has changed since its database was created"
+        raise InputError(problem, remedy="change it back, or give the study a new id")
+    agreed = participants.c.consented_at.is_not(None) | participants.c.stage.not_in(("consent", "declined"))
+    anybody = select(participants.c.number).where(agreed).limit(1)
+    now_kept = known["withdrawal"] == "delete" and plan["withdrawal"] == "keep"
+    if now_kept and connection.execute(anybody).first() is not None:
         raise InputError(
             "'withdrawal' can no longer be 'keep', because people have agreed to a study that deletes their answers",
-            file=name,
             remedy="write withdrawal: delete",
         )
-    _compare_raters(plan, known, name)
-    if _file_digest(study.folder) != read_setting(connection, "items_file"):
-        _compare_items(connection, study, name)
+    _compare_raters(plan, known)
+    if _file_digest(study.folder) != tables.read_setting(connection, "items_file"):
+        _compare_items(connection, study)
     texts = {key: (known.get(key) or "", plan[key]) for key in TEXTS}
     texts |= {"consent": (_consent(known), _consent(plan)), "instrument": (before["guidelines"], after["guidelines"])}
     _record_revisions(connection, texts, revision or "")
     if before != after:
-        write_setting(connection, "instrument", json.dumps(documents[1]))
+        tables.write_setting(connection, "instrument", json.dumps(documents[1]))
     if plan != known:
-        write_setting(connection, "study", json.dumps(plan))
+        tables.write_setting(connection, "study", json.dumps(plan))
     made = allocations(study, stored_rows(connection, study))
     stored_seats = {row.arm: row.seats for row in connection.execute(select(arms.c.arm, arms.c.seats))}
     for arm, wanted in zip(made, seats(study, made), strict=True):
         if wanted < stored_seats[arm.arm]:
             problem = f"'raters' of the block '{study.block_of_arm(arm.arm).id}' can no longer be lowered"
-            raise InputError(problem, file=name, remedy="change it back")
+            raise InputError(problem, remedy="change it back")
         values = {"seats": wanted, **({} if study.block_of_arm(arm.arm).repeats is None else {"next_seat": wanted})}
         connection.execute(arms.update().where(arms.c.arm == arm.arm).values(values))
 
@@ -246,27 +221,22 @@ def _record_revisions(connection: Connection, texts: Mapping[str, tuple[str, str
     """Records which texts have changed, and both wordings."""
     for key, (earlier, later) in texts.items():
         if earlier != later:
-            hashes = [store_wording(connection, text) for text in (earlier, later)]
-            record(connection, "revised", text=key, before=hashes[0], after=hashes[1], note=note)
+            hashes = [tables.store_wording(connection, text) for text in (earlier, later)]
+            tables.record(connection, "revised", text=key, before=hashes[0], after=hashes[1], note=note)
 
 
-def _anybody_consented(connection: Connection) -> bool:
-    agreed = participants.c.consented_at.is_not(None) | participants.c.stage.not_in(("consent", "declined"))
-    return connection.execute(select(participants.c.number).where(agreed).limit(1)).first() is not None
-
-
-def _compare_raters(plan: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
+def _compare_raters(plan: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     """Refuses a number of raters that earlier assignments contradict; it may rise, an adaptive core may not."""
     now, before = plan["raters"], known["raters"]
     if isinstance(now, int) and isinstance(before, int):
         if now < before or (plan["double"] and now != before):
             remedy = f"write {before}" if plan["double"] else f"write at least {before}"
-            raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+            raise InputError("'raters' can no longer be changed to this number", remedy=remedy)
     elif isinstance(now, int) or isinstance(before, int):
-        raise InputError("A study cannot become adaptive, or cease to be", file=name, remedy="give it a new id")
+        raise InputError("A study cannot become adaptive, or cease to be", remedy="give it a new id")
     elif now["max"] < before["max"] or {**now, "max": 0} != {**before, "max": 0}:
         remedy = f"write {before['min']}, {before['max']} or more, '{before['until']}' and the same 'balance'"
-        raise InputError("Of an adaptive 'raters' only 'max' may change, and only rise", file=name, remedy=remedy)
+        raise InputError("Of an adaptive 'raters' only 'max' may change, and only rise", remedy=remedy)
 
 
 def _shown(instrument: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,18 +246,15 @@ def _shown(instrument: Mapping[str, Any]) -> dict[str, Any]:
     return {**{k: v for k, v in instrument.items() if k not in bare}, "questions": questions}
 
 
-def _compare_items(connection: Connection, study: AnnotationStudy, name: str) -> None:
+def _compare_items(connection: Connection, study: AnnotationStudy) -> None:
     """Checks, after the items file was rewritten, that the items shown are still the same."""
     digest = hashlib.sha256()
     for _ in _records(study, digest):
         pass
-    if digest.hexdigest() != read_setting(connection, "items"):
-        raise InputError(
-            "The items of the corpus have changed since the database was created",
-            file=name,
-            remedy="restore the old items, or give the study a new id",
-        )
-    write_setting(connection, "items_file", _file_digest(study.folder))
+    if digest.hexdigest() != tables.read_setting(connection, "items"):
+        problem = "The items of the corpus have changed since the database was created"
+        raise InputError(problem, remedy="restore the old items, or give the study a new id")
+    tables.write_setting(connection, "items_file", _file_digest(study.folder))
 
 
 def _records(study: AnnotationStudy, digest: hashlib._Hash) -> Iterator[list[dict[str, Any]]]:

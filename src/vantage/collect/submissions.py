@@ -14,9 +14,8 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment, drafts
 from vantage.collect.answers import read
-from vantage.collect.blocks import Block
+from vantage.collect.blocks import Block, decoded
 from vantage.collect.languages import sentence
-from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import evidence, items, pages, participants, submissions
 from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
@@ -95,8 +94,8 @@ class SaveResult:
     """The participant's next step; null where it must be looked up."""
     expired: bool = False
     """Whether the participant's reservation had expired and must be renewed."""
-    late: int | None = None
-    """The page, if its time was over, so that nothing was stored."""
+    late: bool = False
+    """Whether the time for the page was over, so that nothing was stored."""
 
 
 def page_number(token: str) -> int:
@@ -181,7 +180,7 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     ):
         raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
     if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
-        return SaveResult(page.position, page.revision, late=page.id)
+        return SaveResult(page.position, page.revision, late=True)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")

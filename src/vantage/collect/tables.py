@@ -1,104 +1,104 @@
 """The tables of an annotation database, the same on SQLite and PostgreSQL.
 
 `submissions` is append-only: every version of every answer stays, and the one whose revision the page names is current.
-A page holds a seat (see `allocation`) as long as its rating counts; the database refuses a seat that is held twice and
+A page holds a seat (see `assignment`) as long as its rating counts; the database refuses a seat that is held twice and
 an item that is shown twice to one participant, unless the study says so.
+
+To change the schema, change the tables and raise `VERSION`: missing tables and columns are added, in one transaction. A
+new column of an old table is nullable or has a server default.
+
+`events` is an append-only log under the raters' pseudonyms. Events hold no answers and no platform ids, so they stay
+when a participant withdraws.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
+from collections.abc import Iterable
 from typing import Any, Final
 
-from sqlalchemy import (
-    DDL,
-    BigInteger,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    event,
-)
+import sqlalchemy as sa
+from sqlalchemy.schema import CreateColumn, SchemaItem
 from sqlalchemy.types import TypeEngine
 
-METADATA: Final = MetaData()
+from vantage.errors import InputError
 
 
-def filled(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+class Tables(sa.MetaData):
+    """The tables of one database."""
+
+    def table(self, name: str, *parts: SchemaItem) -> sa.Table:
+        """A new table among them."""
+        return sa.Table(name, self, *parts)
+
+
+METADATA: Final = Tables()
+
+
+def filled(kind: type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
     """Columns of one type that are never empty."""
-    return [Column(name, kind, nullable=False) for name in names]
+    return [sa.Column(name, kind, nullable=False) for name in names]
 
 
-_Number: Final = BigInteger().with_variant(Integer, "sqlite")
+_Number: Final = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-settings: Final = Table(
-    "settings",
-    METADATA,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+settings: Final = METADATA.table("settings", sa.Column("key", sa.Text, primary_key=True), *filled(sa.Text, "value"))
 """The version of the schema, the study file, its instrument, secrets, and whether the study is paused."""
 
-items: Final = Table(
+items: Final = METADATA.table(
     "items",
-    METADATA,
-    Column("row", _Number, primary_key=True, autoincrement=False),
-    Column("item", Text, nullable=False, unique=True),
-    Column("record", Text, nullable=False),
+    sa.Column("row", _Number, primary_key=True, autoincrement=False),
+    sa.Column("item", sa.Text, nullable=False, unique=True),
+    sa.Column("record", sa.Text, nullable=False),
 )
 """The items by their row in the corpus, with the fields shown, as JSON."""
 
-arms: Final = Table(
+arms: Final = METADATA.table(
     "arms",
-    METADATA,
-    Column("arm", Integer, primary_key=True, autoincrement=False),
-    Column("condition", Text, nullable=False),
-    Column("question_set", Integer, nullable=False),
-    *filled(BigInteger, "seats", "next_seat", "returned"),
+    sa.Column("arm", sa.Integer, primary_key=True, autoincrement=False),
+    *filled(sa.Text, "condition"),
+    *filled(sa.Integer, "question_set"),
+    *filled(sa.BigInteger, "seats", "next_seat", "returned"),
 )
 """One condition with one set of questions: its number of seats, the next new one, and how many were returned."""
 
-returned: Final = Table(
+returned: Final = METADATA.table(
     "returned",
-    METADATA,
-    Column("arm", Integer, primary_key=True),
-    Column("seat", BigInteger, primary_key=True),
-    Column("row", BigInteger, nullable=False),
-    Index("returned_row", "arm", "row"),
+    sa.Column("arm", sa.Integer, primary_key=True),
+    sa.Column("seat", sa.BigInteger, primary_key=True),
+    sa.Column("row", sa.BigInteger, nullable=False),
+    sa.Index("returned_row", "arm", "row"),
 )
 """Seats that were returned or skipped and can be reserved again."""
 
-participants: Final = Table(
+participants: Final = METADATA.table(
     "participants",
-    METADATA,
-    Column("number", _Number, primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("rater", Text, nullable=False, unique=True),
-    Column("source", Text, nullable=False),
-    Column("external", Text),
-    *filled(Text, "links", "stage"),
-    Column("question_set", Integer),
-    Column("arm", Integer),
-    *filled(Integer, "batch", "pages", "answered", "attempts"),
-    Column("traits", Text),
-    Column("lease", Float),
-    Column("arrived_at", Float, nullable=False),
-    Column("finished_at", Float),
-    Column("verdict", Text, nullable=False),
-    Column("note", Text, nullable=False, server_default=""),
-    Column("rule", Text, nullable=False, server_default=""),
-    Column("consented_at", Float),
-    Column("wording", Text),
-    Column("route", Text),
-    Column("place", Integer),
-    Column("state", Text, nullable=False, server_default="{}"),
-    Column("deadline", Float),
-    UniqueConstraint("source", "external", name="participants_external"),
-    Index("participants_lease", "lease"),
+    sa.Column("number", _Number, primary_key=True, autoincrement=True),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("rater", sa.Text, nullable=False, unique=True),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("external", sa.Text),
+    *filled(sa.Text, "links", "stage"),
+    sa.Column("question_set", sa.Integer),
+    sa.Column("arm", sa.Integer),
+    *filled(sa.Integer, "batch", "pages", "answered", "attempts"),
+    sa.Column("traits", sa.Text),
+    sa.Column("lease", sa.Float),
+    sa.Column("arrived_at", sa.Float, nullable=False),
+    sa.Column("finished_at", sa.Float),
+    sa.Column("verdict", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False, server_default=""),
+    sa.Column("rule", sa.Text, nullable=False, server_default=""),
+    sa.Column("consented_at", sa.Float),
+    sa.Column("wording", sa.Text),
+    sa.Column("route", sa.Text),
+    sa.Column("place", sa.Integer),
+    sa.Column("state", sa.Text, nullable=False, server_default="{}"),
+    sa.Column("deadline", sa.Float),
+    sa.UniqueConstraint("source", "external", name="participants_external"),
+    sa.Index("participants_lease", "lease"),
 )
 """`id` is secret, `rater` the pseudonym, from which a person is recognised.
 
@@ -110,27 +110,26 @@ index into it; both are null before consent. `state` is what phases store, `dead
 block is over.
 """
 
-pages: Final = Table(
+pages: Final = METADATA.table(
     "pages",
-    METADATA,
-    Column("id", _Number, primary_key=True, autoincrement=True),
-    Column("participant", ForeignKey("participants.number"), nullable=False),
-    *filled(Integer, "batch", "position"),
-    Column("kind", Text, nullable=False),
-    Column("row", BigInteger),
-    *filled(Text, "condition", "check"),
-    Column("arm", Integer),
-    Column("seat", BigInteger),
-    Column("state", Text, nullable=False),
-    Column("revision", Integer, nullable=False),
-    Column("occasion", Integer, nullable=False, server_default="0"),
-    Column("question_set", Integer),
-    Column("shown_at", Float),
-    UniqueConstraint("participant", "batch", "position", name="pages_position"),
-    UniqueConstraint("participant", "row", "occasion", name="pages_item_once"),
-    UniqueConstraint("arm", "seat", name="pages_seat_once"),
-    Index("pages_row", "row"),
-    Index("pages_next", "participant", "batch", "state", "position"),
+    sa.Column("id", _Number, primary_key=True, autoincrement=True),
+    sa.Column("participant", sa.ForeignKey("participants.number"), nullable=False),
+    *filled(sa.Integer, "batch", "position"),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("row", sa.BigInteger),
+    *filled(sa.Text, "condition", "check"),
+    sa.Column("arm", sa.Integer),
+    sa.Column("seat", sa.BigInteger),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("occasion", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("question_set", sa.Integer),
+    sa.Column("shown_at", sa.Float),
+    sa.UniqueConstraint("participant", "batch", "position", name="pages_position"),
+    sa.UniqueConstraint("participant", "row", "occasion", name="pages_item_once"),
+    sa.UniqueConstraint("arm", "seat", name="pages_seat_once"),
+    sa.Index("pages_row", "row"),
+    sa.Index("pages_next", "participant", "batch", "state", "position"),
 )
 """One page of one participant: an item, an attention check or a gold item; open, answered or lapsed.
 
@@ -138,92 +137,80 @@ pages: Final = Table(
 began before there were blocks. `shown_at` is set where pages have a time limit.
 """
 
-submissions: Final = Table(
+submissions: Final = METADATA.table(
     "submissions",
-    METADATA,
-    Column("id", _Number, primary_key=True, autoincrement=True),
-    Column("page", ForeignKey("pages.id"), nullable=False),
-    Column("revision", Integer, nullable=False),
-    *filled(Text, "token", "answers"),
-    Column("seconds", Float),
-    Column("at", Float, nullable=False),
-    UniqueConstraint("page", "revision", name="submissions_revision"),
-    UniqueConstraint("page", "token", name="submissions_token"),
+    sa.Column("id", _Number, primary_key=True, autoincrement=True),
+    sa.Column("page", sa.ForeignKey("pages.id"), nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
+    *filled(sa.Text, "token", "answers"),
+    sa.Column("seconds", sa.Float),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.UniqueConstraint("page", "revision", name="submissions_revision"),
+    sa.UniqueConstraint("page", "token", name="submissions_token"),
 )
 """Every submission of a page with its answers as JSON: {question: [value, status, rationale]}.
 
 Where the study decides how questions are put, the presentation stands behind the rationale.
 """
 
-invitations: Final = Table(
+invitations: Final = METADATA.table(
     "invitations",
-    METADATA,
-    Column("token", Text, primary_key=True),
-    Column("note", Text, nullable=False),
-    Column("made_at", Float, nullable=False),
+    sa.Column("token", sa.Text, primary_key=True),
+    *filled(sa.Text, "note"),
+    *filled(sa.Float, "made_at"),
 )
 
-reviews: Final = Table(
+reviews: Final = METADATA.table(
     "reviews",
-    METADATA,
-    Column("id", _Number, primary_key=True, autoincrement=True),
-    Column("participant", ForeignKey("participants.number"), nullable=False),
-    *filled(Text, "verdict", "note"),
-    Column("at", Float, nullable=False),
-    Column("rule", Text, nullable=False, server_default=""),
-    Column("decided_by", Text, nullable=False, server_default="researcher"),
+    sa.Column("id", _Number, primary_key=True, autoincrement=True),
+    sa.Column("participant", sa.ForeignKey("participants.number"), nullable=False),
+    *filled(sa.Text, "verdict", "note"),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("rule", sa.Text, nullable=False, server_default=""),
+    sa.Column("decided_by", sa.Text, nullable=False, server_default="researcher"),
 )
 """Every decision about a participant, by a `researcher` or by a `rule`; the latest counts."""
 
-quota_places: Final = Table(
+quota_places: Final = METADATA.table(
     "quota_places",
-    METADATA,
-    Column("participant", ForeignKey("participants.number"), primary_key=True),
-    Column("trait", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    Index("quota_places_value", "trait", "value"),
+    sa.Column("participant", sa.ForeignKey("participants.number"), primary_key=True),
+    sa.Column("trait", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Index("quota_places_value", "trait", "value"),
 )
 """The places that participants hold in quotas."""
 
-drafts: Final = Table(
+drafts: Final = METADATA.table(
     "drafts",
-    METADATA,
-    Column("participant", ForeignKey("participants.number"), primary_key=True),
-    Column("place", Text, primary_key=True),
-    Column("fields", Text, nullable=False),
-    Column("at", Float, nullable=False),
+    sa.Column("participant", sa.ForeignKey("participants.number"), primary_key=True),
+    sa.Column("place", sa.Text, primary_key=True),
+    sa.Column("fields", sa.Text, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
 )
 """Forms that were filled in and not sent yet, as JSON: {input: [values]}; never part of an export."""
 
-wordings: Final = Table(
-    "wordings",
-    METADATA,
-    Column("sha256", Text, primary_key=True),
-    Column("text", Text, nullable=False),
-)
+wordings: Final = METADATA.table("wordings", sa.Column("sha256", sa.Text, primary_key=True), *filled(sa.Text, "text"))
 """Texts that participants agreed to or worked by, each once."""
 
-receipts: Final = Table(
+receipts: Final = METADATA.table(
     "receipts",
-    METADATA,
-    Column("code", Text, primary_key=True),
-    Column("participant", BigInteger, nullable=False, unique=True),
-    Column("at", Float, nullable=False),
-    Column("deleted", Text, nullable=False),
-    Column("purged_at", Float),
+    sa.Column("code", sa.Text, primary_key=True),
+    sa.Column("participant", sa.BigInteger, nullable=False, unique=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("deleted", sa.Text, nullable=False),
+    sa.Column("purged_at", sa.Float),
 )
 """What was deleted for a participant who withdrew, as JSON, and when the last remains of it were removed."""
 
-events: Final = Table(
+events: Final = METADATA.table(
     "events",
-    METADATA,
-    Column("id", _Number, primary_key=True, autoincrement=True),
-    Column("at", Float, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("rater", Text),
-    Column("detail", Text, nullable=False),
+    sa.Column("id", _Number, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("rater", sa.Text),
+    sa.Column("detail", sa.Text, nullable=False),
 )
-"""What happened, append-only; submissions and reviews have their own times (see `events.log`)."""
+"""What happened, append-only; submissions and reviews have their own times (see `progress.log`)."""
 
 for _ddl, _dialect in (
     ("CREATE TRIGGER events_no_{0} BEFORE {0} ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END", "sqlite"),
@@ -235,15 +222,14 @@ for _ddl, _dialect in (
     ),
 ):
     for _change in ("UPDATE", "DELETE"):
-        event.listen(events, "after_create", DDL(_ddl.format(_change)).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+        sa.event.listen(events, "after_create", sa.DDL(_ddl.format(_change)).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
 
 
-evidence: Final = Table(
+evidence: Final = METADATA.table(
     "evidence",
-    METADATA,
-    Column("page", ForeignKey("pages.id"), primary_key=True),
-    Column("revision", Integer, primary_key=True),
-    Column("counts", Text, nullable=False),
+    sa.Column("page", sa.ForeignKey("pages.id"), primary_key=True),
+    sa.Column("revision", sa.Integer, primary_key=True),
+    sa.Column("counts", sa.Text, nullable=False),
 )
 """How the answers of a submission were typed, as JSON, where the consent says so."""
 
@@ -252,3 +238,96 @@ PERSONAL: Final = (
     *(submissions.c.answers, drafts.c.fields, evidence.c.counts),
 )
 """Columns that hold what participants said."""
+
+VERSION: Final = 4
+FIRST: Final = 4
+"""The first version that was released; databases that are older cannot be read."""
+_WORDING = sa.text("INSERT INTO wordings (sha256, text) VALUES (:sha256, :text) ON CONFLICT DO NOTHING")
+
+
+def read_setting(connection: sa.Connection, key: str, table: sa.Table = settings) -> str | None:
+    """A setting, or null."""
+    value: str | None = connection.execute(sa.select(table.c.value).where(table.c.key == key)).scalar_one_or_none()
+    return value
+
+
+def write_setting(connection: sa.Connection, key: str, value: str, table: sa.Table = settings) -> None:
+    """Changes a setting."""
+    changed = connection.execute(table.update().where(table.c.key == key).values(value=value))
+    if not changed.rowcount:
+        connection.execute(table.insert(), {"key": key, "value": value})
+
+
+def change(connection: sa.Connection, number: int, **values: Any) -> None:
+    """Changes columns of a participant."""
+    connection.execute(participants.update().where(participants.c.number == number).values(**values))
+
+
+def record(connection: sa.Connection, kind: str, rater: str | None = None, **detail: object) -> None:
+    """Appends an event, inside the transaction of what happened."""
+    row = {"at": time.time(), "kind": kind, "rater": rater, "detail": json.dumps(detail, ensure_ascii=False)}
+    connection.execute(events.insert(), row)
+
+
+def store_wording(connection: sa.Connection, wording: str) -> str:
+    """Stores a text once; its SHA-256."""
+    digest = hashlib.sha256(wording.encode()).hexdigest()
+    connection.execute(_WORDING, {"sha256": digest, "text": wording})
+    return digest
+
+
+def prepare(connection: sa.Connection) -> bool:
+    """Creates or upgrades the tables, inside a transaction; true for a new database."""
+    if connection.dialect.name == "postgresql":
+        # Workers that start together wait here for the first one.
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
+    if not sa.inspect(connection).has_table(settings.name):
+        METADATA.create_all(connection)
+        keep_out_of_statistics(connection, PERSONAL)
+        write_setting(connection, "schema", str(VERSION))
+        return True
+    version = _version(connection)
+    if version < VERSION:
+        METADATA.create_all(connection)
+        for table in METADATA.sorted_tables:
+            known = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+            for column in table.columns:
+                if column.name not in known:
+                    shape = CreateColumn(column).compile(dialect=connection.dialect)
+                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+        keep_out_of_statistics(connection, PERSONAL)
+        write_setting(connection, "schema", str(VERSION))
+    return False
+
+
+def keep_out_of_statistics(connection: sa.Connection, columns: Iterable[sa.Column[Any]]) -> None:
+    """Keeps PostgreSQL from copying frequent values into its statistics, from which no deletion would remove them."""
+    if connection.dialect.name == "postgresql":
+        for column in columns:
+            connection.exec_driver_sql(f'ALTER TABLE {column.table.name} ALTER COLUMN "{column.name}" SET STATISTICS 0')
+
+
+def require_current(connection: sa.Connection) -> None:
+    """Checks, without changing anything, that the database has the present version."""
+    if not sa.inspect(connection).has_table(settings.name):
+        raise InputError("This database holds no study", remedy="serve the study first")
+    if (version := _version(connection)) < VERSION:
+        problem = f"The database has schema version {version}, and reading it needs version {VERSION}"
+        raise InputError(problem, remedy="serve the study once to upgrade it")
+
+
+def _version(connection: sa.Connection) -> int:
+    """The version of an existing database; one of another program or of a newer Vantage is refused."""
+    stored = read_setting(connection, "schema")
+    if stored is None or not stored.isdigit():
+        raise InputError("The database was not created by vantage collect", remedy="choose another database")
+    version = int(stored)
+    if version < FIRST:
+        problem = f"The database has schema version {version}, from before the first release"
+        raise InputError(problem, remedy="begin the study anew, or export it with the Vantage that made it")
+    if version > VERSION:
+        raise InputError(
+            f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",
+            remedy="update Vantage",
+        )
+    return version

@@ -10,19 +10,23 @@ import base64
 import hmac
 import json
 import secrets
+import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import httpx2 as httpx
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 ACTIONS: Final = {
     ("UNPUBLISHED", "PUBLISH"): "ACTIVE",
@@ -156,14 +160,14 @@ class FakeProlific:
         return {
             ("GET", "/studies/"): self._list_studies,
             ("POST", "/studies/"): self._create_study,
-            ("GET", "/studies/{id}/"): self._get_study,
+            ("GET", "/studies/{id}/"): lambda id_, *_: JSONResponse(entry(self.studies, id_)),
             ("PATCH", "/studies/{id}/"): self._update_study,
             ("DELETE", "/studies/{id}/"): self._delete_study,
             ("POST", "/studies/{id}/transition/"): self._transition_study,
             ("GET", "/studies/{id}/cost/"): self._cost,
             ("GET", "/submissions/"): self._list_submissions,
             ("POST", "/submissions/bulk-approve/"): self._bulk_approve,
-            ("GET", "/submissions/{id}/"): self._get_submission,
+            ("GET", "/submissions/{id}/"): lambda id_, *_: JSONResponse(entry(self.submissions, id_)),
         }
 
     def _answer(self, handler: Handler) -> Answering:
@@ -193,9 +197,6 @@ class FakeProlific:
         made = {**content, "id": secrets.token_hex(12), "status": "UNPUBLISHED", "is_ready_to_publish": True}
         self.studies[made["id"]] = made
         return JSONResponse(made, 201)
-
-    def _get_study(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(entry(self.studies, id_))
 
     def _update_study(self, id_: str, content: Any, _: Mapping[str, str]) -> Response:
         study = entry(self.studies, id_)
@@ -252,9 +253,6 @@ class FakeProlific:
         ]
         return JSONResponse({"results": submissions})
 
-    def _get_submission(self, id_: str, _: Any, __: Mapping[str, str]) -> Response:
-        return JSONResponse(entry(self.submissions, id_))
-
     def _bulk_approve(self, _: str, content: Any, __: Mapping[str, str]) -> Response:
         known = [entry(self.submissions, id_) for id_ in content["submission_ids"]]
         for one in known:
@@ -294,3 +292,23 @@ def error(status: int, detail: object, headers: Mapping[str, str] | None = None)
     """An answer that reports an error as Prolific does."""
     problem = {"status": status, "error_code": 140000 + status, "title": "Error", "detail": detail}
     return JSONResponse({"error": problem}, status, headers=dict(headers or {}))
+
+
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
+    """Serves an application on the loopback address; gives the address."""
+    # Without a configuration of its own: setting one up would close every log handler of this process.
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(10)

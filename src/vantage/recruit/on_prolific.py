@@ -21,7 +21,7 @@ from vantage.errors import InputError, nearest
 from vantage.recruit.base import Paid, Proposal, Recruited
 from vantage.recruit.draft import edits, offer_of, study_fields
 from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger
-from vantage.recruit.people import RETURNED, Person, failed_checks, free_seats, leave_out, let_in, open_batches, people
+from vantage.recruit.people import RETURNED, Person, failed_checks, free_seats, open_batches, people
 from vantage.recruit.prolific import (
     GONE,
     PER_BONUS,
@@ -36,6 +36,8 @@ from vantage.recruit.prolific import (
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 SHORTEST_REASON: Final = 100
 """Characters that Prolific asks for in the message of a rejection."""
+Attempts = Mapping[str, list[RecruitmentEntry]]
+"""The entries of each key of the ledger."""
 RUNNING: Final = ("PUBLISHING", "ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED")
 
 
@@ -57,7 +59,9 @@ class ProlificRecruiter:
     def create(self) -> Recruited:
         """Sets up a draft, which nobody sees until it is published; a draft that exists is kept."""
         if self._study_id is None:
-            name = f"vantage:{self.service.study.id}:{self._fingerprint}"
+            # Tells databases of the same study apart, without giving the key away.
+            fingerprint = hashlib.sha256(self.service.database.secret("recruiting")).hexdigest()[:12]
+            name = f"vantage:{self.service.study.id}:{fingerprint}"
             minutes = self.offer.minutes or self._forecast()
             fields = study_fields(self.service.study, name, minutes, max(open_batches(self.service), 1))
             self.ledger.note("create", name, "intent", detail=fields)
@@ -225,7 +229,7 @@ class ProlificRecruiter:
         states = self.ledger.states("bonus")
         keys = {_attempt(f"bonus:{name}:{id_}", states): id_ for id_ in amounts}
         for key, id_ in keys.items():
-            self._check_new(name, id_, amounts[id_], states.get(key), states)
+            self._check_new(name, id_, amounts[id_], key, states)
         before = tuple(id_ for key, id_ in keys.items() if key in states and states[key][-1].state == "done")
         for key, id_ in keys.items():
             if key not in states:
@@ -267,11 +271,6 @@ class ProlificRecruiter:
     def _people(self) -> dict[str, Person]:
         """The participants whom Prolific sent, by submission."""
         return {person.submission: person for person in people(self.service, "prolific")}
-
-    @property
-    def _fingerprint(self) -> str:
-        """Tells databases of the same study apart, without giving the key away."""
-        return hashlib.sha256(self.service.database.secret("recruiting")).hexdigest()[:12]
 
     @property
     def _study_id(self) -> str | None:
@@ -331,9 +330,11 @@ class ProlificRecruiter:
                 continue
             if not seen <= {*GONE}:
                 if person.verdict == "excluded" and person.why == RETURNED:
-                    let_in(self.service, person)
+                    # The platform says that the submission counts after all.
+                    self.service.researchers.review_rater(person.rater, "pending")
             elif "RETURNED" in seen and person.verdict != "excluded":
-                leave_out(self.service, person)
+                # The answers stay in the export, marked: they were not paid for, so that no measure uses them.
+                self.service.researchers.review_rater(person.rater, "excluded", rule=RETURNED)
             elif "TIMED-OUT" in seen and person.stage != "finished":
                 free_seats(self.service, person)
 
@@ -372,15 +373,9 @@ class ProlificRecruiter:
                 self.ledger.note("approve", key, "done", **self._line(first.submission, first.amount))
         self._reconcile_bonuses()
 
-    def _check_new(
-        self,
-        name: str,
-        submission: str,
-        amount: int,
-        earlier: list[RecruitmentEntry] | None,
-        attempts: Mapping[str, list[RecruitmentEntry]],
-    ) -> None:
+    def _check_new(self, name: str, submission: str, amount: int, key: str, attempts: Attempts) -> None:
         """Refuses a bonus that has another amount than before, or that could not be told from one under way."""
+        earlier = attempts.get(key)
         if earlier and earlier[0].amount != amount:
             raise InputError(
                 f"The bonus '{name}' of {submission} is {earlier[0].amount / 100:.2f}, not {amount / 100:.2f}",
@@ -432,7 +427,7 @@ class ProlificRecruiter:
                     self.ledger.note("bonus", intent.key, "done", **self._line(submission, intent.amount))
 
 
-def _attempt(key: str, attempts: Mapping[str, list[RecruitmentEntry]]) -> str:
+def _attempt(key: str, attempts: Attempts) -> str:
     """The key of the present attempt at a payment: the first that has not failed."""
     number = 1
     while (tried := key if number == 1 else f"{key}#{number}") in attempts and attempts[tried][-1].state == "failed":

@@ -70,19 +70,6 @@ def free_seats(service: StudyService, person: Person) -> None:
     service.database.write(job)
 
 
-def leave_out(service: StudyService, person: Person) -> None:
-    """Gives all seats of a participant who returned their submission to others, and leaves their answers out.
-
-    The answers stay in the export, marked: they were not paid for, so that no measure uses them.
-    """
-    service.researchers.review_rater(person.rater, "excluded", rule=RETURNED)
-
-
-def let_in(service: StudyService, person: Person) -> None:
-    """Undoes `leave_out`: the platform says that the submission counts after all."""
-    service.researchers.review_rater(person.rater, "pending")
-
-
 def failed_checks(service: StudyService) -> dict[str, str]:
     """Raters who failed more checks than the study allows, with what they failed.
 

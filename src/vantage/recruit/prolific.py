@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -168,16 +168,14 @@ class ProlificClient:
 
     def submissions(self, study: str) -> list[ProlificSubmission]:
         """All submissions of a study."""
-        return list(self._submissions(study))
-
-    def _submissions(self, study: str) -> Iterator[ProlificSubmission]:
+        every: list[ProlificSubmission] = []
         page = 1
         while True:
             params = {"study": study, "page": page, "page_size": PER_PAGE}
             listed = self._call("GET", "/submissions/", params=params)["results"]
-            yield from (_submission(one, study) for one in listed)
+            every += [_submission(one, study) for one in listed]
             if len(listed) < PER_PAGE:
-                return
+                return every
             page += 1
 
     def submission(self, submission: str) -> ProlificSubmission:
@@ -208,35 +206,33 @@ class ProlificClient:
     def subscribe(self, workspace: str, event: str, target: str) -> str:
         """Asks for events at an https address, and confirms it; the subscription's id."""
         content = {"workspace_id": workspace, "event_type": event, "target_url": target}
-        made = self._send("POST", "/hooks/subscriptions/", content, {}, repeatable=False)
+        made = self._send("POST", "/hooks/subscriptions/", content, repeatable=False)
         answer = made.json()
         subscription = str((answer.get("results") or [answer])[0]["id"])
         secret = made.headers.get("x-hook-secret", "")
         self._call("POST", f"/hooks/subscriptions/{subscription}/", {"secret": secret})
         return subscription
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        content: Mapping[str, Any] | None = None,
-        *,
-        params: Mapping[str, Any] | None = None,
-        repeatable: bool = True,
-    ) -> Any:
-        response = self._send(method, path, content, params or {}, repeatable=repeatable)
+    def _call(self, method: str, path: str, content: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        response = self._send(method, path, content, **options)
         try:
             return response.json() if response.content else {}
         except ValueError:
             return response.text
 
     def _send(
-        self, method: str, path: str, content: Mapping[str, Any] | None, params: Mapping[str, Any], *, repeatable: bool
+        self,
+        method: str,
+        path: str,
+        content: Mapping[str, Any] | None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        repeatable: bool = True,
     ) -> httpx.Response:
         for attempt in range(ATTEMPTS):
             last, wait = attempt == ATTEMPTS - 1, 2.0**attempt
             try:
-                response = self._http.request(method, path, json=content, params=params)
+                response = self._http.request(method, path, json=content, params=params or {})
             except httpx.TransportError as error:
                 unsent = isinstance(error, httpx.ConnectError)
                 if not (repeatable or unsent):
@@ -297,16 +293,13 @@ def _refusal(response: httpx.Response) -> InputError:
     except (ValueError, AttributeError):
         detail = response.text[:200]
     if isinstance(detail, Mapping):
-        detail = "; ".join(f"{name}: {' '.join(map(str, _listed(what)))}" for name, what in detail.items())
+        parts = {name: what if isinstance(what, list) else [what] for name, what in detail.items()}
+        detail = "; ".join(f"{name}: {' '.join(map(str, what))}" for name, what in parts.items())
     elif isinstance(detail, list):
         detail = " ".join(map(str, detail))
     if response.status_code == 404:
         return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
     return InputError(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
-
-
-def _listed(what: Any) -> list[Any]:
-    return what if isinstance(what, list) else [what]
 
 
 def _seconds(reply: str, otherwise: float) -> float:

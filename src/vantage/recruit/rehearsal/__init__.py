@@ -1,5 +1,5 @@
 """Rehearsals: simulated people walk the real server over HTTP, through a fake recruiter, before real ones do.
 
-`crowd` says who comes and how they behave, `answering` what they answer, `forms` reads any page, `walker` is one
-person, and `rehearse` lets them all come in simulated time. Nothing of it stays.
+`answering` says who comes, how they behave and what they answer, `forms` reads any page, `walker` is one person, and
+`rehearse` lets them all come in simulated time. Nothing of it stays.
 """

@@ -1,7 +1,8 @@
-"""What simulated people answer: the model of ratings that plans rest on, with stated parameters or those of a pilot.
+"""Who comes to a rehearsal, how they behave, and what they answer.
 
-An answer is a latent value of item, person and chance, cut into the options (see `planning.model`). A page does not say
-which item it shows, so the item's text stands for it; the same text and question always have the same effect.
+Answers come from the model of ratings that plans rest on, with stated parameters or those of a pilot: a latent value of
+item, person and chance, cut into the options (see `planning.model`). A page does not say which item it shows, so the
+item's text stands for it; the same text and question always have the same effect.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -20,14 +21,83 @@ from vantage.collect.blocks import phases_of
 from vantage.collect.phases import accepts
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel
 from vantage.planning.pilot import Pilot
-from vantage.recruit.rehearsal.crowd import Guest
 from vantage.recruit.rehearsal.forms import FormField, Page
 from vantage.scales import show_code
+
+Kind = Literal["careful", "hasty", "careless", "copying", "leaving", "phone", "declining"]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How people of a kind behave."""
+
+    share: float
+    """How many of all people are of this kind, unless other shares are given."""
+    pace: float = 1.0
+    """Their time for a page, relative to careful people."""
+    random: float = 0.0
+    """The share of their answers that are drawn at random from all options."""
+    attends: float = 0.98
+    """How often they see what a check, a quiz or an item with a known answer asks for."""
+    says: str = ""
+
+
+KINDS: Final[Mapping[Kind, Behaviour]] = {
+    "careful": Behaviour(0.70, says="read, and answer as they see it"),
+    "hasty": Behaviour(0.08, pace=0.35, random=0.25, attends=0.8, says="skim, and answer a quarter at random"),
+    "careless": Behaviour(0.06, pace=0.2, random=1.0, attends=0.0, says="answer everything at random"),
+    "copying": Behaviour(0.04, pace=0.6, random=0.1, attends=0.95, says="paste a model's reasons"),
+    "leaving": Behaviour(0.05, says="leave half-way; half of them return the submission, the others vanish"),
+    "phone": Behaviour(0.03, pace=1.2, says="leave half-way and come back on a phone"),
+    "declining": Behaviour(0.04, says="do not agree"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """One simulated person."""
+
+    number: int
+    kind: Kind
+    speed: float
+    """Their time for a page, relative to others of the kind."""
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """How they behave."""
+        return KINDS[self.kind]
+
+    @property
+    def id(self) -> str:
+        """Their id on the platform."""
+        return f"{self.number:024x}"
+
+
+def crowd(people: int, seed: int, mix: Mapping[str, float] | None = None) -> list[Guest]:
+    """So many people in the order of their arrival, as many of each kind as its share says.
+
+    >>> sum(guest.kind == "careful" for guest in crowd(200, 1))
+    140
+    """
+    shares = {kind: one.share for kind, one in KINDS.items()} if mix is None else dict(mix)
+    for kind in shares:
+        if kind not in KINDS:
+            raise InputError(f"There are no '{kind}' people", remedy=nearest(kind, list(KINDS)))
+    if people < 1 or min(shares.values()) < 0 or sum(shares.values()) <= 0:
+        raise InputError("A rehearsal needs people", remedy="give one person or more, and shares of 0 or more")
+    exact = {kind: people * share / sum(shares.values()) for kind, share in shares.items()}
+    counts = {kind: int(number) for kind, number in exact.items()}
+    for kind in sorted(exact, key=lambda kind: counts[kind] - exact[kind])[: people - sum(counts.values())]:
+        counts[kind] += 1
+    rng = np.random.default_rng([seed, 1])
+    kinds = rng.permutation([kind for kind in KINDS for _ in range(counts.get(kind, 0))])
+    return [Guest(n, kind, float(np.exp(rng.normal(0, 0.3)))) for n, kind in enumerate(kinds.tolist(), 1)]
+
 
 ITEM: Final = 0.4
 """The share of items in the latent variance of answers, unless a pilot says otherwise."""

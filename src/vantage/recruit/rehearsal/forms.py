@@ -81,7 +81,8 @@ def read_page(text: str, path: str) -> Page:
         leads=next(iter(main.xpath(".//a[contains(@class, 'button')]/@href")), ""),
         errors=[_text(one) for one in main.xpath(".//*[@role='alert']//li | .//*[contains(@class, 'error')]")],
     )
-    form = next((one for one in main.xpath(".//form[translate(@method, 'POST', 'post')='post']") if _leads(one)), None)
+    forms = main.xpath(".//form[translate(@method, 'POST', 'post')='post']")
+    form = next((one for one in forms if (one.get("action") or "").rstrip("/").rpartition("/")[2] not in ASIDE), None)
     if form is None:
         return page
     page.action = urlsplit(form.get("action") or path).path
@@ -93,10 +94,6 @@ def read_page(text: str, path: str) -> Page:
         if not one.get("formaction")
     ]
     return page
-
-
-def _leads(form: Any) -> bool:
-    return (form.get("action") or "").rstrip("/").rpartition("/")[2] not in ASIDE
 
 
 def _fields(form: Any) -> list[FormField]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import heapq
 import os
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil
@@ -29,16 +31,42 @@ from vantage.collect.study import AnnotationStudy
 from vantage.collect.web import create_app
 from vantage.corpora import Corpus
 from vantage.recruit.draft import longest_time
-from vantage.recruit.fake import FakeProlific
+from vantage.recruit.fake import FakeProlific, serving
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ADDRESS_VARIABLE, TOKEN, WEBHOOK_SECRET, ProlificClient
-from vantage.recruit.rehearsal.answering import RehearsalAnswers
-from vantage.recruit.rehearsal.clock import SimulatedTime, simulated_time
-from vantage.recruit.rehearsal.crowd import Guest, crowd
+from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
-from vantage.recruit.serving import serving
 from vantage.recruit.webhooks import HOOKS
+
+PACKAGES = ("vantage.collect", "vantage.recruit")
+
+
+class SimulatedTime:
+    """Stands for the module `time`, with a time of its own."""
+
+    def __init__(self, start: float) -> None:
+        self.now = start
+
+    def time(self) -> float:
+        """The simulated time."""
+        return self.now
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+
+@contextmanager
+def simulated_time() -> Iterator[SimulatedTime]:
+    """Within the block, the servers of a study and its recruiter read a clock that only the rehearsal moves."""
+    clock = SimulatedTime(time.time())
+    names = [name for name in sys.modules if name.startswith(PACKAGES) and name != __name__]
+    modules = [module for name in names if getattr(module := sys.modules[name], "time", None) is time]
+    with ExitStack() as changed:
+        for module in modules:
+            changed.enter_context(patch.object(module, "time", clock))
+        yield clock
+
 
 BETWEEN: Final = 45.0
 """Seconds between two arrivals, on average."""
@@ -69,13 +97,13 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearses a study with so many simulated people, and discards everything.
 
-    `mix` gives the shares of the kinds of people (see `crowd.KINDS`); their answers come from the model of ratings with
-    stated parameters, or from a `pilot` corpus.
+    `mix` gives the shares of the kinds of people (see `answering.KINDS`); their answers come from the model of ratings
+    with stated parameters, or from a `pilot` corpus.
     """
     minutes = _offer(study).minutes or forecast(study, seed=seed)
     with _stage(study, seed, minutes, pilot) as stage:
         walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))
-        return results(stage.service, stage.recruiter, stage.answers, walkers, unneeded, minutes, seed)
+        return results(stage.recruiter, stage.answers, walkers, unneeded)
 
 
 def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:

@@ -14,9 +14,8 @@ from scipy.special import bdtr
 from vantage.adaptive.simulated import VIEW as SAVINGS
 from vantage.adaptive.simulated import WORTH
 from vantage.adaptive.until import Until
-from vantage.collect.block_document import AttentionPart, GoldPart
+from vantage.collect.flow_document import AttentionPart, GoldPart
 from vantage.collect.phases import accepts
-from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
@@ -27,8 +26,7 @@ from vantage.planning.model import RatingModel
 from vantage.planning.precision import StudyLayout
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
-from vantage.recruit.rehearsal.answering import ITEM, OPTS_OUT, RATER, RehearsalAnswers
-from vantage.recruit.rehearsal.crowd import KINDS, Guest
+from vantage.recruit.rehearsal.answering import ITEM, KINDS, OPTS_OUT, RATER, Guest, RehearsalAnswers
 from vantage.recruit.rehearsal.walker import READING, Walker
 
 SIMULATIONS: Final = 16
@@ -152,16 +150,10 @@ class MixedModel(RatingModel):
 
 
 def results(
-    service: StudyService,
-    recruiter: ProlificRecruiter,
-    answers: RehearsalAnswers,
-    walkers: list[Walker],
-    unneeded: list[Guest],
-    minutes: float,
-    seed: int,
+    recruiter: ProlificRecruiter, answers: RehearsalAnswers, walkers: list[Walker], unneeded: list[Guest]
 ) -> Rehearsal:
     """Pays those who finished, and puts everything together."""
-    study = service.study
+    service, study = recruiter.service, recruiter.service.study
     recruiter.approve()
     state = recruiter.state()
     by_submission = {person.submission: person for person in people(service, "prolific")}
@@ -227,27 +219,23 @@ def results(
         study.id,
         pl.DataFrame([summary]),
         outcomes,
-        _reliability(study, judgments, answers, walkers, seed),
+        _reliability(study, judgments, answers, walkers),
         _checks(study, flags),
         _adapting(study, judgments),
         stuck,
         everybody,
-        _assumptions(answers, minutes),
+        (
+            f"latent shares of {100 * ITEM:.0f} % for items and {100 * RATER:.0f} % for people where there is no pilot",
+            f"{100 * OPTS_OUT:.0f} % opt-outs",
+            f"{READING * 60:.0f} words read in a minute",
+            f"an offer for {recruiter.offer.minutes:g} minutes",
+            f"seed {answers.seed}",
+        ),
     )
 
 
 _PEOPLE: Final = ("person", "kind", "outcome", "code", "minutes", "continued")
 _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "stuck", "failed", "no place")
-
-
-def _assumptions(answers: RehearsalAnswers, minutes: float) -> tuple[str, ...]:
-    return (
-        f"latent shares of {100 * ITEM:.0f} % for items and {100 * RATER:.0f} % for people where there is no pilot",
-        f"{100 * OPTS_OUT:.0f} % opt-outs",
-        f"{READING * 60:.0f} words read in a minute",
-        f"an offer for {minutes:g} minutes",
-        f"seed {answers.seed}",
-    )
 
 
 def _stuck(walkers: list[Walker]) -> pl.DataFrame:
@@ -350,7 +338,7 @@ def _adapting(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
     own = study.plan.adaptive
     rules = [Until.parse(own.until)] if own else RULES
     rows = []
-    for question in {q.id: q for block in study.blocks for group in block.groups for q in group}.values():
+    for question in study.questions:
         answers = judgments.filter(pl.col("value").is_not_null(), question=question.id)
         codes = np.array(sorted(option.code for option in question.scale.options))
         if len(answers) and not question.scale.slides:
@@ -360,7 +348,7 @@ def _adapting(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reliability(
-    study: AnnotationStudy, judgments: pl.DataFrame, answers: RehearsalAnswers, walkers: list[Walker], seed: int
+    study: AnnotationStudy, judgments: pl.DataFrame, answers: RehearsalAnswers, walkers: list[Walker]
 ) -> pl.DataFrame:
     """Alpha of each question: as planned and with its interval's width, and as it came out."""
     chance = tuple(walker.guest.behaviour.random for walker in walkers if walker.outcome in ("finished", "vanished"))
@@ -372,14 +360,14 @@ def _reliability(
         if part.is_empty() or question.scale.range is not None:
             continue
         level, model = question.scale.level, answers.models[question.id]
-        row = alpha(part, level=level, seed=seed).row(0, named=True)
+        row = alpha(part, level=level, seed=answers.seed).row(0, named=True)
         items, raters = part["item"].n_unique(), part["rater"].n_unique()
         per_item = max(2, round(len(part) / items))
         mixed = MixedModel(model.codes, model.level, model.cuts, model.item, model.rater, chance)
         layout = StudyLayout(items, per_item, raters)
         design = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
         if design not in expected:
-            expected[design] = expected_alpha(mixed, layout, seed)
+            expected[design] = expected_alpha(mixed, layout, answers.seed)
         predicted, width = expected[design]
         low, high = row["low"], row["high"]
         rows.append(

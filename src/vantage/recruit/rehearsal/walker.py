@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 import numpy as np
 
-from vantage.recruit.rehearsal.answering import RehearsalAnswers
-from vantage.recruit.rehearsal.crowd import Guest
+from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
 from vantage.recruit.rehearsal.forms import Page, code_of, read_page
 
 Outcome = Literal["at work", "finished", "ended early", "declined", "returned", "vanished", "stuck", "failed"]
