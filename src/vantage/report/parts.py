@@ -206,7 +206,7 @@ class Figure(Shown):
     @property
     def in_words(self) -> str:
         """The figure for those who cannot see it: the text given, or its axes, number of points and ends."""
-        from vantage.report.charts.words import in_words
+        from vantage.report.charts import in_words
 
         return self.alt.strip() or in_words(self.chart, self.data, self.options)
 

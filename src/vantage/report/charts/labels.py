@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vantage.report.charts.frames import note
 from vantage.report.style import FAINT
 
 if TYPE_CHECKING:
@@ -47,17 +48,8 @@ def place_labels(axes: Axes, x: Sequence[float], y: Sequence[float], labels: Seq
         centre = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
         offset = (np.array(centre) - points[n]) / pixel
         line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
-        axes.annotate(
-            str(labels[n]),
-            (x[n], y[n]),
-            xytext=tuple(offset),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=font,
-            arrowprops=line if ring >= 2 else None,
-            annotation_clip=False,
-        )
+        how: dict[str, Any] = {"fontsize": font, "arrowprops": line if ring >= 2 else None, "annotation_clip": False}
+        note(axes, str(labels[n]), (x[n], y[n]), tuple(offset), ha="center", va="center", **how)
 
 
 def _size(axes: Axes, text: str, font: float) -> tuple[float, float]:
