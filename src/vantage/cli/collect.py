@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from vantage.cli import recruit, rehearse
+from vantage.cli import plan, recruit
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
 from vantage.cli.options import TO, shared
 from vantage.cli.output import Json, print_json, print_rows
@@ -38,7 +38,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-app.command("rehearse", short_help="Let simulated people walk the study.")(rehearse.rehearse)
+app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
 app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: draft, publish, pay, stop.")
 app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
 
@@ -60,10 +60,10 @@ Database = Annotated[
 class ChosenStudy:
     """The study that a command is about, and its database."""
 
-    folder: Path | None
-    instrument: str | None
-    file: Path | None
-    database: str | None
+    folder: Folder = None
+    instrument: InstrumentName = None
+    study: StudyFile = None
+    database: Database = None
 
     def load(self) -> AnnotationStudy:
         """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
@@ -72,11 +72,11 @@ class ChosenStudy:
         from vantage.errors import InputError
 
         folder, database = self.folder, self.database
-        if self.file is not None:
-            chosen = AnnotationStudy.load(self.file, folder)
+        if self.study is not None:
+            chosen = AnnotationStudy.load(self.study, folder)
             if folder is not None and folder.resolve() != chosen.folder:
                 problem = f"The study's corpus is {chosen.folder}, not {folder}"
-                raise InputError(problem, file=self.file, remedy="give only one of them")
+                raise InputError(problem, file=self.study, remedy="give only one of them")
             return chosen
         if folder is None:
             raise InputError("No study given", remedy="pass a corpus folder and --instrument, or --study FILE")
@@ -90,20 +90,14 @@ class ChosenStudy:
             database = str(databases[0].absolute())
         return stored_study(database, folder)
 
-    def running(self, study: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
+    def running(self, loaded: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
         """The study with its database opened."""
         from vantage.collect.service import StudyService
 
-        return closing(StudyService(study or self.load(), self.database, read_only=read_only))
+        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only))
 
 
-def _chosen(
-    folder: Folder = None, instrument: InstrumentName = None, study: StudyFile = None, database: Database = None
-) -> ChosenStudy:
-    return ChosenStudy(folder, instrument, study, database)
-
-
-_with_study = shared("chosen", _chosen)
+_with_study = shared("chosen", ChosenStudy)
 """A command about one study, which it receives as `chosen`."""
 
 
@@ -121,7 +115,7 @@ def serve(
     from vantage.collect.web.server import ServedStudy, serve
     from vantage.errors import InputError
 
-    if chosen.file is None and chosen.instrument is None:
+    if chosen.study is None and chosen.instrument is None:
         raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
     if chosen.folder is not None and (mapping or chosen.folder.is_file()):
         folder, _ = texts_or_corpus(chosen.folder, None, chosen.instrument, mapping)
@@ -136,7 +130,7 @@ def serve(
     shown = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}{root_path}"  # noqa: S104
     typer.echo(f"{study.title}\n  participants  {shown}/\n  dashboard     {shown}/admin\nStop with Ctrl-C.")
     served = ServedStudy(
-        study=str(chosen.file) if chosen.file else None,
+        study=str(chosen.study) if chosen.study else None,
         folder=str(study.folder),
         instrument=study.plan.instrument,
         database=chosen.database,

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, conditions, filtered
-from vantage.cli.options import Output, names, with_output
-from vantage.cli.output import print_rows
+from vantage.cli.options import names, with_output
+from vantage.cli.output import Output, print_lines, print_rows
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.measures.base import Measure
-
-CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
 @with_output
@@ -78,8 +76,7 @@ def measure(
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
-        for line in sentences(result, model, options.get("by", ())):
-            typer.echo(line, err=True)
+        print_lines(sentences(result, model, options.get("by", ())), err=True)
 
 
 def _list(*, as_json: bool) -> None:

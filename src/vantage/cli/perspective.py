@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from vantage.cli.options import TO, Output, with_output
+from vantage.cli.options import TO, with_output
+from vantage.cli.output import Output
+from vantage.cli.progress import finished
 from vantage.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
@@ -101,7 +103,6 @@ def compare(
     systems = {name: score(frame, parts, resamples=resamples, source=files[name]) for name, frame in frames.items()}
     systems[BASELINE] = score(baseline(parts), parts, resamples=resamples)
     if out is not None:
-        from vantage.cli.study import finished
         from vantage.report.leaderboard import leaderboard_report
 
         report = leaderboard_report(parts, systems)

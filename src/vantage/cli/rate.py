@@ -11,6 +11,7 @@ import typer
 from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
 from vantage.cli.options import TO, names, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable, show
+from vantage.cli.progress import print_estimate, run_progress, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -325,7 +326,6 @@ def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store
     from contextlib import ExitStack
     from dataclasses import asdict
 
-    from vantage.cli.forecasts import print_estimate, shown
     from vantage.runs.forecast import Forecast, design_notes
     from vantage.runs.store import NAME, RunStore
 
@@ -368,7 +368,6 @@ class _Asking:
     as_json: bool
 
     def run(self, raters: list[ChatRater]) -> None:
-        from vantage.cli.progress import run_progress
         from vantage.corpora import Corpus
         from vantage.runs.execution import run
         from vantage.runs.rating import summaries, write

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.forecasts import PRICES
 from vantage.cli.options import TO, names
-from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
+from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
+from vantage.cli.progress import PRICES
 
 if TYPE_CHECKING:
     from vantage.runs.records import RunRecord
@@ -186,7 +186,7 @@ def reparse(
         if cases := load(to or folder):
             save(to or folder, reread(cases, done.corpus))
     if as_json or as_csv:
-        print_frame(done.changes, as_json=as_json, as_csv=as_csv)
+        Output(as_json, as_csv).print(done.changes)
         return
     typer.echo(f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed")
     for rule, count in done.left.items():
