@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
@@ -267,8 +267,6 @@ def panel(
 
 
 def _add(corpus: Corpus, summary: Any, name: str, answer: str, out: Path | None) -> None:
-    from typing import get_args
-
     from vantage.measures.panels.rater import Answer, with_panel
 
     if out is None:

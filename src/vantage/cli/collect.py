@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,8 @@ from typer.core import TyperGroup
 from vantage.cli import plan, recruit
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
 from vantage.cli.options import TO, shared
-from vantage.cli.output import Json, print_json, print_rows
+from vantage.cli.output import Json, print_json, print_rows, say
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService
@@ -69,7 +70,6 @@ class ChosenStudy:
         """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
         from vantage.collect.study import AnnotationStudy
         from vantage.collect.study_setup import stored_study
-        from vantage.errors import InputError
 
         folder, database = self.folder, self.database
         if self.study is not None:
@@ -113,7 +113,6 @@ def serve(
 ) -> None:
     """Serve a study to participants, and its dashboard to you."""
     from vantage.collect.web.server import ServedStudy, serve
-    from vantage.errors import InputError
 
     if chosen.study is None and chosen.instrument is None:
         raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
@@ -168,7 +167,6 @@ def export(
     """
     from vantage.collect.export import check_replaced, merged, write, write_private
     from vantage.corpora.disclosure import guard
-    from vantage.errors import InputError
 
     study = chosen.load()
     if only and to is None:
@@ -189,18 +187,13 @@ def export(
     with chosen.running(study) as service:
         service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
-    if as_json:
-        print_json(summary)
-    else:
-        typer.echo(f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
+    say(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all", as_json=as_json)
 
 
 @app.command()
 @_with_study
 def status(chosen: ChosenStudy, as_json: Json = False) -> None:
     """Show the study's progress and how well raters agree. Nothing is changed."""
-    from dataclasses import asdict
-
     with chosen.running(read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
         known = [asdict(arm) for arm in service.researchers.adaptive()]
@@ -237,10 +230,8 @@ def invite(
     with chosen.running() as service:
         made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
-    if as_json:
-        print_json([{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)])
-    else:
-        typer.echo("\n".join(links))
+    rows = [{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)]
+    say(rows, "\n".join(links), as_json=as_json)
 
 
 @app.command()

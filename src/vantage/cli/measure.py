@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import Where, conditions, filtered
 from vantage.cli.options import names, with_output
 from vantage.cli.output import Output, print_lines, print_rows
@@ -51,11 +52,10 @@ def measure(
         if folder is None and not help_:
             raise InputError("no corpus given", remedy=f"run: vantage measure {name} FOLDER")
         return
-    from vantage.corpora import Corpus
     from vantage.measures.option_text import parse_options
 
     options = parse_options(chosen, context.args)
-    corpus = filtered(Corpus.read(folder), where)
+    corpus = filtered(vantage.Corpus.read(folder), where)
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
     if "by" in chosen.options:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import Where, filtered
 from vantage.cli.options import TO, Seed, names, numbers
 from vantage.cli.output import Csv, Json, Output, print_frame, print_lines, print_tables, sentences, write_figure
@@ -60,9 +61,7 @@ def plan(
     vantage plan --prevalence 0.3 --agreement 0.4 --goal mean --target 0.05
     vantage plan --during CORPUS --goal alpha --target 0.2
     """
-    from vantage.corpora import Corpus
-
-    corpus = None if pilot is None else filtered(Corpus.read(pilot), where)
+    corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
     shared: dict[str, Any] = {"goal": goal, "target": target, "question": question, "delta": delta, "seed": seed}
     shared |= {"models": names(models) or None, "epsilon": epsilon}
     if now:
@@ -157,12 +156,11 @@ def rehearse(
     Reports duration, cost, seats, expected reliability, what the checks catch, and pages that nobody can pass.
     """
     from vantage.collect.study import AnnotationStudy
-    from vantage.corpora import Corpus
     from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
     from vantage.recruit.rehearsal.results import VIEWS
 
     loaded = AnnotationStudy.load(study, folder)
-    known = None if pilot is None else Corpus.read(pilot)
+    known = None if pilot is None else vantage.Corpus.read(pilot)
     shares = numbers(mix, "--mix", "KIND=SHARE")
     with working() as progress, progress("people", people) as advance:
         before = 0

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
 from vantage.cli.options import TO, names, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 from vantage.cli.progress import print_estimate, run_progress, shown
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,8 +144,6 @@ def rate(
     Every reply is stored as it arrives. Run an interrupted command again to resume it. Keys are read from the
     environment (OPENAI_API_KEY) and never stored.
     """
-    from vantage.errors import InputError
-    from vantage.instruments import Instrument
     from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
     from vantage.raters.style import Style
@@ -157,7 +159,7 @@ def rate(
         raise InputError("No corpus or instrument given", remedy="pass FOLDER and --instrument NAME, or --flow STUDY")
     else:
         folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
-        part, known = filtered(whole, where), Instrument.load(instrument) if instrument else _own(whole, folder)
+        part, known = filtered(whole, where), vantage.Instrument.load(instrument) if instrument else _own(whole, folder)
         if limit is not None:
             part = part.filter(item=part.items["item"].head(limit).to_list())
         if part.items.is_empty():
@@ -231,8 +233,6 @@ def rate(
 
 def _own(corpus: Corpus, folder: Path) -> Instrument:
     """The instrument of a corpus, if it has one that is worded."""
-    from vantage.errors import InputError
-
     if len(corpus.instruments) != 1:
         ids = ", ".join(one.id for one in corpus.instruments)
         raise InputError(f"The corpus has several instruments ({ids})", file=folder, remedy="choose with --instrument")
@@ -247,7 +247,6 @@ def _own(corpus: Corpus, folder: Path) -> Instrument:
 def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> AnnotationStudy:
     """The study whose flow is put to a model."""
     from vantage.collect.study import AnnotationStudy
-    from vantage.errors import InputError
 
     if instrument or any(others):
         problem = "--flow says what is asked about which items"
@@ -267,8 +266,6 @@ def _raters(
     users: list[str],
     options: dict[str, Any],
 ) -> list[ChatRater]:
-    from dataclasses import replace
-
     from vantage.raters.chat import ChatRater
     from vantage.raters.personas import Personas, sample
 
@@ -280,8 +277,6 @@ def _raters(
 
 
 def _show(plan: RunPlan, count: int) -> None:
-    from itertools import islice
-
     from vantage.raters.conversation import Conversations
 
     part = plan.parts[0]
@@ -323,9 +318,6 @@ def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
 
 
 def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store: Path, *, as_json: bool) -> None:
-    from contextlib import ExitStack
-    from dataclasses import asdict
-
     from vantage.runs.forecast import Forecast, design_notes
     from vantage.runs.store import NAME, RunStore
 
@@ -344,8 +336,6 @@ def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store
 
 
 def _engine(engine: str, *, batch: bool) -> str:
-    from vantage.errors import InputError
-
     if batch and engine not in ("local", "batch"):
         raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
     return "batch" if batch else engine
@@ -368,7 +358,6 @@ class _Asking:
     as_json: bool
 
     def run(self, raters: list[ChatRater]) -> None:
-        from vantage.corpora import Corpus
         from vantage.runs.execution import run
         from vantage.runs.rating import summaries, write
         from vantage.runs.store import RunStore
@@ -377,7 +366,7 @@ class _Asking:
             part.corpus.check_asked(part.used, part.asked, part.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
-            Corpus.read(self.folder).write(self.to)
+            vantage.Corpus.read(self.folder).write(self.to)
         title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
         with RunStore(self.store or self.to) as opened:
             raters, notes = self._suited(raters, opened)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+import vantage
 from vantage.cli.options import TO
 from vantage.cli.output import Json, print_lines, printable
 from vantage.cli.progress import finished
@@ -42,7 +43,6 @@ def report(
         return
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
-    from vantage.corpora import Corpus
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
@@ -53,7 +53,7 @@ def report(
             raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
         finished(redraw(folder), folder, as_json=as_json)
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
-        place, made = out or folder / "report", corpus_report(Corpus.read(folder), seed=seed)
+        place, made = out or folder / "report", corpus_report(vantage.Corpus.read(folder), seed=seed)
         made.write(place)
         finished(made, place, as_json=as_json)
     else:

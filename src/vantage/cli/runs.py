@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.options import TO, names
 from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
 from vantage.cli.progress import PRICES
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.runs.records import RunRecord
@@ -29,9 +33,8 @@ Run = Annotated[int | None, typer.Option("--run", help="One run; all of them wit
 def list_(store: Where, as_json: Json = False) -> None:
     """List the runs of a store, the oldest first."""
     from vantage.runs.records import records
-    from vantage.runs.store import RunStore
 
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         rows = [_row(opened, record) for record in records(opened)]
     if not rows and not as_json:
         typer.echo("There are no runs in this store.")
@@ -52,9 +55,8 @@ def show_(
     """
     from vantage.runs.export import calls as stored
     from vantage.runs.records import record
-    from vantage.runs.store import RunStore
 
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         record_ = record(opened, run)
         some, row = list(stored(opened, run=run, limit=calls)), _row(opened, record_)
     if as_json:
@@ -86,11 +88,10 @@ def cost(
     from vantage.errors import InputError, nearest
     from vantage.raters.prices import read_prices
     from vantage.runs.records import ledger, ledger_rows
-    from vantage.runs.store import RunStore
 
     if by not in ("run", "model", "sitting"):
         raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         entries = ledger_rows(ledger(opened, run, read_prices(prices) if prices else None), by)
     if as_json:
         print_json(entries)
@@ -114,9 +115,8 @@ def export(
     """Write stored calls to a file that other programs read."""
     from vantage.runs.export import export as written
     from vantage.runs.records import record
-    from vantage.runs.store import RunStore
 
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         if run is not None:
             record(opened, run)
         count = written(opened, to, run=run, prompts=prompts)
@@ -135,9 +135,6 @@ def gc(
 
     Failures that were made good, and the space that all of it took, go as well.
     """
-    from dataclasses import asdict
-
-    from vantage.errors import InputError
     from vantage.runs.cleaning import clean
     from vantage.runs.records import records
     from vantage.runs.store import RunStore
@@ -176,11 +173,10 @@ def reparse(
 
     Replies are read by the rules as they are now; no model is called.
     """
-    from vantage.corpora import Corpus
     from vantage.runs.audit import load, reread, save
     from vantage.runs.reparse import reparse as again
 
-    done = again(Corpus.read(folder))
+    done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
         if cases := load(to or folder):
@@ -216,13 +212,9 @@ def audit(
     Opens a page in the browser. What was read is kept in audit.json in the folder; the same command goes on with it.
     Replies that were marked as read wrongly in `vantage view` need not be read again.
     """
-    from dataclasses import asdict
-
-    from vantage.corpora import Corpus
-    from vantage.errors import InputError
     from vantage.runs.audit import NAME, accuracies, draw, filled_in, load, reread, save, write_fixture
 
-    corpus = Corpus.read(folder)
+    corpus = vantage.Corpus.read(folder)
     if fixture is not None:
         typer.echo(f"Wrote {fixture}: {write_fixture(folder, corpus, fixture)} replies")
         return
@@ -262,8 +254,13 @@ def recover(store: Where) -> None:
     typer.echo(saved(_existing(store)))
 
 
+def _reading(store: Path) -> RunStore:
+    from vantage.runs.store import RunStore
+
+    return RunStore(store, read_only=True)
+
+
 def _existing(store: Path) -> Path:
-    from vantage.errors import InputError
     from vantage.runs.store import place
 
     if not place(store).is_file():
@@ -272,8 +269,6 @@ def _existing(store: Path) -> Path:
 
 
 def _when(seconds: float) -> str:
-    from datetime import datetime
-
     return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds") if seconds else ""
 
 
