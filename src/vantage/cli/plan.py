@@ -184,6 +184,6 @@ def rehearse(
                 typer.echo("\n".join(sentences(tables[name], VIEWS[name])))
         typer.echo(f"Assumes {'; '.join(made.assumes)}.")
     if out is not None:
-        from vantage.report.rehearsal import rehearsal_report
+        from vantage.report.planning import rehearsal_report
 
         typer.echo(f"The page is {rehearsal_report(made).write(out)}.", err=True)

@@ -92,19 +92,9 @@ class RaterTable:
     def map(self) -> dict[str, Any]:
         """Severity against consistency; raters without either have no point."""
         known = self.frame.drop_nulls(["bias", "estimate"])
-        points = [
-            {
-                "id": row["rater"],
-                "label": row["rater"],
-                "group": row["kind"],
-                "x": row["bias"],
-                "y": row["estimate"],
-                "y_low": row["low"],
-                "y_high": row["high"],
-                "note": "; ".join(row["flags"] or []),
-            }
-            for row in known.iter_rows(named=True)
-        ]
+        columns = {"id": "rater", "label": "rater", "group": "kind", "x": "bias", "y": "estimate"}
+        note = pl.col("flags").list.join("; ").fill_null("")
+        points = known.select(**columns, y_low="low", y_high="high", note=note).to_dicts()
         return {
             "title": f"Raters of {self.question.title or self.question.id}",
             "x": "Severity: mean difference from people",

@@ -15,8 +15,7 @@ import polars as pl
 
 from vantage.corpora.schema import PEOPLE
 from vantage.report.charts.frames import REFERENCE, need, note
-from vantage.report.inline import TIP
-from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers, short
+from vantage.report.style import FAINT, INK, PAGE, TIP, canvas, colours, markers, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
