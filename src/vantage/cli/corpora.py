@@ -103,24 +103,13 @@ def _table_options(
     sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
 ) -> dict[str, Any]:
     """Options of the reader `table`; those that were not given are left out."""
-    lists = {"traits": traits, "values": values, "missing": missing, "valid": valid, "order": order}
-    options = {
-        "map": pairs(mapping, "--map") if mapping else None,
-        "question": question,
-        "instrument": instrument,
-        "wide": columns or wide or None,
-        "duplicates": duplicates,
-        "empty": empty,
-        "decimal": decimal,
-        "strip": strip,
-        "case": case,
-        "kinds": pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None,
-        "encoding": encoding,
-        "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
-        "quotes": quotes,
-        "sheet": sheet,
-        **{name: names(text) or None for name, text in lists.items()},
-    }
+    options: dict[str, Any] = {**locals()}
+    del options["mapping"], options["columns"]
+    options["map"] = pairs(mapping, "--map") if mapping else None
+    options["wide"] = columns or wide or None
+    options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
+    options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
+    options |= {name: names(options[name]) or None for name in ("traits", "values", "missing", "valid", "order")}
     return {name: value for name, value in options.items() if value is not None}
 
 

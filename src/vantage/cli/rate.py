@@ -213,9 +213,11 @@ def rate(
     if show_:
         _show(plan_of(raters[:1]), show_)
         return
+    if batch and engine not in ("local", "batch"):
+        raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
     carried = RunOptions(
         **limits,
-        engine=_engine(engine, batch=batch),
+        engine="batch" if batch else engine,
         workers=workers,
         ray_address=ray_address,
         batch_protocol=batch_protocol,
@@ -335,12 +337,6 @@ def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store
     print_estimate([{"rater": who, **shown(forecast.total)}], [*notes, *forecast.notes])
 
 
-def _engine(engine: str, *, batch: bool) -> str:
-    if batch and engine not in ("local", "batch"):
-        raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
-    return "batch" if batch else engine
-
-
 @dataclass(frozen=True, slots=True)
 class _Asking:
     """What a command asks, and how it is carried out."""
@@ -424,8 +420,7 @@ class _Asking:
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:
-    hidden = ("notes",)
-    print_rows([{key: value for key, value in row.items() if key not in hidden} for row in rows])
+    print_rows([{key: value for key, value in row.items() if key != "notes"} for row in rows])
     tally = outcome.tally
     parts = [f"{show(tally.sent)} sent", f"{show(tally.stored)} found in the store"]
     parts += [f"{show(tally.elsewhere)} sent by another process"] if tally.elsewhere else []

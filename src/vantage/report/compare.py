@@ -50,7 +50,8 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     """
     folders = [Path(first), Path(second)]
     reports = [Report.read(folder) for folder in folders]
-    labels = _labels(folders)
+    names = [folder.resolve().name for folder in folders]
+    labels = names if names[0] != names[1] else [f"{name} ({side})" for name, side in zip(names, "AB", strict=True)]
     tables = [_joined(*pair, labels) for pair in _both(reports[0].result.tables, reports[1].result.tables)]
     figures = _both(reports[0].result.figures, reports[1].result.figures)
     colours = palette(figure for report in reports for figure in report.result.figures)
@@ -263,12 +264,6 @@ def _alone(reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
         only = [sorted(names[0] - names[1]), sorted(names[1] - names[0])]
         notes += [f"Only {labels[side]} has the {kind} {', '.join(only[side])}." for side in (0, 1) if only[side]]
     return notes
-
-
-def _labels(folders: Sequence[Path]) -> list[str]:
-    """Short names of two folders that tell them apart."""
-    names = [folder.resolve().name for folder in folders]
-    return names if names[0] != names[1] else [f"{name} ({side})" for name, side in zip(names, "AB", strict=True)]
 
 
 def _base(folder: Path, page: Path) -> str:

@@ -203,12 +203,11 @@ def _part(folder: Path, data: Mapping[str, Any]) -> Part:
     frame = _frame(folder / f"{kind}s" / f"{data[kind]}.parquet")
     if kind == "figure":
         return Figure(data[kind], data=frame, **options)
-    columns = {name: _column(how) for name, how in options.pop("columns").items()}
+    columns = {
+        name: Column(**{**how, "interval": tuple(how["interval"]) if how["interval"] else None})
+        for name, how in options.pop("columns").items()
+    }
     return Table(data[kind], frame=frame, columns=columns, **options)
-
-
-def _column(data: Mapping[str, Any]) -> Column:
-    return Column(**{**data, "interval": tuple(data["interval"]) if data["interval"] else None})
 
 
 def _frame(path: Path) -> pl.DataFrame:

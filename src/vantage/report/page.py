@@ -66,7 +66,8 @@ def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
         outcomes=outcomes(record),
         asked=_asked(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
-        verdicts=_verdicts(result.tables),
+        # How many published figures were matched, differ, or cannot be recomputed.
+        verdicts=Counter(verdict for table in result.tables if table.published for verdict in table.frame["verdict"]),
         cited=cited(result.references),
     )
     return text
@@ -117,6 +118,12 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
     longest = [max((len(cell.text) for cell in column), default=0) for column in cells]
     narrow = [_word(head.title, column) for head, column in zip(heads, cells, strict=True)]
     broad = [max(least, min(most, LONG)) for least, most in zip(narrow, longest, strict=True)]
+    classes = {
+        "dense": _pixels(broad, 8.4, 16) > PAGE_WIDTH,
+        "cards": len(heads) > 3 or _pixels(narrow, 9.2, 16) > PHONE_WIDTH,
+        "tight": _pixels(narrow, 7.4, 10) > PAPER_WIDTH,
+        "always": _pixels(narrow, 8.0, 12) > PAGE_WIDTH,
+    }
     return {
         "kind": "table",
         "name": table.name,
@@ -125,12 +132,7 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "heads": heads,
         "rows": rows,
         "widths": ["long" if length > LONG else "" for length in longest],
-        "classes": _classes(
-            dense=_pixels(broad, 8.4, 16) > PAGE_WIDTH,
-            cards=len(heads) > 3 or _pixels(narrow, 9.2, 16) > PHONE_WIDTH,
-            tight=_pixels(narrow, 7.4, 10) > PAPER_WIDTH,
-            always=_pixels(narrow, 8.0, 12) > PAGE_WIDTH,
-        ),
+        "classes": " ".join(name for name, holds in classes.items() if holds),
         "fold": "" if len(rows) <= FOLDED_CARDS else "fold" if len(rows) > FOLDED else "fold phone",
         "total": len(table.frame),
         "limit": limit,
@@ -138,10 +140,6 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "files": files,
         "base": "",
     }
-
-
-def _classes(**holds: bool) -> str:
-    return " ".join(name for name, holding in holds.items() if holding)
 
 
 def _word(title: str, cells: Iterable[Cell]) -> int:
@@ -252,11 +250,6 @@ def _view(part: Part, drawings: Mapping[str, str]) -> dict[str, Any]:
 def caveats(sentences: list[str]) -> dict[str, Any]:
     """What must be known besides: in full where it is short, otherwise folded."""
     return {"sentences": sentences, "folded": len(sentences) > 3 or sum(map(len, sentences)) > BRIEF}
-
-
-def _verdicts(tables: Iterable[Table]) -> dict[str, int]:
-    """How many published figures were matched, differ, or cannot be recomputed."""
-    return Counter(verdict for table in tables if table.published for verdict in table.frame["verdict"])
 
 
 def _file(name: str) -> str:

@@ -68,17 +68,16 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
     return {
         "overview": overview,
         "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
-        "texts": {row["item"]: _whole(row) for row in corpus.items.iter_rows(named=True)},
+        "texts": {
+            row["item"]: {name: str(value) for name, value in row.items() if value is not None}
+            for row in corpus.items.iter_rows(named=True)
+        },
         "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
         "compare": _comparisons(explorer, questions),
         "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
         | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
-
-
-def _whole(row: dict[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in row.items() if value is not None}
 
 
 def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any]]:

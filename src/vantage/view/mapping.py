@@ -47,9 +47,7 @@ def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
     own = rows.join(people, on="rater", how="semi")
     rows = own if len(own) else rows
     value = pl.col("value")
-    aggregated = rows.group_by("item", "question").agg(
-        value.mean().alias("mean"), value.std().alias("sd"), value.len().alias("n")
-    )
+    aggregated = rows.group_by("item", "question").agg(mean=value.mean(), sd=value.std(), n=value.len())
     sides = [aggregated.filter(pl.col("question") == name).drop("question") for name in (first, second)]
     both = sides[0].join(sides[1], on="item", suffix="_y").sort("item")
     texts = dict(corpus.items.select("item", "text").iter_rows()) if "text" in corpus.items.columns else {}

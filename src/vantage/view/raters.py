@@ -32,9 +32,7 @@ class RaterTable:
     def of(cls, corpus: Corpus, question: Question) -> RaterTable:
         """Consistency, severity and flags where the scale has an order; counts alone where it has none."""
         own = corpus.filter(question=question.id)
-        counts = own.judgments.group_by("rater").agg(
-            pl.len().alias("judgments"), pl.col("value").count().alias("answers")
-        )
+        counts = own.judgments.group_by("rater").agg(judgments=pl.len(), answers=pl.col("value").count())
         raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")
         if question.scale.ordered and own.judgments["rater"].n_unique() > 1:
             quality = _beside_people(own)

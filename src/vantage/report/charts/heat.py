@@ -82,7 +82,8 @@ def heat(
         for (i, j), shown in texts.items():
             if not np.isnan(table[i, j]):
                 # Written on its own shade, which is the same in the light and in the dark.
-                ink = "#ffffff" if _dark(map_((table[i, j] - low) / ((high - low) or 1))) else DARK
+                red, green, blue, _ = map_((table[i, j] - low) / ((high - low) or 1))
+                ink = "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else DARK
                 axes.text(j, i, shown, ha="center", va="center", fontsize=size, color=ink)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02)
     bar.outline.set_visible(False)
@@ -101,8 +102,3 @@ def _limits(table: np.ndarray, *, diverging: bool) -> tuple[float, float]:
         end = max(abs(low), abs(high)) or 1.0
         return -end, end
     return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-
-def _dark(colour: tuple[float, ...]) -> bool:
-    red, green, blue = colour[:3]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5

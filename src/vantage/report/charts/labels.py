@@ -81,8 +81,9 @@ def _placed(
     count = len(candidates)
     boxes = [np.array([box for box, _ in options]) for options in candidates]
     fixed = [
-        _covered_points(options, points, 3.5 * pixel) * 3
-        + _outside(options, room)
+        3 * _overlaps(options, np.hstack([points, points]), 3.5 * pixel, 3.5 * pixel)
+        # A high cost for boxes that leave the axes.
+        + 8.0 * ((options[:, :2] < room[:2]).any(axis=1) | (options[:, 2:] > room[2:]).any(axis=1))
         + np.array([0.02 * place + 0.8 * max(ring - 1, 0) for place, (_, ring) in enumerate(candidates[n])])
         for n, options in enumerate(boxes)
     ]
@@ -92,33 +93,16 @@ def _placed(
         before = dict(current)
         for n in crowded:
             others = np.array([boxes[m][k] for m, k in current.items() if m != n]).reshape(-1, 4)
-            cost = fixed[n] + 6 * _overlaps(boxes[n], others, pixel)
+            # Side by side they need more room, lest two labels read as one.
+            cost = fixed[n] + 6 * _overlaps(boxes[n], others, 5 * pixel, pixel)
             current[n] = int(np.argmin(cost))
         if current == before:
             break
     return [candidates[n][current[n]] for n in range(count)]
 
 
-def _covered_points(boxes: NDArray[np.float64], points: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-    """How many points lie inside or at the edge of each box."""
-    inside = (
-        (points[None, :, 0] > boxes[:, None, 0] - radius)
-        & (points[None, :, 0] < boxes[:, None, 2] + radius)
-        & (points[None, :, 1] > boxes[:, None, 1] - radius)
-        & (points[None, :, 1] < boxes[:, None, 3] + radius)
-    )
-    return np.asarray(inside.sum(axis=1), dtype=np.float64)
-
-
-def _outside(boxes: NDArray[np.float64], room: Box) -> NDArray[np.float64]:
-    """A high cost for boxes that leave the axes."""
-    out = (boxes[:, :2] < room[:2]).any(axis=1) | (boxes[:, 2:] > room[2:]).any(axis=1)
-    return np.asarray(8.0 * out, dtype=np.float64)
-
-
-def _overlaps(boxes: NDArray[np.float64], others: NDArray[np.float64], pixel: float) -> NDArray[np.float64]:
-    """How many of the others each box covers; side by side they need more room, lest two labels read as one."""
-    beside, above = 5 * pixel, pixel
+def _overlaps(boxes: Box, others: Box, beside: float, above: float) -> NDArray[np.float64]:
+    """How many of the others each box covers, or comes closer to than so much beside and above it."""
     hit = (
         (boxes[:, None, 0] < others[None, :, 2] + beside)
         & (boxes[:, None, 2] > others[None, :, 0] - beside)
