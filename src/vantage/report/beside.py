@@ -153,13 +153,9 @@ def against_aggregates(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None) -> pl.DataFrame:
     wanted: list[tuple[str, list[str]]] = [(gold or "mean", ["mae", "spearman"])] if question.scale.ordered else []
     wanted += [(gold or "majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
-    frame = pl.concat(
-        [
-            accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=seed)
-            for reference, metrics in wanted
-        ],
-        how="diagonal_relaxed",
-    )
+    how: dict[str, Any] = {"by": ["question", "rater"], "seed": seed}
+    frames = [accuracy(part, reference=reference, metric=metrics, **how) for reference, metrics in wanted]
+    frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
     columns = ("question", "rater", "metric", "estimate", "low", "high", "items")
     return frame.with_columns(name.alias("metric")).select(columns)
@@ -205,8 +201,7 @@ def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[s
         wanted.append((f"alpha of {question}", alpha, {}))
     rows = []
     for what, function, options in wanted:
-        made = function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts()
-        for row in made:
+        for row in function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts():
             both, fine = row["judged_by"] == "both", row["representative"] is not False
             said = worth(row, rater) if both and fine else None
             idle = said is not None and row["lambda"] == 0
