@@ -390,6 +390,4 @@ def flows(
         data = Document.bundled("vantage.collect", "flows", f"{one}.yaml").data
         phases = [phase if isinstance(phase, str) else next(iter(phase)) for phase in data["flow"]]
         rows.append({"flow": one, "title": data["title"], "instrument": data["instrument"], "phases": phases})
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo(f"\nServe one with: vantage collect FOLDER --study {BUNDLED}NAME")
+    print_rows(rows, as_json=as_json, hint=f"Serve one with: vantage collect FOLDER --study {BUNDLED}NAME")

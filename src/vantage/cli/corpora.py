@@ -49,8 +49,8 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
         columns = ("title", "home", "needs", "options")
         print_json([{"reader": r.name, **{name: getattr(r, name) for name in columns}} for r in readers])
         return
-    print_rows([{"reader": r.name, "what": r.title, "from": r.home} for r in readers])
-    typer.echo("\nImport with: vantage corpora import READER --from PATH --to FOLDER")
+    rows = [{"reader": r.name, "what": r.title, "from": r.home} for r in readers]
+    print_rows(rows, hint="Import with: vantage corpora import READER --from PATH --to FOLDER")
 
 
 def _table_options(

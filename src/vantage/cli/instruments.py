@@ -39,9 +39,7 @@ def list_instruments(context: typer.Context, as_json: Json = False) -> None:
         }
         for name, instrument in known.items()
     ]
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nRead one with: vantage instruments show NAME")
+    print_rows(rows, as_json=as_json, hint="Read one with: vantage instruments show NAME")
 
 
 @app.command()

@@ -88,9 +88,7 @@ def _list(*, as_json: bool) -> None:
         {"measure": m.name, "family": m.family, "what": m.summary}
         for m in sorted(known, key=lambda m: families.index(m.family))
     ]
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nUse one with: vantage measure NAME FOLDER --by question")
+    print_rows(rows, as_json=as_json, hint="Use one with: vantage measure NAME FOLDER --by question")
 
 
 def _explain(chosen: Measure) -> None:

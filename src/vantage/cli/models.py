@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from vantage.cli.options import with_connection
 from vantage.cli.output import Json, print_json, print_rows, show
-
-if TYPE_CHECKING:
-    from vantage.raters.models.probe import ModelProfile
 
 app = typer.Typer(
     help="Find out which settings and outputs a model supports.", no_args_is_help=True, rich_markup_mode=None
@@ -65,13 +62,10 @@ def profiles(
     from vantage.runs.store import RunStore
 
     with RunStore(store, read_only=True) as opened:
-        known: list[ModelProfile] = kept(opened)
-    if not known and not as_json:
-        typer.echo("There are no profiles in this store.")
-        return
+        rows = [profile.as_dict() for profile in kept(opened)]
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
-    rows = [profile.as_dict() for profile in known]
-    print_rows([row if as_json else {name: row[name] for name in columns} for row in rows], as_json=as_json)
+    shown = rows if as_json else [{name: row[name] for name in columns} for row in rows]
+    print_rows(shown, as_json=as_json, empty="There are no profiles in this store.")
 
 
 def _shown(value: Any) -> str:

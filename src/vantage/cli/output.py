@@ -31,11 +31,21 @@ def print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(finite(data), ensure_ascii=False, indent=2, default=str) + "\n")
 
 
-def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "") -> None:
-    """Rows for people, or as one JSON array of objects."""
+def print_rows(
+    rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "", empty: str = "", hint: str = ""
+) -> None:
+    """Rows for people, with a hint below them or a sentence where there are none, or as one JSON array of objects."""
     if as_json:
         print_json(list(rows))
-        return
+    elif empty and not rows:
+        typer.echo(empty)
+    else:
+        _print_table(rows, title)
+        if hint:
+            typer.echo(f"\n{hint}")
+
+
+def _print_table(rows: Sequence[dict[str, Any]], title: str) -> None:
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table

@@ -36,10 +36,7 @@ def list_(store: Where, as_json: Json = False) -> None:
 
     with _reading(store) as opened:
         rows = [_row(opened, record) for record in records(opened)]
-    if not rows and not as_json:
-        typer.echo("There are no runs in this store.")
-        return
-    print_rows(rows, as_json=as_json)
+    print_rows(rows, as_json=as_json, empty="There are no runs in this store.")
 
 
 @app.command("show")
@@ -96,13 +93,10 @@ def cost(
     if as_json:
         print_json(entries)
         return
-    if not entries:
-        typer.echo("There are no calls in this store.")
-        return
     dated = [{**row, **({"started": _when(row["started"])} if "started" in row else {})} for row in entries]
-    print_rows([{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated])
-    if any(row["cost"] is None for row in entries):
-        typer.echo(f"\n{PRICES}")
+    rows = [{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated]
+    unpriced = any(row["cost"] is None for row in entries)
+    print_rows(rows, empty="There are no calls in this store.", hint=PRICES if unpriced else "")
 
 
 @app.command("export")
@@ -237,10 +231,7 @@ def audit(
         uvicorn.run(shown, host="127.0.0.1", port=port, log_level="error")
         save(folder, cases)
     rows = [asdict(one) for one in accuracies(cases)]
-    if not rows and not as_json:
-        typer.echo("No replies have been read yet.")
-        return
-    print_rows(rows, as_json=as_json)
+    print_rows(rows, as_json=as_json, empty="No replies have been read yet.")
 
 
 @app.command("recover")

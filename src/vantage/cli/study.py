@@ -157,9 +157,8 @@ def _list(*, as_json: bool) -> None:
     from vantage.studies.base import known
 
     rows = [{"study": name, "title": one.title, "needs data": bool(one.needs_data)} for name, one in known().items()]
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nRun one with: vantage study NAME --to FOLDER; its options: vantage study NAME --help")
+    hint = "Run one with: vantage study NAME --to FOLDER; its options: vantage study NAME --help"
+    print_rows(rows, as_json=as_json, hint=hint)
 
 
 def _explain(chosen: Study[Any], called: str) -> None:

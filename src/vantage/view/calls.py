@@ -54,14 +54,13 @@ class Calls:
     def calls(self, *, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
         """A page of calls with prompt and reply, failures last."""
         wanted = (page + 1) * PAGE + 1
-        matching = list(islice(self._matching(item, rater, run), wanted))
-        return {"page": page, "more": len(matching) == wanted, "calls": matching[page * PAGE : (page + 1) * PAGE]}
-
-    def _matching(self, item: str, rater: str, run: int | None) -> Iterator[dict[str, Any]]:
-        for store in self._open():
-            for call in exported(store, run=run, item=item or None):
-                if not rater or call["rater"] == rater:
-                    yield {name: value for name, value in call.items() if value is not None and name != "settings"}
+        every = (call for store in self._open() for call in exported(store, run=run, item=item or None))
+        matching = list(islice((call for call in every if not rater or call["rater"] == rater), wanted))
+        shown = [
+            {name: value for name, value in call.items() if value is not None and name != "settings"}
+            for call in matching[page * PAGE : (page + 1) * PAGE]
+        ]
+        return {"page": page, "more": len(matching) == wanted, "calls": shown}
 
     def _open(self) -> Iterator[RunStore]:
         for path in filter(begun, self.stores):
