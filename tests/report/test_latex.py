@@ -4,7 +4,7 @@ import polars as pl
 
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Column, Table
-from vantage.report.cells import LONG, escaped, latex, latex_table
+from vantage.report.latex import LONG, escaped, latex, latex_table
 
 
 def test_a_table_has_rules_a_caption_a_label_and_bold_for_the_best() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.report.reports import HOSTILE, report
 from vantage.report import Dialogue, Published, Report, Result, Section, Table, published_table
-from vantage.report.cells import latex_table
+from vantage.report.latex import latex_table
 from vantage.report.page import ROWS, page, table_view
 from vantage.report.record import Record
 from vantage.report.style import drawn

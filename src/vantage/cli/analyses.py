@@ -21,32 +21,13 @@ Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose j
 HIDDEN: Final[dict[str, tuple[str, ...]]] = {
     "explain": ("measure", "options", "left_out", "items"),
     "audit": (
-        "measure",
-        "options",
-        "left_out",
-        "above",
-        "below",
-        "within",
-        "relative",
-        "relative_low",
-        "relative_high",
+        *("measure", "options", "left_out", "above", "below", "within"),
+        *("relative", "relative_low", "relative_high"),
     ),
     "panel": ("measure", "options", "left_out", "raters", "judgments", "all_cost"),
 }
 """Columns that people do not see."""
-SHOWN: Final = (
-    "rater",
-    "scale",
-    "effect",
-    "contrast",
-    "estimate",
-    "low",
-    "high",
-    "over",
-    "unit",
-    "limit",
-    "p_adjusted",
-)
+SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted")
 """What they see of the effects of an audit."""
 CHARTS: Final[dict[str, dict[str, Any]]] = {
     "matrix": {

@@ -131,7 +131,7 @@ class Output:
 
             sys.stdout.write(csv_text(frame))
         elif self.latex:
-            from vantage.report.cells import latex
+            from vantage.report.latex import latex
 
             sys.stdout.write(latex(shown))
         else:

@@ -22,8 +22,8 @@ from vantage._version import __version__
 from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
-from vantage.report.cells import latex_table
 from vantage.report.charts import palette
+from vantage.report.latex import latex_table
 from vantage.report.page import page
 from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
