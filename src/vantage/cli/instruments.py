@@ -88,9 +88,7 @@ def _question_row(question: Question) -> dict[str, Any]:
     scale = question.scale
     return {
         "question": question.id,
-        "title": question.title,
-        "section": question.section,
-        "ask": question.ask,
+        **{name: getattr(question, name) for name in ("title", "section", "ask")},
         "ask_in": dict(question.ask_in),
         "level": scale.level,
         "options": [{"code": o.code, "label": o.label} for o in scale.options],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vantage.studies.execution import Progress
 
 UNKNOWN: Final = "not known"
+COUNTS: Final = ("calls", "prompt_tokens", "completion_tokens")
 PRICES: Final = (
     "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
 )
@@ -30,9 +31,7 @@ PRICES: Final = (
 def shown(one: Estimate) -> dict[str, Any]:
     """An estimate as the end of a row."""
     return {
-        "calls": one.calls,
-        "prompt_tokens": one.prompt_tokens,
-        "completion_tokens": one.completion_tokens,
+        **{name: getattr(one, name) for name in COUNTS},
         "cost": UNKNOWN if one.cost is None else one.cost,
         "time": UNKNOWN if one.seconds is None else duration(one.seconds),
     }

@@ -9,7 +9,7 @@ import typer
 
 from vantage.cli.options import TO, pairs, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows
-from vantage.cli.progress import finished, print_estimate, resumable, shown, working
+from vantage.cli.progress import COUNTS, finished, print_estimate, resumable, shown, working
 from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -149,8 +149,7 @@ def _preview(forecast_of: Preview, *, as_json: bool) -> None:
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:
-    counts = {"calls": one.calls, "prompt_tokens": one.prompt_tokens, "completion_tokens": one.completion_tokens}
-    return {**counts, "cost": one.cost, "seconds": one.seconds}
+    return {name: getattr(one, name) for name in (*COUNTS, "cost", "seconds")}
 
 
 def _list(*, as_json: bool) -> None:
