@@ -1,4 +1,4 @@
-"""The command line: a module per verb, or for a few verbs of one kind.
+"""The command line: one module per kind of verb.
 
 Only Typer is imported when help is asked for; a verb imports what it needs when it runs. To add a verb, write its
 function and list it in `app.VERBS`.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
+import vantage
 from vantage.cli.corpora import with_corpus
 from vantage.cli.options import TO, Seed, names, numbers, pairs, with_output
 from vantage.cli.output import Output, print_frame, print_lines, print_tables, sentences, write_figure
 from vantage.cli.progress import finished
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 AskedQuestion = Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")]
 Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose judgments: people by default.")]
@@ -45,7 +43,7 @@ CHARTS: Final[dict[str, dict[str, Any]]] = {
 @with_output
 @with_corpus
 def explain(
-    corpus: Corpus,
+    corpus: vantage.Corpus,
     output: Output,
     question: AskedQuestion = None,
     traits: Annotated[str, typer.Option(metavar="TRAIT,…", help="Traits of raters.")] = "",
@@ -98,7 +96,7 @@ def explain(
 @with_output
 @with_corpus
 def facets(
-    corpus: Corpus,
+    corpus: vantage.Corpus,
     output: Output,
     question: AskedQuestion = None,
     together: Annotated[bool, typer.Option("--together", help="Put all questions on one scale.")] = False,
@@ -143,7 +141,7 @@ def _asked(question: str | None) -> dict[str, Any]:
 @with_output
 @with_corpus
 def audit(
-    corpus: Corpus,
+    corpus: vantage.Corpus,
     output: Output,
     rater: Annotated[
         list[str] | None, typer.Option(help="A rater, or people; may be repeated. Every model and people without it.")
@@ -190,7 +188,7 @@ def audit(
 @with_output
 @with_corpus
 def panel(
-    corpus: Corpus,
+    corpus: vantage.Corpus,
     output: Output,
     question: AskedQuestion = None,
     raters: Annotated[str, typer.Option(metavar="RATER,…", help="The members; all models without it.")] = "",
@@ -247,7 +245,7 @@ def panel(
     print_lines(["", *said])
 
 
-def _add(corpus: Corpus, summary: Any, name: str, answer: str, out: Path | None) -> None:
+def _add(corpus: vantage.Corpus, summary: Any, name: str, answer: str, out: Path | None) -> None:
     from vantage.measures.panels.rater import Answer, with_panel
 
     if out is None:

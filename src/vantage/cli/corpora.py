@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,9 +12,6 @@ import vantage
 from vantage.cli.options import TO, names, pairs, shared
 from vantage.cli.output import Json, print_json, print_lines, print_rows, say, show
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 app = typer.Typer(
     help="Import, describe, check and export corpora of judgments. Without a command: list the formats.",
@@ -313,7 +310,7 @@ def conditions(where: list[str] | None) -> dict[str, list[str]]:
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}
 
 
-def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
+def filtered(corpus: vantage.Corpus, where: list[str] | None) -> vantage.Corpus:
     """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
     from vantage.errors import nearest
 
@@ -330,7 +327,7 @@ def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
 
 def _chosen_corpus(
     folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")], where: Where = None
-) -> Corpus:
+) -> vantage.Corpus:
     return filtered(vantage.Corpus.read(folder), where)
 
 
@@ -340,7 +337,7 @@ with_corpus = shared("corpus", _chosen_corpus)
 
 def texts_or_corpus(
     path: Path, to: Path | None, instrument: str | None, mapping: list[str] | None, *, write: bool = True
-) -> tuple[Path, Corpus]:
+) -> tuple[Path, vantage.Corpus]:
     """A corpus folder, or a file of texts made into one: at `to`, or in a folder with the file's name.
 
     A folder that holds these texts already is used as it is, so that a command can be given again.
@@ -385,7 +382,7 @@ def _vacant(to: Path, *, overwrite: bool) -> None:
         raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")
 
 
-def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:
+def _written(corpus: vantage.Corpus, to: Path, *, as_json: bool) -> None:
     corpus.write(to)
     if as_json:
         print_json(vantage.describe(corpus))
