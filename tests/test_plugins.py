@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.run import run
 from vantage import InputError, Instrument, demo_corpus
-from vantage.cli import checkup
+from vantage.cli import doctor as checkup
 from vantage.corpora.readers import load
 from vantage.instruments import PLUGINS as INSTRUMENTS
 from vantage.measures import find, registry

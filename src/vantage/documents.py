@@ -163,7 +163,8 @@ class Document:
         nothing usable is left.
         """
         if not isinstance(self.data, Mapping):
-            what = "empty" if self.data is None else f"a {_kind(self.data)}"
+            kinds = {list: "list", str: "text", bool: "true or false", int: "number", float: "number"}
+            what = "empty" if self.data is None else f"a {kinds[type(self.data)]}"
             self.problem((), f"the file is {what}, not a mapping of keys to values")
             return None
         data = {key: list(v) if isinstance(v, list) else v for key, v in self.data.items()}
@@ -270,10 +271,6 @@ def _scalar(tag: str, value: str) -> str | int | float | bool | None:
     if kind in ("int", "float"):
         return float(value)
     return value
-
-
-def _kind(data: object) -> str:
-    return {list: "list", str: "text", bool: "true or false", int: "number", float: "number"}[type(data)]
 
 
 def _plain_message(message: str, kind: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vantage.cli import checkup
+from vantage.cli import doctor as checkup
 from vantage.raters.models import embedded
 from vantage.raters.models.base import ModelError
 
@@ -84,6 +84,6 @@ def test_databases_are_reached_and_not_changed(tmp_path: Path, address: str, sta
     connection.close()
     (tmp_path / "bad.sqlite").write_bytes(b"no database at all" * 100)
     before = sorted(file.name for file in tmp_path.iterdir())
-    (notice,) = checkup.database(address.format(tmp_path))
+    (notice,) = checkup.database_of(address.format(tmp_path))
     assert (notice.state, told in notice.text) == (state, True), notice
     assert sorted(file.name for file in tmp_path.iterdir()) == before

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Vantage
-from vantage.cli import checkup
-from vantage.cli.checkup import Notice
+from vantage.cli import doctor as checkup
+from vantage.cli.doctor import Notice
 
 
 @pytest.fixture(autouse=True)

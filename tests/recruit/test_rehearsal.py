@@ -18,7 +18,7 @@ from vantage.recruit.rehearsal.answering import KINDS, crowd
 from vantage.recruit.rehearsal.forms import read_page
 from vantage.recruit.rehearsal.rehearse import forecast, rehearse
 from vantage.recruit.rehearsal.results import Rehearsal
-from vantage.report.rehearsal import rehearsal_report
+from vantage.report.planning import rehearsal_report
 
 CHECKS = [
     {"id": f"{question}{code}", "instruction": f"Choose {code} here.", "question": question, "accept": [code]}

@@ -7,7 +7,7 @@ import polars as pl
 
 from vantage import Corpus, Instrument, Scale
 from vantage.report import beside
-from vantage.report.corpus_analysis import CorpusAnalysis
+from vantage.report.beside import CorpusAnalysis
 from vantage.report.engine import Data
 
 

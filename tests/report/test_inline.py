@@ -5,8 +5,7 @@ import xml.etree.ElementTree as ET
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Figure
 from vantage.report.cells import printable
-from vantage.report.inline import inline
-from vantage.report.style import INK, drawn
+from vantage.report.style import INK, drawn, inline
 
 
 def svg(text: str = "trust") -> str:

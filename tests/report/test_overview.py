@@ -14,8 +14,8 @@ from vantage import Corpus, Instrument, Scale, demo_corpus, load
 from vantage.measures import alpha
 from vantage.report import beside, groups
 from vantage.report import overview as report_on_a_corpus
+from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import apart
-from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
 

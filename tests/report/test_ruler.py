@@ -16,7 +16,7 @@ def demo() -> Corpus:
 
 
 def test_the_report_of_the_demo_shows_wright_maps_and_what_traits_explain(demo: Corpus) -> None:
-    from vantage.report.corpus_analysis import CorpusAnalysis
+    from vantage.report.beside import CorpusAnalysis
     from vantage.report.groups import explained
     from vantage.report.overview import rulers
 

@@ -24,8 +24,8 @@ from vantage.runs import store
 from vantage.runs.audit import Case, Mark, add_mark, filled_in, marks, write_fixture
 from vantage.scales import Option, Scale
 from vantage.view.app import parameters
+from vantage.view.calls import evidence
 from vantage.view.comparing import compared
-from vantage.view.evidence import evidence
 from vantage.view.explorer import Explorer
 from vantage.view.exporting import LARGEST, data_of, export
 from vantage.view.opening import STORE, open_path, open_paths

@@ -1,7 +1,7 @@
-"""The command line: one module per verb.
+"""The command line: one module per kind of verb.
 
-Only Typer is imported when help is asked for; a verb imports what it needs when it runs. To add a verb, write
-its module and attach it in `app`.
+Only Typer is imported when help is asked for; a verb imports what it needs when it runs. To add a verb, write its
+function and list it in `app.VERBS`.
 """
 
 from __future__ import annotations

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from vantage._version import __version__
 from vantage.cli import (
-    audit,
+    analyses,
     collect,
     corpora,
-    demo,
     doctor,
-    explain,
     instruments,
     measure,
-    models,
     new,
-    panel,
     perspective,
     plan,
     rate,
@@ -27,22 +23,41 @@ from vantage.cli import (
     runs,
     study,
     train,
-    view,
 )
 
-ORDER = (
-    *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "judge", "runs"),
-    *("measure", "explain", "facets", "audit", "panel", "perspective", "plan"),
-    *("study", "report", "view", "doctor"),
-)
+VERBS: Final[dict[str, tuple[Any, str]]] = {
+    "demo": (study.demo, "A first look, offline: planted truths, a small model, a report."),
+    "new": (new.app, "Create a project, an instrument or a study."),
+    "instruments": (instruments.app, "List, show and check instruments: what is asked."),
+    "corpora": (corpora.app, "Import, describe, check and export judgments."),
+    "collect": (collect.app, "Ask people: serve a study on the web."),
+    "rate": (rate.rate, "Ask a language model."),
+    "models": (runs.models, "Find out which settings and outputs a model supports."),
+    "train": (train.train, "Learn a rater from people's judgments."),
+    "judge": (train.judge, "Let a trained rater judge texts."),
+    "runs": (runs.app, "Look at stored model calls; export or clean them."),
+    "measure": (measure.measure, "Measure agreement, reliability, variation, accuracy."),
+    "explain": (analyses.explain, "Which traits explain the answers: a mixed model."),
+    "facets": (analyses.facets, "Items, people and models on one scale."),
+    "audit": (analyses.audit, "Do answers depend on the way of asking?"),
+    "panel": (analyses.panel, "How many votes several models are worth."),
+    "perspective": (perspective.app, "Predict what each user says: split, score and compare systems."),
+    "plan": (plan.plan, "How many items and raters a goal needs."),
+    "study": (study.study, "Run a whole study and write its report."),
+    "report": (report.report, "Draw a report again, or compare two."),
+    "view": (report.view, "Look at every judgment in the browser."),
+    "doctor": (doctor.doctor, "Check the installation and say what to do."),
+}
 """The verbs as help lists them."""
+OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+"""Verbs whose further options depend on what is measured or studied."""
 
 
 class _InOrder(TyperGroup):
     """Lists the verbs in the order in which data flow through them, groups and single ones alike."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(self.commands, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+        return [*VERBS]
 
 
 app = typer.Typer(
@@ -73,28 +88,9 @@ def _vantage(
     pass
 
 
-app.command("demo", short_help="A first look, offline: planted truths, a small model, a report.")(demo.demo)
-app.add_typer(new.app, name="new", short_help="Create a project, an instrument or a study.")
-app.add_typer(instruments.app, name="instruments", short_help="List, show and check instruments: what is asked.")
-app.add_typer(corpora.app, name="corpora", short_help="Import, describe, check and export judgments.")
-app.add_typer(collect.app, name="collect", short_help="Ask people: serve a study on the web.")
-app.command("rate", short_help="Ask a language model.")(rate.rate)
-app.add_typer(models.app, name="models", short_help="Find out which settings and outputs a model supports.")
-app.command("train", short_help="Learn a rater from people's judgments.")(train.train)
-app.command("judge", short_help="Let a trained rater judge texts.")(train.judge)
-app.add_typer(runs.app, name="runs", short_help="Look at stored model calls; export or clean them.")
-app.command(
-    "measure", context_settings=measure.CONTEXT, short_help="Measure agreement, reliability, variation, accuracy."
-)(measure.measure)
-app.command("explain", short_help="Which traits explain the answers: a mixed model.")(explain.explain)
-app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
-app.command("audit", short_help="Do answers depend on the way of asking?")(audit.audit)
-app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
-app.add_typer(
-    perspective.app, name="perspective", short_help="Predict what each user says: split, score and compare systems."
-)
-app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
-app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
-app.command("report", short_help="Draw a report again, or compare two.")(report.report)
-app.command("view", short_help="Look at every judgment in the browser.")(view.view)
-app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)
+for _name, (_verb, _help) in VERBS.items():
+    if isinstance(_verb, typer.Typer):
+        app.add_typer(_verb, name=_name, short_help=_help)
+    else:
+        _settings = OPEN if _name in ("measure", "study") else None
+        app.command(_name, short_help=_help, context_settings=_settings)(_verb)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import secrets
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from vantage.cli import recruit, rehearse
+from vantage.cli import plan, recruit
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
 from vantage.cli.options import TO, shared
-from vantage.cli.output import Json, print_json, print_rows
+from vantage.cli.output import Json, print_json, print_rows, say
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService
@@ -38,7 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-app.command("rehearse", short_help="Let simulated people walk the study.")(rehearse.rehearse)
+app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
 app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: draft, publish, pay, stop.")
 app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
 
@@ -60,23 +61,22 @@ Database = Annotated[
 class ChosenStudy:
     """The study that a command is about, and its database."""
 
-    folder: Path | None
-    instrument: str | None
-    file: Path | None
-    database: str | None
+    folder: Folder = None
+    instrument: InstrumentName = None
+    study: StudyFile = None
+    database: Database = None
 
     def load(self) -> AnnotationStudy:
         """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
         from vantage.collect.study import AnnotationStudy
         from vantage.collect.study_setup import stored_study
-        from vantage.errors import InputError
 
         folder, database = self.folder, self.database
-        if self.file is not None:
-            chosen = AnnotationStudy.load(self.file, folder)
+        if self.study is not None:
+            chosen = AnnotationStudy.load(self.study, folder)
             if folder is not None and folder.resolve() != chosen.folder:
                 problem = f"The study's corpus is {chosen.folder}, not {folder}"
-                raise InputError(problem, file=self.file, remedy="give only one of them")
+                raise InputError(problem, file=self.study, remedy="give only one of them")
             return chosen
         if folder is None:
             raise InputError("No study given", remedy="pass a corpus folder and --instrument, or --study FILE")
@@ -90,20 +90,14 @@ class ChosenStudy:
             database = str(databases[0].absolute())
         return stored_study(database, folder)
 
-    def running(self, study: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
+    def running(self, loaded: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
         """The study with its database opened."""
         from vantage.collect.service import StudyService
 
-        return closing(StudyService(study or self.load(), self.database, read_only=read_only))
+        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only))
 
 
-def _chosen(
-    folder: Folder = None, instrument: InstrumentName = None, study: StudyFile = None, database: Database = None
-) -> ChosenStudy:
-    return ChosenStudy(folder, instrument, study, database)
-
-
-_with_study = shared("chosen", _chosen)
+_with_study = shared("chosen", ChosenStudy)
 """A command about one study, which it receives as `chosen`."""
 
 
@@ -119,9 +113,8 @@ def serve(
 ) -> None:
     """Serve a study to participants, and its dashboard to you."""
     from vantage.collect.web.server import ServedStudy, serve
-    from vantage.errors import InputError
 
-    if chosen.file is None and chosen.instrument is None:
+    if chosen.study is None and chosen.instrument is None:
         raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
     if chosen.folder is not None and (mapping or chosen.folder.is_file()):
         folder, _ = texts_or_corpus(chosen.folder, None, chosen.instrument, mapping)
@@ -136,7 +129,7 @@ def serve(
     shown = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}{root_path}"  # noqa: S104
     typer.echo(f"{study.title}\n  participants  {shown}/\n  dashboard     {shown}/admin\nStop with Ctrl-C.")
     served = ServedStudy(
-        study=str(chosen.file) if chosen.file else None,
+        study=str(chosen.study) if chosen.study else None,
         folder=str(study.folder),
         instrument=study.plan.instrument,
         database=chosen.database,
@@ -174,7 +167,6 @@ def export(
     """
     from vantage.collect.export import check_replaced, merged, write, write_private
     from vantage.corpora.disclosure import guard
-    from vantage.errors import InputError
 
     study = chosen.load()
     if only and to is None:
@@ -195,18 +187,13 @@ def export(
     with chosen.running(study) as service:
         service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
-    if as_json:
-        print_json(summary)
-    else:
-        typer.echo(f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
+    say(summary, f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all", as_json=as_json)
 
 
 @app.command()
 @_with_study
 def status(chosen: ChosenStudy, as_json: Json = False) -> None:
     """Show the study's progress and how well raters agree. Nothing is changed."""
-    from dataclasses import asdict
-
     with chosen.running(read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
         known = [asdict(arm) for arm in service.researchers.adaptive()]
@@ -243,10 +230,8 @@ def invite(
     with chosen.running() as service:
         made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
-    if as_json:
-        print_json([{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)])
-    else:
-        typer.echo("\n".join(links))
+    rows = [{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)]
+    say(rows, "\n".join(links), as_json=as_json)
 
 
 @app.command()
@@ -405,6 +390,4 @@ def flows(
         data = Document.bundled("vantage.collect", "flows", f"{one}.yaml").data
         phases = [phase if isinstance(phase, str) else next(iter(phase)) for phase in data["flow"]]
         rows.append({"flow": one, "title": data["title"], "instrument": data["instrument"], "phases": phases})
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo(f"\nServe one with: vantage collect FOLDER --study {BUNDLED}NAME")
+    print_rows(rows, as_json=as_json, hint=f"Serve one with: vantage collect FOLDER --study {BUNDLED}NAME")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.options import TO, names, pairs, shared
-from vantage.cli.output import Json, print_json, print_rows, show
+from vantage.cli.output import Json, print_json, print_lines, print_rows, say, show
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.corpora import Corpus
 
 app = typer.Typer(
     help="Import, describe, check and export corpora of judgments. Without a command: list the formats.",
@@ -44,14 +43,11 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
 
     readers = [*READERS.values(), *PLUGINS.working().values()]
     if as_json:
-        rows = [
-            {"reader": r.name, "title": r.title, "home": r.home, "needs": r.needs, "options": r.options}
-            for r in readers
-        ]
-        print_json(rows)
+        columns = ("title", "home", "needs", "options")
+        print_json([{"reader": r.name, **{name: getattr(r, name) for name in columns}} for r in readers])
         return
-    print_rows([{"reader": r.name, "what": r.title, "from": r.home} for r in readers])
-    typer.echo("\nImport with: vantage corpora import READER --from PATH --to FOLDER")
+    rows = [{"reader": r.name, "what": r.title, "from": r.home} for r in readers]
+    print_rows(rows, hint="Import with: vantage corpora import READER --from PATH --to FOLDER")
 
 
 def _table_options(
@@ -104,24 +100,13 @@ def _table_options(
     sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
 ) -> dict[str, Any]:
     """Options of the reader `table`; those that were not given are left out."""
-    lists = {"traits": traits, "values": values, "missing": missing, "valid": valid, "order": order}
-    options = {
-        "map": pairs(mapping, "--map") if mapping else None,
-        "question": question,
-        "instrument": instrument,
-        "wide": columns or wide or None,
-        "duplicates": duplicates,
-        "empty": empty,
-        "decimal": decimal,
-        "strip": strip,
-        "case": case,
-        "kinds": pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None,
-        "encoding": encoding,
-        "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
-        "quotes": quotes,
-        "sheet": sheet,
-        **{name: names(text) or None for name, text in lists.items()},
-    }
+    options: dict[str, Any] = {**locals()}
+    del options["mapping"], options["columns"]
+    options["map"] = pairs(mapping, "--map") if mapping else None
+    options["wide"] = columns or wide or None
+    options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
+    options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
+    options |= {name: names(options[name]) or None for name in ("traits", "values", "missing", "valid", "order")}
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -161,15 +146,11 @@ def import_(
 
     vantage corpora import table --from ratings.csv --map item=ID,rater=worker,value=score --to FOLDER
     """
-    from dataclasses import replace
-
-    from vantage.corpora.readers import load
-
     if source is None:
         named = f"table --from {reader}" if Path(reader).exists() else f"{reader} --from PATH"
         raise InputError("no file given", remedy=f"run: vantage corpora import {named} --to {to}")
     _vacant(to, overwrite=overwrite)
-    corpus = load(reader, source, **{**pairs(option or [], "--option"), **reading})
+    corpus = vantage.load(reader, source, **{**pairs(option or [], "--option"), **reading})
     facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in facts.items() if value is not None})
     _written(corpus, to, as_json=as_json)
@@ -183,15 +164,11 @@ def preview(
     as_json: Json = False,
 ) -> None:
     """Say what would be read from a table, what is doubtful, and how to import it."""
+    from vantage.cli.description import print_preview
     from vantage.corpora.preview import preview as look
 
     seen = look(file, **reading)
-    if as_json:
-        print_json(seen)
-    else:
-        from vantage.cli.description import print_preview
-
-        print_preview(seen)
+    (print_json if as_json else print_preview)(seen)
     if seen["problem"]:
         raise typer.Exit(2)
 
@@ -202,16 +179,9 @@ def describe(folder: Folder, as_json: Json = False) -> None:
 
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
     """
-    from vantage.corpora import Corpus
-    from vantage.corpora.describe import describe as described
+    from vantage.cli.description import print_description
 
-    description = described(Corpus.read(folder))
-    if as_json:
-        print_json(description)
-    else:
-        from vantage.cli.description import print_description
-
-        print_description(description)
+    (print_json if as_json else print_description)(vantage.describe(vantage.Corpus.read(folder)))
 
 
 @app.command()
@@ -267,26 +237,18 @@ def export(
     A corpus folder, one long CSV file, the files of the LeWiDi shared tasks, a Hugging Face dataset, its card alone, a
     Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
     """
-    from vantage.corpora import Corpus
-    from vantage.corpora.writers import export as write
-
     given = {"instrument": instrument, "question": question, "style": style, "condition": condition, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
-    written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
-    if as_json:
-        print_json([{"format": form, "written": str(written)}])
-    else:
-        typer.echo(f"Wrote {written}")
+    written = vantage.export(vantage.Corpus.read(folder), form, to, overwrite=overwrite, **options)
+    say([{"format": form, "written": str(written)}], f"Wrote {written}", as_json=as_json)
 
 
 @app.command("filter")
 def filter_(folder: Folder, to: To, where: Where = None, overwrite: Overwrite = False, as_json: Json = False) -> None:
     """Write the part of a corpus that fits --where."""
-    from vantage.corpora import Corpus
-
     _vacant(to, overwrite=overwrite)
-    _written(filtered(Corpus.read(folder), where), to, as_json=as_json)
+    _written(filtered(vantage.Corpus.read(folder), where), to, as_json=as_json)
 
 
 @app.command()
@@ -297,10 +259,8 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Write one corpus of several."""
-    from vantage.corpora import Corpus
-
     _vacant(to, overwrite=overwrite)
-    first, *others = (Corpus.read(folder) for folder in folders)
+    first, *others = (vantage.Corpus.read(folder) for folder in folders)
     _written(first.merge(*others), to, as_json=as_json)
 
 
@@ -319,11 +279,10 @@ def tuples(
 
     Each text is in equally many tuples and stands equally often in each place; no two texts meet twice.
     """
-    from vantage.corpora import Corpus
     from vantage.corpora.tuples import tuples as made
 
     _vacant(to, overwrite=overwrite)
-    _written(made(Corpus.read(folder), size, each, field=field, seed=seed), to, as_json=as_json)
+    _written(made(vantage.Corpus.read(folder), size, each, field=field, seed=seed), to, as_json=as_json)
 
 
 @app.command()
@@ -339,11 +298,10 @@ def traits(
 
     From a table with one row per rater, such as a Prolific demographics export.
     """
-    from vantage.corpora import Corpus
     from vantage.corpora.prolific import read_traits
 
     _vacant(to or folder, overwrite=overwrite or to is None)
-    corpus = Corpus.read(folder).join_traits(read_traits(source, rater))
+    corpus = vantage.Corpus.read(folder).join_traits(read_traits(source, rater))
     _written(corpus, to or folder, as_json=as_json)
 
 
@@ -352,7 +310,7 @@ def conditions(where: list[str] | None) -> dict[str, list[str]]:
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}
 
 
-def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
+def filtered(corpus: vantage.Corpus, where: list[str] | None) -> vantage.Corpus:
     """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
     from vantage.errors import nearest
 
@@ -369,10 +327,8 @@ def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
 
 def _chosen_corpus(
     folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")], where: Where = None
-) -> Corpus:
-    from vantage.corpora import Corpus
-
-    return filtered(Corpus.read(folder), where)
+) -> vantage.Corpus:
+    return filtered(vantage.Corpus.read(folder), where)
 
 
 with_corpus = shared("corpus", _chosen_corpus)
@@ -381,23 +337,22 @@ with_corpus = shared("corpus", _chosen_corpus)
 
 def texts_or_corpus(
     path: Path, to: Path | None, instrument: str | None, mapping: list[str] | None, *, write: bool = True
-) -> tuple[Path, Corpus]:
+) -> tuple[Path, vantage.Corpus]:
     """A corpus folder, or a file of texts made into one: at `to`, or in a folder with the file's name.
 
     A folder that holds these texts already is used as it is, so that a command can be given again.
     """
-    from vantage.corpora import Corpus, storage
-    from vantage.corpora.readers import load
+    from vantage.corpora import storage
 
     if not path.is_file():
         if mapping:
             raise InputError("--map is for a file of texts", file=path, remedy="leave it out for a corpus folder")
-        return path, Corpus.read(path)
+        return path, vantage.Corpus.read(path)
     options = {"map": pairs(mapping or [], "--map"), "instrument": instrument}
-    corpus = load("texts", path, **{name: value for name, value in options.items() if value})
+    corpus = vantage.load("texts", path, **{name: value for name, value in options.items() if value})
     place = to or Path(path.name.split(".")[0])
     if storage.is_corpus(place):
-        known = Corpus.read(place)
+        known = vantage.Corpus.read(place)
         columns = [column for column in corpus.items.columns if column in known.items.columns]
         if len(columns) < len(corpus.items.columns) and not known.sizes["judgments"] and write:
             corpus.write(place)  # the texts with further columns, such as a target
@@ -427,14 +382,10 @@ def _vacant(to: Path, *, overwrite: bool) -> None:
         raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")
 
 
-def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:
-    from vantage.corpora.describe import describe as described
-
+def _written(corpus: vantage.Corpus, to: Path, *, as_json: bool) -> None:
     corpus.write(to)
     if as_json:
-        print_json(described(corpus))
+        print_json(vantage.describe(corpus))
         return
     typer.echo(f"Wrote {to}: {', '.join(f'{show(size)} {table}' for table, size in corpus.sizes.items())}")
-    for note in corpus.about.notes:
-        typer.echo(f"• {note}")
-    typer.echo(f"Look at it with: vantage corpora describe {to}")
+    print_lines([*(f"• {note}" for note in corpus.about.notes), f"Look at it with: vantage corpora describe {to}"])

@@ -50,8 +50,7 @@ def print_description(facts: dict[str, Any]) -> None:
         if columns:
             typer.echo("")
             print_rows([{"column": name, **_column_row(c)} for name, c in columns.items()], title=heading)
-    remarks = _remarks(facts)
-    if remarks:
+    if remarks := _remarks(facts):
         typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
 
 
@@ -81,10 +80,7 @@ def _question_row(question: dict[str, Any], apart: bool) -> dict[str, Any]:
     return {
         "question": question["question"],
         **_kind(question, apart),
-        "scale": question["scale"],
-        "items": question["items"],
-        "raters": question["raters"],
-        "judgments": question["judgments"],
+        **{name: question[name] for name in ("scale", "items", "raters", "judgments")},
         "per item": f"{show(spread['min'])}–{show(spread['max'])}",
         "mean": question["mean"],
         "no value": declined or None,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.output import Json, print_json, print_rows, printable
+import vantage
+from vantage.cli.output import Json, print_json, print_rows, printable, say
+from vantage.report.cells import counted
 
 if TYPE_CHECKING:
     from vantage.instruments import Instrument, Question
@@ -24,6 +27,7 @@ def list_instruments(context: typer.Context, as_json: Json = False) -> None:
         return
     from vantage.instruments import PLUGINS, Instrument, bundled
 
+    known = {**{name: Instrument.load(name) for name in bundled()}, **PLUGINS.working()}
     rows = [
         {
             "instrument": name,
@@ -33,11 +37,9 @@ def list_instruments(context: typer.Context, as_json: Json = False) -> None:
             "forms": list(instrument.forms),
             "conditions": list(instrument.conditions),
         }
-        for name, instrument in {**{name: Instrument.load(name) for name in bundled()}, **PLUGINS.working()}.items()
+        for name, instrument in known.items()
     ]
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nRead one with: vantage instruments show NAME")
+    print_rows(rows, as_json=as_json, hint="Read one with: vantage instruments show NAME")
 
 
 @app.command()
@@ -48,9 +50,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show an instrument as a rater would read it."""
-    from vantage.instruments import Instrument
-
-    instrument = Instrument.load(name)
+    instrument = vantage.Instrument.load(name)
     if as_json:
         print_json([_question_row(question) for question in instrument.questions])
         return
@@ -62,26 +62,18 @@ def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An instrument file.")], as_json: Json = False
 ) -> None:
     """Check an instrument file and report every problem with its line."""
-    from pathlib import Path
-
     from vantage.errors import InputError, Problems
-    from vantage.instruments import Instrument
 
     try:
-        instrument = Instrument.load(Path(file))
+        instrument = vantage.Instrument.load(Path(file))
     except InputError as error:
         if not as_json:
             raise
         problems = error.problems if isinstance(error, Problems) else (str(error),)
         print_json([{"problem": problem} for problem in problems])
         raise typer.Exit(2) from None
-    if as_json:
-        print_json([])
-        return
-    count = len(instrument.questions)
-    typer.echo(
-        f"{file}: {instrument.title}, version {instrument.version}, {count} question{'s' * (count != 1)}, no problems"
-    )
+    count = counted(len(instrument.questions), "question")
+    say([], f"{file}: {instrument.title}, version {instrument.version}, {count}, no problems", as_json=as_json)
 
 
 @app.command()
@@ -96,9 +88,7 @@ def _question_row(question: Question) -> dict[str, Any]:
     scale = question.scale
     return {
         "question": question.id,
-        "title": question.title,
-        "section": question.section,
-        "ask": question.ask,
+        **{name: getattr(question, name) for name in ("title", "section", "ask")},
         "ask_in": dict(question.ask_in),
         "level": scale.level,
         "options": [{"code": o.code, "label": o.label} for o in scale.options],

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import Where, conditions, filtered
-from vantage.cli.options import Output, names, with_output
-from vantage.cli.output import print_rows
+from vantage.cli.options import names, with_output
+from vantage.cli.output import Output, print_lines, print_rows
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.measures.base import Measure
-
-CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
 @with_output
@@ -53,11 +52,10 @@ def measure(
         if folder is None and not help_:
             raise InputError("no corpus given", remedy=f"run: vantage measure {name} FOLDER")
         return
-    from vantage.corpora import Corpus
     from vantage.measures.option_text import parse_options
 
     options = parse_options(chosen, context.args)
-    corpus = filtered(Corpus.read(folder), where)
+    corpus = filtered(vantage.Corpus.read(folder), where)
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
     if "by" in chosen.options:
@@ -78,8 +76,7 @@ def measure(
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
-        for line in sentences(result, model, options.get("by", ())):
-            typer.echo(line, err=True)
+        print_lines(sentences(result, model, options.get("by", ())), err=True)
 
 
 def _list(*, as_json: bool) -> None:
@@ -91,9 +88,7 @@ def _list(*, as_json: bool) -> None:
         {"measure": m.name, "family": m.family, "what": m.summary}
         for m in sorted(known, key=lambda m: families.index(m.family))
     ]
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nUse one with: vantage measure NAME FOLDER --by question")
+    print_rows(rows, as_json=as_json, hint="Use one with: vantage measure NAME FOLDER --by question")
 
 
 def _explain(chosen: Measure) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from vantage.cli.output import Json, print_json
+import vantage
+from vantage.cli.output import Json, say
 
 app = typer.Typer(
     help="Create a project folder, an instrument or a study, with comments, that works at once.",
@@ -43,10 +44,9 @@ def instrument(
     It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own;
     with --from, the questions of a corpus, to be put into words.
     """
-    from vantage.corpora import Corpus
     from vantage.scaffold.writing import new_instrument
 
-    made = new_instrument(name, Corpus.read(source) if source else None)
+    made = new_instrument(name, vantage.Corpus.read(source) if source else None)
     _print_written(made, f"Change it, then check it with: vantage instruments check {made[0]}", as_json=as_json)
 
 
@@ -63,7 +63,5 @@ def study(name: Name, as_json: Json = False) -> None:
 
 
 def _print_written(made: list[Path], hint: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json([{"written": str(path)} for path in made])
-        return
-    typer.echo("\n".join(["Wrote", *(f"  {path}" for path in made), hint]))
+    text = "\n".join(["Wrote", *(f"  {path}" for path in made), hint])
+    say([{"written": str(path)} for path in made], text, as_json=as_json)

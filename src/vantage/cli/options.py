@@ -1,32 +1,30 @@
-"""Options that several verbs share: written once as the parameters of a function, whose result a verb receives."""
+"""Options that several verbs share: written once as the parameters of a function or a class that a verb receives."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from vantage.cli.output import Csv, Json, Latex, print_frame
+from vantage.cli.output import Output
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Command = Callable[..., None]
 
 TO: Final = ("--to", "-o", "--out")
 """The option for where something is written; `--out` is its older name in some verbs."""
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
 def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Command]:
-    """A verb that also has the options of a function, and receives what that makes of them under a name."""
+    """A verb that also has the options of a function or class, and receives what that makes of them under a name."""
 
     def decorate(command: Command) -> Command:
         further, own = inspect.signature(options).parameters, inspect.signature(command).parameters
@@ -52,32 +50,11 @@ def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Comman
 def _hints(function: Callable[..., Any], received: str = "") -> dict[str, Any]:
     """The types of a function's options; what a verb receives may have one that only a type checker imports."""
     named = {name: kind for name, kind in function.__annotations__.items() if name not in ("return", received)}
-    return get_type_hints(SimpleNamespace(__annotations__=named), function.__globals__, include_extras=True)
+    names_of = vars(sys.modules[function.__module__])
+    return get_type_hints(SimpleNamespace(__annotations__=named), names_of, include_extras=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """How a result is printed: for people, or as JSON, CSV or LaTeX."""
-
-    json: bool
-    csv: bool
-    latex: bool
-
-    @property
-    def data(self) -> bool:
-        """Whether it is printed for other programs."""
-        return self.json or self.csv or self.latex
-
-    def print(self, frame: pl.DataFrame, hidden: Sequence[str] = ()) -> None:
-        """Prints a result; `hidden` columns are left out for people and kept in the data."""
-        print_frame(frame, as_json=self.json, as_csv=self.csv, as_latex=self.latex, hidden=hidden)
-
-
-def _output(as_json: Json = False, as_csv: Csv = False, as_latex: Latex = False) -> Output:
-    return Output(as_json, as_csv, as_latex)
-
-
-with_output = shared("output", _output)
+with_output = shared("output", Output)
 """A verb with `--json`, `--csv` and `--latex`, which it receives as `output`."""
 
 

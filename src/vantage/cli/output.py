@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,38 +31,43 @@ def print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(finite(data), ensure_ascii=False, indent=2, default=str) + "\n")
 
 
-def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "") -> None:
-    """Rows for people, or as one JSON array of objects."""
+def print_rows(
+    rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "", empty: str = "", hint: str = ""
+) -> None:
+    """Rows for people, with a hint below them or a sentence where there are none, or as one JSON array of objects."""
     if as_json:
         print_json(list(rows))
-        return
+    elif empty and not rows:
+        typer.echo(empty)
+    else:
+        _print_table(rows, title)
+        if hint:
+            typer.echo(f"\n{hint}")
+
+
+def _print_table(rows: Sequence[dict[str, Any]], title: str) -> None:
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    columns = _filled_columns(rows)
+    # The columns that say something in at least one row.
+    columns = [name for name in (rows[0] if rows else ()) if any(show(row[name]) not in ("–", "") for row in rows)]
     console = Console(soft_wrap=False)
     style: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
     table = Table(title=title or None, box=None, pad_edge=False, **style)
     for position, name in enumerate(columns):
         numeric = all(isinstance(row[name], int | float) or row[name] is None for row in rows)
         longest = max(len(_cell(name, row[name])) for row in rows)
-        justify: Any = "right" if numeric else "left"
-        whole = numeric or position == 0
-        table.add_column(
-            name.replace("_", " "),
-            justify=justify,
-            no_wrap=whole,
-            min_width=min(longest, 16 if console.is_terminal else 40),
-            overflow="fold",
-        )
+        how: dict[str, Any] = {"justify": "right" if numeric else "left", "no_wrap": numeric or position == 0}
+        least = min(longest, 16 if console.is_terminal else 40)
+        table.add_column(name.replace("_", " "), min_width=least, overflow="fold", **how)
     for row in rows:
         table.add_row(*(Text(_cell(name, row[name])) for name in columns))
-    least = Measurement.get(console, console.options.update(width=10_000), table).minimum
+    needed = Measurement.get(console, console.options.update(width=10_000), table).minimum
     if not console.is_terminal:
-        console.width = max(120, least + 2 * len(columns))
-    if least <= console.width:
+        console.width = max(120, needed + 2 * len(columns))
+    if needed <= console.width:
         console.print(table)
         return
     # A table that does not fit is told row by row, so that nothing is cut off.
@@ -73,44 +79,63 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
 
 
 def _cell(name: str, value: Any) -> str:
-    """A cell for people; a p value is never shown as naught.
-
-    >>> _cell("p_adjusted", 0.00002), _cell("estimate", 0.25), _cell("p", None)
-    ('< .001', '0.250', '–')
-    """
-    if isinstance(value, float) and (name == "p" or name.startswith("p_")):
-        return p_value(value)
-    return show(value)
+    """A cell for people; a p value is never shown as naught."""
+    chance = isinstance(value, float) and (name == "p" or name.startswith("p_"))
+    return p_value(value) if chance else show(value)
 
 
-def _filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The columns that say something in at least one row."""
-    names = list(rows[0]) if rows else []
-    return [name for name in names if any(show(row[name]) not in ("–", "") for row in rows)]
+def print_frame(frame: pl.DataFrame, *, shown: Sequence[str] = (), title: str = "") -> None:
+    """A result table for people; of the columns `shown`, those that there are."""
+    print_rows(frame.select([name for name in shown or frame.columns if name in frame.columns]).to_dicts(), title=title)
 
 
-def print_frame(
-    frame: pl.DataFrame,
-    *,
-    as_json: bool = False,
-    as_csv: bool = False,
-    as_latex: bool = False,
-    hidden: Sequence[str] = (),
-    title: str = "",
-) -> None:
-    """A result table; `hidden` columns are left out for people and kept in the data."""
+def print_tables(frames: Mapping[str, pl.DataFrame], **further: Any) -> None:
+    """Tables by their names, and what else there is to say, as one JSON object."""
+    print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, **further})
+
+
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Some lines for people."""
+    for line in lines:
+        typer.echo(line, err=err)
+
+
+def say(data: Any, text: str, *, as_json: bool) -> None:
+    """What was done: plain data as JSON, or a text for people."""
     if as_json:
-        print_json(frame.to_dicts())
-    elif as_csv:
-        from vantage.corpora.writers import csv_text
-
-        sys.stdout.write(csv_text(frame))
-    elif as_latex:
-        from vantage.report.latex import latex
-
-        sys.stdout.write(latex(frame.drop(hidden, strict=False)))
+        print_json(data)
     else:
-        print_rows(frame.drop(hidden, strict=False).to_dicts(), title=title)
+        typer.echo(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a result is printed: for people, or as JSON, CSV or LaTeX."""
+
+    json: Json = False
+    csv: Csv = False
+    latex: Latex = False
+
+    @property
+    def data(self) -> bool:
+        """Whether it is printed for other programs."""
+        return self.json or self.csv or self.latex
+
+    def print(self, frame: pl.DataFrame, hidden: Sequence[str] = ()) -> None:
+        """Prints a result; `hidden` columns are left out for people and kept in the data."""
+        shown = frame.drop(hidden, strict=False)
+        if self.json:
+            print_json(frame.to_dicts())
+        elif self.csv:
+            from vantage.corpora.writers import csv_text
+
+            sys.stdout.write(csv_text(frame))
+        elif self.latex:
+            from vantage.report.latex import latex
+
+            sys.stdout.write(latex(shown))
+        else:
+            print_frame(shown)
 
 
 def write_figure(chart: str, frame: pl.DataFrame, options: Mapping[str, Any], path: Path) -> None:

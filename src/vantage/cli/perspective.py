@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from vantage.cli.options import TO, Output, with_output
+import vantage
+from vantage.cli.options import TO, with_output
+from vantage.cli.output import Output
+from vantage.cli.progress import finished
 from vantage.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
@@ -35,12 +38,11 @@ def split(
 
     vantage perspective split FOLDER --question trust --to benchmark
     """
-    from vantage.corpora import Corpus
     from vantage.perspective.benchmark import write_split
 
     options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
     options |= {"test_users": test_users, "stratify": stratify, "seed": seed}
-    typer.echo(str(write_split(Corpus.read(folder).included(), out, **options)))
+    typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)
 
 
@@ -59,10 +61,9 @@ def evaluate(
 
     vantage perspective evaluate FOLDER predictions.csv --split benchmark
     """
-    from vantage.corpora import Corpus
     from vantage.perspective.benchmark import read_predictions, read_split, scored
 
-    parts = read_split(Corpus.read(folder).included(), split_folder)
+    parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
     frame = read_predictions(predictions, parts.corpus, parts.question)
     scores = scored(frame, parts, resamples=resamples, source=predictions)
     output.print(scores.summary)
@@ -84,11 +85,10 @@ def compare(
 
     vantage perspective compare FOLDER ours=a.csv theirs=b.csv --split benchmark --to leaderboard
     """
-    from vantage.corpora import Corpus
     from vantage.perspective.benchmark import BASELINE, baseline, headline, leaderboard, read_predictions, read_split
     from vantage.perspective.benchmark import scored as score
 
-    parts = read_split(Corpus.read(folder).included(), split_folder)
+    parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
     files: dict[str, Path] = {}
     for given in predictions:
         name, equals, path = given.partition("=")
@@ -101,7 +101,6 @@ def compare(
     systems = {name: score(frame, parts, resamples=resamples, source=files[name]) for name, frame in frames.items()}
     systems[BASELINE] = score(baseline(parts), parts, resamples=resamples)
     if out is not None:
-        from vantage.cli.study import finished
         from vantage.report.leaderboard import leaderboard_report
 
         report = leaderboard_report(parts, systems)

@@ -1,4 +1,4 @@
-"""`vantage plan`: how many items and raters for what I want to know, and is there enough already?"""
+"""`vantage plan`: how many items and raters a goal needs; `vantage collect rehearse`: what a study will be."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.options import TO, names
-from vantage.cli.output import Csv, Json, print_frame, print_json, sentences, write_figure
+from vantage.cli.options import TO, Seed, names, numbers
+from vantage.cli.output import Csv, Json, Output, print_frame, print_lines, print_tables, sentences, write_figure
+from vantage.cli.progress import working
 from vantage.errors import InputError
 
 SIMULATED = ("alpha", "alt-test")
@@ -46,7 +48,7 @@ def plan(
     figure: Annotated[Path | None, typer.Option(help="Where to draw the frontier: .svg, .pdf or .png.")] = None,
     settings: Annotated[bool, typer.Option("--settings", help="Print the lines for the study file alone.")] = False,
     out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and figures.")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Seed = 0,
     where: Where = None,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -59,15 +61,13 @@ def plan(
     vantage plan --prevalence 0.3 --agreement 0.4 --goal mean --target 0.05
     vantage plan --during CORPUS --goal alpha --target 0.2
     """
-    from vantage.corpora import Corpus
-
-    corpus = None if pilot is None else filtered(Corpus.read(pilot), where)
+    corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
     shared: dict[str, Any] = {"goal": goal, "target": target, "question": question, "delta": delta, "seed": seed}
     shared |= {"models": names(models) or None, "epsilon": epsilon}
     if now:
         if corpus is None:
             raise InputError("no corpus given", remedy="run: vantage plan --during CORPUS")
-        _during(corpus, {**shared, "looks": looks}, as_json=as_json, as_csv=as_csv)
+        _during(corpus, {**shared, "looks": looks}, Output(as_json, as_csv))
         return
     from vantage.planning.plan import plan as planned
 
@@ -91,45 +91,39 @@ def plan(
         plan_report(made, budget).write(out)
         (out / "settings.yaml").write_text(made.settings + "\n", encoding="utf-8")
         typer.echo(f"The plan is {out / 'report.html'}; settings.yaml has the lines for the study file.", err=True)
-    _print(made, as_json=as_json, as_csv=as_csv)
+    _print(made, Output(as_json, as_csv))
 
 
-def _during(corpus: Any, options: dict[str, Any], *, as_json: bool, as_csv: bool) -> None:
+def _during(corpus: Any, options: dict[str, Any], output: Output) -> None:
     from vantage.planning.during import VIEW, during
 
     row = _with_bar(options["goal"], lambda advance: during(corpus, **options, advance=advance))
-    if as_json or as_csv:
-        print_frame(row, as_json=as_json, as_csv=as_csv)
-        return
-    for line in sentences(row, VIEW):
-        if line:
-            typer.echo(line)
+    if output.data:
+        output.print(row)
+    else:
+        print_lines(filter(None, sentences(row, VIEW)))
 
 
-def _print(made: Any, *, as_json: bool, as_csv: bool) -> None:
+def _print(made: Any, output: Output) -> None:
     from vantage.planning.plan import VIEWS
 
-    said = [*sentences(made.choice, VIEWS["choice"])]
-    said += sentences(made.powered, VIEWS["powered"]) if len(made.powered) else []
-    said += sentences(made.adaptive, VIEWS["adaptive"]) if len(made.adaptive) else []
-    assumed = f"Assumes {'; '.join(made.assumes)}."
-    if as_json:
-        tables = {name: getattr(made, name).to_dicts() for name in VIEWS}
-        print_json({**tables, "assumes": made.assumes, "settings": made.settings, "sentences": [*said, assumed]})
+    tables = {name: getattr(made, name) for name in VIEWS}
+    known = [name for name in ("choice", "powered", "adaptive") if name == "choice" or len(tables[name])]
+    said = [line for name in known for line in sentences(tables[name], VIEWS[name])]
+    said.append(f"Assumes {'; '.join(made.assumes)}.")
+    if output.json:
+        print_tables(tables, assumes=made.assumes, settings=made.settings, sentences=said)
         return
-    if as_csv:
-        print_frame(made.frontier, as_csv=True)
+    if output.csv:
+        output.print(made.frontier)
         return
     table = made.frontier if len(made.frontier) else made.budgeted
     print_frame(table, title=f"{made.what[0].upper()}{made.what[1:]}, by answers per item")
-    typer.echo("")
-    for line in (*said, assumed, "", "For the study file:", "", made.settings):
-        typer.echo(line)
+    print_lines(["", *said, "", "For the study file:", "", made.settings])
 
 
 def _with_bar(goal: str, work: Any) -> Any:
     """The result of some work, with a progress bar where designs are simulated."""
-    from vantage.cli.study import working
     from vantage.planning.simulated import DESIGNS
 
     with working(quiet=goal not in SIMULATED) as progress, progress("Simulating", DESIGNS[0] * DESIGNS[1]) as advance:
@@ -141,3 +135,55 @@ def _numbers(text: str) -> list[float] | None:
         return [float(part) for part in names(text)] or None
     except ValueError:
         raise InputError(f"--components is '{text}'", remedy="write three numbers, such as 0.4,0.1,0.5") from None
+
+
+def rehearse(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file, or a bundled flow (flow:NAME).")],
+    folder: Annotated[Path | None, typer.Option("--corpus", help="The corpus, if the file names none.")] = None,
+    people: Annotated[int, typer.Option(help="How many simulated people come.", min=1, max=5000)] = 200,
+    seed: Seed = 0,
+    mix: Annotated[
+        str, typer.Option(metavar="KIND=SHARE,…", help="Shares of careful, hasty, careless, copying, leaving, phone …")
+    ] = "",
+    pilot: Annotated[
+        Path | None, typer.Option(metavar="CORPUS", help="Take the model of answers from a pilot.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Let simulated people walk the real pages of a study, and discard everything.
+
+    Reports duration, cost, seats, expected reliability, what the checks catch, and pages that nobody can pass.
+    """
+    from vantage.collect.study import AnnotationStudy
+    from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
+    from vantage.recruit.rehearsal.results import VIEWS
+
+    loaded = AnnotationStudy.load(study, folder)
+    known = None if pilot is None else vantage.Corpus.read(pilot)
+    shares = numbers(mix, "--mix", "KIND=SHARE")
+    with working() as progress, progress("people", people) as advance:
+        before = 0
+
+        def shown(_: int, done: int) -> None:
+            nonlocal before
+            advance(done - before)
+            before = done
+
+        made = rehearsed(loaded, people=people, seed=seed, mix=shares, pilot=known, advance=shown)
+    tables = {name: getattr(made, name) for name in VIEWS}
+    if as_json:
+        print_tables(tables, assumes=list(made.assumes))
+    else:
+        for name, frame in tables.items():
+            if len(frame):
+                print_frame(frame.drop("verdict", "behaviour", "worth", strict=False), title=VIEWS[name].title)
+                typer.echo("")
+        for name in ("summary", "checks", "adapting"):
+            if len(tables[name]):
+                typer.echo("\n".join(sentences(tables[name], VIEWS[name])))
+        typer.echo(f"Assumes {'; '.join(made.assumes)}.")
+    if out is not None:
+        from vantage.report.planning import rehearsal_report
+
+        typer.echo(f"The page is {rehearsal_report(made).write(out)}.", err=True)

@@ -1,43 +1,103 @@
-"""A run as people see it under way: a bar with rate, cost, failures and time left, on standard error."""
+"""What verbs say of long work: an estimate before it, bars with rate, cost and time left, and what was found."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from vantage.cli.output import print_json, print_rows, printable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from vantage.report.folder import Report
+    from vantage.runs.forecast import Estimate
     from vantage.runs.options import RunTally
+    from vantage.studies.execution import Progress
+
+UNKNOWN: Final = "not known"
+COUNTS: Final = ("calls", "prompt_tokens", "completion_tokens")
+PRICES: Final = (
+    "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
+)
+
+
+def shown(one: Estimate) -> dict[str, Any]:
+    """An estimate as the end of a row."""
+    return {
+        **{name: getattr(one, name) for name in COUNTS},
+        "cost": UNKNOWN if one.cost is None else one.cost,
+        "time": UNKNOWN if one.seconds is None else duration(one.seconds),
+    }
+
+
+def print_estimate(rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
+    """The rows, and below them what they rest on."""
+    if any(row["cost"] == UNKNOWN for row in rows):
+        typer.echo(f"{PRICES}\n")
+    print_rows(rows)
+    typer.echo()
+    for note in notes:
+        typer.echo(f"• {printable(note)}")
+    typer.echo("Nothing was sent.")
+
+
+def duration(seconds: float) -> str:
+    """A length of time in a word or two.
+
+    >>> duration(0.2), duration(47), duration(400), duration(9000), duration(400_000)
+    ('0 s', '47 s', '7 min', '2.5 h', '4.6 days')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+
+
+def _bars(*statuses: str, quiet: bool = False) -> Bars:
+    """Progress bars on standard error, with further fields of a task."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    first, *rest = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", *statuses))
+    columns = (first, BarColumn(), MofNCompleteColumn(), *rest, TimeRemainingColumn())
+    return Bars(*columns, console=Console(stderr=True), transient=True, disable=quiet)
+
+
+@contextmanager
+def working(*, quiet: bool = False) -> Iterator[Progress]:
+    """Progress bars, one for each step that is under way."""
+    with _bars(quiet=quiet) as bars:
+
+        @contextmanager
+        def step(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+            task = bars.add_task(printable(title), total=total)
+            try:
+                yield lambda count: bars.advance(task, count)
+            finally:
+                bars.remove_task(task)
+
+        yield step
 
 
 @contextmanager
 def run_progress(title: str) -> Iterator[Callable[[RunTally], None]]:
     """A bar for as long as the block lasts; call what it gives with the counts."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    from vantage.cli.output import printable
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[status]}", markup=False),
-        TimeRemainingColumn(),
-    )
     started = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(Text(printable(title)).plain, total=None, status="")
+    with _bars("fields[status]") as bars:
+        task = bars.add_task(printable(title), total=None, status="")
 
         def show(tally: RunTally) -> None:
-            bar.update(
-                task,
-                total=tally.planned,
-                completed=tally.skipped + tally.conversations,
-                status=progress_text(tally, time.monotonic() - started),
-            )
+            done, status = tally.skipped + tally.conversations, progress_text(tally, time.monotonic() - started)
+            bars.update(task, total=tally.planned, completed=done, status=status)
 
         yield show
 
@@ -55,3 +115,36 @@ def progress_text(tally: RunTally, seconds: float) -> str:
     if tally.failed:
         parts.append(f"{tally.failed:,} failed")
     return " · ".join(parts)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
+    from vantage.studies.execution import StudyStopped
+
+    try:
+        yield
+    except StudyStopped as error:
+        typer.echo(f"vantage: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("vantage: interrupted; run the same command again to resume.", err=True)
+        raise typer.Exit(130) from None
+
+
+def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
+    """Says what was found and where it is."""
+    if as_json:
+        findings = [
+            {"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in report.result.findings
+        ]
+        summary = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
+        print_json(
+            {**summary, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]}
+        )
+        return
+    for place, finding in enumerate(report.result.findings, 1):
+        typer.echo(f"{place}. {printable(finding.text)}")
+    for sentence in [*report.record.missing, *report.result.warnings]:
+        typer.echo(f"\n• {printable(sentence)}")
+    typer.echo(f"\nThe report: {out / 'report.html'}")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
 from vantage.cli.options import TO, names, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable, show
+from vantage.cli.progress import print_estimate, run_progress, shown
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,8 +144,6 @@ def rate(
     Every reply is stored as it arrives. Run an interrupted command again to resume it. Keys are read from the
     environment (OPENAI_API_KEY) and never stored.
     """
-    from vantage.errors import InputError
-    from vantage.instruments import Instrument
     from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
     from vantage.raters.style import Style
@@ -156,7 +159,7 @@ def rate(
         raise InputError("No corpus or instrument given", remedy="pass FOLDER and --instrument NAME, or --flow STUDY")
     else:
         folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
-        part, known = filtered(whole, where), Instrument.load(instrument) if instrument else _own(whole, folder)
+        part, known = filtered(whole, where), vantage.Instrument.load(instrument) if instrument else _own(whole, folder)
         if limit is not None:
             part = part.filter(item=part.items["item"].head(limit).to_list())
         if part.items.is_empty():
@@ -210,9 +213,11 @@ def rate(
     if show_:
         _show(plan_of(raters[:1]), show_)
         return
+    if batch and engine not in ("local", "batch"):
+        raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
     carried = RunOptions(
         **limits,
-        engine=_engine(engine, batch=batch),
+        engine="batch" if batch else engine,
         workers=workers,
         ray_address=ray_address,
         batch_protocol=batch_protocol,
@@ -230,8 +235,6 @@ def rate(
 
 def _own(corpus: Corpus, folder: Path) -> Instrument:
     """The instrument of a corpus, if it has one that is worded."""
-    from vantage.errors import InputError
-
     if len(corpus.instruments) != 1:
         ids = ", ".join(one.id for one in corpus.instruments)
         raise InputError(f"The corpus has several instruments ({ids})", file=folder, remedy="choose with --instrument")
@@ -246,7 +249,6 @@ def _own(corpus: Corpus, folder: Path) -> Instrument:
 def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> AnnotationStudy:
     """The study whose flow is put to a model."""
     from vantage.collect.study import AnnotationStudy
-    from vantage.errors import InputError
 
     if instrument or any(others):
         problem = "--flow says what is asked about which items"
@@ -266,8 +268,6 @@ def _raters(
     users: list[str],
     options: dict[str, Any],
 ) -> list[ChatRater]:
-    from dataclasses import replace
-
     from vantage.raters.chat import ChatRater
     from vantage.raters.personas import Personas, sample
 
@@ -279,8 +279,6 @@ def _raters(
 
 
 def _show(plan: RunPlan, count: int) -> None:
-    from itertools import islice
-
     from vantage.raters.conversation import Conversations
 
     part = plan.parts[0]
@@ -322,10 +320,6 @@ def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
 
 
 def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store: Path, *, as_json: bool) -> None:
-    from contextlib import ExitStack
-    from dataclasses import asdict
-
-    from vantage.cli.forecasts import print_estimate, shown
     from vantage.runs.forecast import Forecast, design_notes
     from vantage.runs.store import NAME, RunStore
 
@@ -341,14 +335,6 @@ def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store
         return
     who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
     print_estimate([{"rater": who, **shown(forecast.total)}], [*notes, *forecast.notes])
-
-
-def _engine(engine: str, *, batch: bool) -> str:
-    from vantage.errors import InputError
-
-    if batch and engine not in ("local", "batch"):
-        raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
-    return "batch" if batch else engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +354,6 @@ class _Asking:
     as_json: bool
 
     def run(self, raters: list[ChatRater]) -> None:
-        from vantage.cli.progress import run_progress
-        from vantage.corpora import Corpus
         from vantage.runs.execution import run
         from vantage.runs.rating import summaries, write
         from vantage.runs.store import RunStore
@@ -378,7 +362,7 @@ class _Asking:
             part.corpus.check_asked(part.used, part.asked, part.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
-            Corpus.read(self.folder).write(self.to)
+            vantage.Corpus.read(self.folder).write(self.to)
         title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
         with RunStore(self.store or self.to) as opened:
             raters, notes = self._suited(raters, opened)
@@ -436,8 +420,7 @@ class _Asking:
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:
-    hidden = ("notes",)
-    print_rows([{key: value for key, value in row.items() if key not in hidden} for row in rows])
+    print_rows([{key: value for key, value in row.items() if key != "notes"} for row in rows])
     tally = outcome.tally
     parts = [f"{show(tally.sent)} sent", f"{show(tally.stored)} found in the store"]
     parts += [f"{show(tally.elsewhere)} sent by another process"] if tally.elsewhere else []

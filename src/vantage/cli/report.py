@@ -1,18 +1,20 @@
-"""`vantage report`: draw a stored study again, put two side by side, or report on a plain corpus."""
+"""`vantage report`: draw a stored study again, put two side by side, or report on a corpus.
+
+`vantage view`: look at every judgment in the browser, or write the page into one file.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import vantage
 from vantage.cli.options import TO
-from vantage.cli.output import Json, printable
+from vantage.cli.output import Json, print_lines, printable
+from vantage.cli.progress import finished
 from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.report.folder import Report
 
 
 def report(
@@ -41,9 +43,9 @@ def report(
         return
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
-    from vantage.cli.study import finished
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report
+    from vantage.report.overview import corpus_report
     from vantage.studies.running import redraw
 
     if is_report(folder):
@@ -51,22 +53,13 @@ def report(
             raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
         finished(redraw(folder), folder, as_json=as_json)
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
-        place = out or folder / "report"
-        finished(_on_corpus(folder, place, seed), place, as_json=as_json)
+        place, made = out or folder / "report", corpus_report(vantage.Corpus.read(folder), seed=seed)
+        made.write(place)
+        finished(made, place, as_json=as_json)
     else:
-        problem = (
-            "there is neither a study nor a corpus in this folder" if folder.is_dir() else "there is no such folder"
-        )
+        neither = "there is neither a study nor a corpus in this folder"
+        problem = neither if folder.is_dir() else "there is no such folder"
         raise InputError(problem, file=folder, remedy="name a folder left by vantage study or vantage corpora import")
-
-
-def _on_corpus(folder: Path, out: Path, seed: int) -> Report:
-    from vantage.corpora import Corpus
-    from vantage.report.overview import corpus_report
-
-    report = corpus_report(Corpus.read(folder), seed=seed)
-    report.write(out)
-    return report
 
 
 def _compare(first: Path, second: Path, out: Path) -> None:
@@ -75,6 +68,57 @@ def _compare(first: Path, second: Path, out: Path) -> None:
 
     page, sentences = compare(first, second, out)
     put_text(out, page)
-    for sentence in sentences:
-        typer.echo(printable(sentence))
-    typer.echo(f"\nSide by side: {out}")
+    print_lines([*map(printable, sentences), f"\nSide by side: {out}"])
+
+
+def view(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH…", help="Corpus folders, run stores, study folders or collect files."),
+    ],
+    port: Annotated[int, typer.Option(help="The port, on this machine only; 0 takes a free one.")] = 0,
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="FILE.html", help="Write one self-contained file and exit.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed, where the file holds a sample.")] = 0,
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+) -> None:
+    """Look at every judgment: items, raters, comparisons, measures, runs and maps.
+
+    The page follows a run or a study that is under way. Nobody else can open it: the link works once, on this machine.
+    """
+    from vantage.view.explorer import Explorer
+    from vantage.view.opening import open_paths
+
+    opened, read = open_paths(paths)
+    explorer = Explorer(opened, read)
+    if export is not None:
+        from vantage.view.exporting import export as write
+
+        write(explorer, export, seed=seed)
+        typer.echo(f"Wrote {export} ({export.stat().st_size / 2**20:.1f} MB)")
+        return
+    import socket
+    from threading import Thread
+
+    explorer.refresh()
+    # The first page is computed while the server is imported and the browser opens.
+    Thread(target=explorer.prepare, daemon=True).start()
+    import uvicorn
+
+    from vantage.view.app import Server
+
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # the link works as soon as it is printed
+    except OSError:
+        listener.close()
+        raise InputError(f"port {port} is taken", remedy="leave --port out to take a free one") from None
+    server = Server(explorer, listener.getsockname()[1])
+    typer.echo(f"Look at {server.address}\nStop with Ctrl-C.", err=True)
+    if open_:
+        typer.launch(server.address)
+    config = uvicorn.Config(server.app(), log_level="error", access_log=False, server_header=False)
+    uvicorn.Server(config).run([listener])

@@ -1,16 +1,23 @@
-"""`vantage runs`: look at the store of a corpus, export it, clean it, and read its replies again."""
+"""`vantage runs`: look at the store of a corpus, export it, clean it, and read its replies again.
+
+`vantage models`: find out which settings and outputs a model supports; a store keeps that.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.forecasts import PRICES
-from vantage.cli.options import TO, names
-from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
+import vantage
+from vantage.cli.options import TO, names, with_connection
+from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
+from vantage.cli.progress import PRICES
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.runs.records import RunRecord
@@ -21,6 +28,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+models = typer.Typer(
+    help="Find out which settings and outputs a model supports.", no_args_is_help=True, rich_markup_mode=None
+)
 Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains one.")]
 Run = Annotated[int | None, typer.Option("--run", help="One run; all of them without it.")]
 
@@ -29,14 +39,10 @@ Run = Annotated[int | None, typer.Option("--run", help="One run; all of them wit
 def list_(store: Where, as_json: Json = False) -> None:
     """List the runs of a store, the oldest first."""
     from vantage.runs.records import records
-    from vantage.runs.store import RunStore
 
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         rows = [_row(opened, record) for record in records(opened)]
-    if not rows and not as_json:
-        typer.echo("There are no runs in this store.")
-        return
-    print_rows(rows, as_json=as_json)
+    print_rows(rows, as_json=as_json, empty="There are no runs in this store.")
 
 
 @app.command("show")
@@ -52,9 +58,8 @@ def show_(
     """
     from vantage.runs.export import calls as stored
     from vantage.runs.records import record
-    from vantage.runs.store import RunStore
 
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         record_ = record(opened, run)
         some, row = list(stored(opened, run=run, limit=calls)), _row(opened, record_)
     if as_json:
@@ -86,22 +91,18 @@ def cost(
     from vantage.errors import InputError, nearest
     from vantage.runs.options import read_prices
     from vantage.runs.records import ledger, ledger_rows
-    from vantage.runs.store import RunStore
 
     if by not in ("run", "model", "sitting"):
         raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         entries = ledger_rows(ledger(opened, run, read_prices(prices) if prices else None), by)
     if as_json:
         print_json(entries)
         return
-    if not entries:
-        typer.echo("There are no calls in this store.")
-        return
     dated = [{**row, **({"started": _when(row["started"])} if "started" in row else {})} for row in entries]
-    print_rows([{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated])
-    if any(row["cost"] is None for row in entries):
-        typer.echo(f"\n{PRICES}")
+    rows = [{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in dated]
+    unpriced = any(row["cost"] is None for row in entries)
+    print_rows(rows, empty="There are no calls in this store.", hint=PRICES if unpriced else "")
 
 
 @app.command("export")
@@ -114,9 +115,8 @@ def export(
     """Write stored calls to a file that other programs read."""
     from vantage.runs.export import export as written
     from vantage.runs.records import record
-    from vantage.runs.store import RunStore
 
-    with RunStore(store, read_only=True) as opened:
+    with _reading(store) as opened:
         if run is not None:
             record(opened, run)
         count = written(opened, to, run=run, prompts=prompts)
@@ -135,10 +135,8 @@ def gc(
 
     Failures that were made good, and the space that all of it took, go as well.
     """
-    from dataclasses import asdict
-
-    from vantage.errors import InputError
-    from vantage.runs.records import clean, records
+    from vantage.runs.records import clean
+    from vantage.runs.records import records
     from vantage.runs.store import RunStore
 
     _existing(store)
@@ -175,17 +173,16 @@ def reparse(
 
     Replies are read by the rules as they are now; no model is called.
     """
-    from vantage.corpora import Corpus
     from vantage.runs.audit import load, reread, save
     from vantage.runs.audit import reparse as again
 
-    done = again(Corpus.read(folder))
+    done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
         if cases := load(to or folder):
             save(to or folder, reread(cases, done.corpus))
     if as_json or as_csv:
-        print_frame(done.changes, as_json=as_json, as_csv=as_csv)
+        Output(as_json, as_csv).print(done.changes)
         return
     typer.echo(f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed")
     for rule, count in done.left.items():
@@ -215,13 +212,9 @@ def audit(
     Opens a page in the browser. What was read is kept in audit.json in the folder; the same command goes on with it.
     Replies that were marked as read wrongly in `vantage view` need not be read again.
     """
-    from dataclasses import asdict
-
-    from vantage.corpora import Corpus
-    from vantage.errors import InputError
     from vantage.runs.audit import NAME, accuracies, draw, filled_in, load, reread, save, write_fixture
 
-    corpus = Corpus.read(folder)
+    corpus = vantage.Corpus.read(folder)
     if fixture is not None:
         typer.echo(f"Wrote {fixture}: {write_fixture(folder, corpus, fixture)} replies")
         return
@@ -244,10 +237,7 @@ def audit(
         uvicorn.run(shown, host="127.0.0.1", port=port, log_level="error")
         save(folder, cases)
     rows = [asdict(one) for one in accuracies(cases)]
-    if not rows and not as_json:
-        typer.echo("No replies have been read yet.")
-        return
-    print_rows(rows, as_json=as_json)
+    print_rows(rows, as_json=as_json, empty="No replies have been read yet.")
 
 
 @app.command("recover")
@@ -261,8 +251,75 @@ def recover(store: Where) -> None:
     typer.echo(saved(_existing(store)))
 
 
+@models.command("probe")
+@with_connection
+def probe(
+    model: Annotated[str, typer.Argument(help="openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.")],
+    connection: dict[str, Any],
+    store: Annotated[
+        Path | None, typer.Option(help="A corpus folder or run store that keeps the profile, for vantage rate.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a model a dozen short questions and show its profile.
+
+    Parameters that it refuses, whether replies are held to a schema, how many log-probabilities it tells, how a reply
+    begins, thinking, window, whether a seed repeats, speed and price.
+    """
+    from vantage.raters.chat import ChatRater
+    from vantage.raters.models.probe import probe as probed
+
+    rater = ChatRater(model, settings=connection)
+    opened = rater.open()
+    try:
+        profile = probed(opened, lambda what: None if as_json else typer.echo(f"… {what}", err=True))
+    finally:
+        opened.close()
+    if store is not None:
+        from vantage.runs.records import keep
+        from vantage.runs.store import RunStore
+
+        with RunStore(store) as place:
+            keep(place, rater, profile)
+    if as_json:
+        print_json(profile.as_dict())
+        return
+    for name, value in profile.as_dict().items():
+        typer.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
+
+
+@models.command("profiles")
+def profiles(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains it.")],
+    as_json: Json = False,
+) -> None:
+    """List the profiles that a store keeps."""
+    from vantage.runs.records import profiles as kept
+
+    with _reading(store) as opened:
+        rows = [profile.as_dict() for profile in kept(opened)]
+    columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
+    shown = rows if as_json else [{name: row[name] for name in columns} for row in rows]
+    print_rows(shown, as_json=as_json, empty="There are no profiles in this store.")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, (list, tuple)):
+        return "; ".join(map(str, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one:g}" for key, one in value.items()) or "not known"
+    return "yes" if value is True else "no" if value is False else show(value)
+
+
+def _reading(store: Path) -> RunStore:
+    from vantage.runs.store import RunStore
+
+    return RunStore(store, read_only=True)
+
+
 def _existing(store: Path) -> Path:
-    from vantage.errors import InputError
     from vantage.runs.store import place
 
     if not place(store).is_file():
@@ -271,8 +328,6 @@ def _existing(store: Path) -> Path:
 
 
 def _when(seconds: float) -> str:
-    from datetime import datetime
-
     return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds") if seconds else ""
 
 

@@ -1,27 +1,21 @@
-"""`vantage study`: a whole study from its options to a folder with the report."""
+"""`vantage study`: a whole study from its options to a folder with the report; `vantage demo`: a first one, offline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vantage.cli.options import TO, pairs, with_connection, with_limits
-from vantage.cli.output import Json, print_json, print_rows, printable
+from vantage.cli.output import Json, print_json, print_rows
+from vantage.cli.progress import COUNTS, finished, print_estimate, resumable, shown, working
 from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from vantage.report.folder import Report
     from vantage.runs.forecast import Estimate
     from vantage.studies.base import Study
-    from vantage.studies.execution import Progress
     from vantage.studies.running import Preview
-
-CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
 @with_connection
@@ -95,6 +89,30 @@ def study(
     finished(report, out, as_json=as_json)
 
 
+def demo(
+    out: Annotated[Path, typer.Option(*TO, help="The folder for the report and its data.")] = Path("demo"),
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    asked: Annotated[
+        int, typer.Option(help="How many of the 120 sentences the model is asked about; 0 for none.", hidden=True)
+    ] = 60,
+) -> None:
+    """Plant known things in synthetic ratings, find them again, and write a report: a first look, offline.
+
+    The report is demo/report.html. If you interrupt the command, run it again to continue.
+    """
+    from vantage.studies.running import run
+
+    typer.echo(
+        "Asking a small language model about 60 sentences and measuring 26 synthetic raters (about a minute).", err=True
+    )
+    with resumable(), working() as progress:
+        report = run("demo", out=out, progress=progress, asked=asked)
+    finished(report, out)
+    typer.echo("\nNext: vantage new project mine, for data of your own; vantage study --list, for published studies.")
+    if open_:
+        typer.launch(str((out / "report.html").resolve()))
+
+
 def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
     """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
     from vantage.measures.option_text import parse_words
@@ -111,64 +129,7 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
     return {known[flag].name: value for flag, value in parsed.items()}
 
 
-@contextmanager
-def resumable() -> Iterator[None]:
-    """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
-    from vantage.studies.execution import StudyStopped
-
-    try:
-        yield
-    except StudyStopped as error:
-        typer.echo(f"vantage: {error}", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("vantage: interrupted; run the same command again to resume.", err=True)
-        raise typer.Exit(130) from None
-
-
-@contextmanager
-def working(*, quiet: bool = False) -> Iterator[Progress]:
-    """Progress bars on standard error, one for each step that is under way."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bars:
-
-        @contextmanager
-        def step(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-            task = bars.add_task(printable(title), total=total)
-            try:
-                yield lambda count: bars.advance(task, count)
-            finally:
-                bars.remove_task(task)
-
-        yield step
-
-
-def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
-    """Says what was found and where it is."""
-    if as_json:
-        findings = [
-            {"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in report.result.findings
-        ]
-        summary = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
-        print_json(
-            {**summary, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]}
-        )
-        return
-    for place, finding in enumerate(report.result.findings, 1):
-        typer.echo(f"{place}. {printable(finding.text)}")
-    for sentence in [*report.record.missing, *report.result.warnings]:
-        typer.echo(f"\n• {printable(sentence)}")
-    typer.echo(f"\nThe report: {out / 'report.html'}")
-
-
 def _preview(forecast_of: Preview, *, as_json: bool) -> None:
-
-    from vantage.cli.forecasts import print_estimate, shown
-
     forecast = forecast_of.forecast
     if as_json:
         rows = [{"model": one.model, "style": one.style, "raters": n, **_numbers(one)} for one, n in forecast.by_style]
@@ -188,17 +149,15 @@ def _preview(forecast_of: Preview, *, as_json: bool) -> None:
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:
-    counts = {"calls": one.calls, "prompt_tokens": one.prompt_tokens, "completion_tokens": one.completion_tokens}
-    return {**counts, "cost": one.cost, "seconds": one.seconds}
+    return {name: getattr(one, name) for name in (*COUNTS, "cost", "seconds")}
 
 
 def _list(*, as_json: bool) -> None:
     from vantage.studies.base import known
 
     rows = [{"study": name, "title": one.title, "needs data": bool(one.needs_data)} for name, one in known().items()]
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nRun one with: vantage study NAME --to FOLDER; its options: vantage study NAME --help")
+    hint = "Run one with: vantage study NAME --to FOLDER; its options: vantage study NAME --help"
+    print_rows(rows, as_json=as_json, hint=hint)
 
 
 def _explain(chosen: Study[Any], called: str) -> None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import vantage
 from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, texts_or_corpus
 from vantage.cli.options import TO, names, number, pairs
 from vantage.cli.output import Json, print_json, print_rows, printable
+from vantage.errors import InputError
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -71,8 +73,6 @@ def train(
 
     No text may stand on two sides of a split. Without --validation, texts are held out in turn.
     """
-    from vantage.corpora import Corpus
-    from vantage.errors import InputError
     from vantage.raters.trained.baselines import BASELINES
 
     if folder.is_file():
@@ -81,7 +81,7 @@ def train(
             file=folder,
             remedy="use a saved rater with: vantage judge FILE --rater FOLDER, or import the table with its judgments",
         )
-    whole = Corpus.read(folder)
+    whole = vantage.Corpus.read(folder)
     options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
     options |= {"kind": kind, "seed": seed, **settings(setting)}
     for option, given, without in (
@@ -126,14 +126,13 @@ def judge(
     The range is that of people's answers, or of their mean for raters that learned means.
     FOLDER is a file with one text per row (and the columns the rater needs, such as target), or a corpus.
     """
-    from vantage.corpora.readers import load
     from vantage.corpora.writers.cells import csv_text
     from vantage.raters.trained.rater import TrainedRater
 
     trained = TrainedRater.load(rater)
     as_table = to.suffix == ".csv" if to is not None else texts.is_file()
     if texts.is_file():
-        folder, whole = to or Path(), load("texts", texts, map=_every_column(texts, trained, mapping))
+        folder, whole = to or Path(), vantage.load("texts", texts, map=_every_column(texts, trained, mapping))
     else:
         folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
     part = whole.filter(**conditions(on)) if on else whole
@@ -156,7 +155,6 @@ def judge(
 def _every_column(file: Path, rater: TrainedRater, mapping: list[str] | None) -> dict[str, str]:
     """Every column of a file of texts under its own name, those mapped under theirs."""
     from vantage.corpora.readers.files import read_table
-    from vantage.errors import InputError
 
     given = pairs(mapping or [], "--map")
     columns = [column for column in read_table(file).frame.columns if column not in given.values()]

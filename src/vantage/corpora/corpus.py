@@ -321,7 +321,7 @@ class Corpus:
 
     def view(self) -> Any:
         """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
-        return import_module("vantage.view.notebook").InlineView(self)
+        return import_module("vantage.view.exporting").InlineView(self)
 
     @property
     def plot(self) -> Plots:

@@ -1,7 +1,13 @@
-"""Models, personas and trained raters beside people: how near, how accurate, where they differ, what they save."""
+"""A corpus as its report looks at it: people, who is left out, and models, personas and trained raters beside people.
+
+How near these are to people, how accurate, where they differ, and what they save.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import polars as pl
@@ -14,13 +20,71 @@ from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
 from vantage.measures.powered.estimate import worth
 from vantage.measures.scoring.accuracy import accuracy
-from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
-from vantage.report.corpus_analysis import CorpusAnalysis
-from vantage.report.engine import Data, there
+from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
+from vantage.report.engine import Analysis, Data, there
 from vantage.report.sentences import p_value
+from vantage.scales import Scale
 
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
 """What is shown of a powered estimate."""
+
+
+@dataclass(eq=False)
+class CorpusAnalysis(Analysis):
+    """A corpus as its report looks at it."""
+
+    left_out: pl.DataFrame | None = None
+    """The raters who were excluded, and who are no part of the corpus."""
+
+    @cached_property
+    def several(self) -> Corpus | None:
+        """People, where two or more of them gave a value."""
+        return self.people if answered(self.people)["rater"].n_unique() > 1 else None
+
+    @cached_property
+    def ordered(self) -> Corpus | None:
+        """The same for questions on ordered scales."""
+        return self._asked(lambda scale: scale.ordered)
+
+    @cached_property
+    def with_distances(self) -> Corpus | None:
+        """The same for questions on ordered scales or with two options."""
+        return self._asked(lambda scale: scale.has_distances)
+
+    def _asked(self, suits: Callable[[Scale], bool]) -> Corpus | None:
+        """Two people or more on the questions whose scale suits; null where none has an answer."""
+        asked = [question.id for question in self.corpus.questions if suits(question.scale)]
+        part = self.several.filter(question=asked) if self.several is not None and asked else None
+        return part if part is not None and len(answered(part)) else None
+
+    @property
+    def traits(self) -> list[str]:
+        """What is known of people; columns that only models have say nothing of them."""
+        raters = self.people.raters
+        return [trait for trait in self.people.traits if raters[trait].null_count() < len(raters)]
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Models, personas and trained raters who gave a value beside people."""
+        gave = set(answered(self.corpus)["rater"])
+        return [name for name in others_of(self.corpus) if name in gave]
+
+    @cached_property
+    def beside(self) -> Corpus | None:
+        """People and others; null where there are no others or fewer than two people."""
+        if not self.others or self.several is None:
+            return None
+        return self.corpus.filter(rater=[*self.people.raters["rater"], *self.others])
+
+    @cached_property
+    def beside_several(self) -> Corpus | None:
+        """The same where there are two others or more."""
+        return self.beside if len(self.others) > 1 else None
+
+    @cached_property
+    def distances(self) -> pl.DataFrame | None:
+        """How far each of the others is from people, item by item; null where there are fewer than two people."""
+        return None if self.beside is None else beside_people(self, self.others)
 
 
 def near_people(analysis: CorpusAnalysis) -> pl.DataFrame:
@@ -89,13 +153,9 @@ def against_aggregates(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None) -> pl.DataFrame:
     wanted: list[tuple[str, list[str]]] = [(gold or "mean", ["mae", "spearman"])] if question.scale.ordered else []
     wanted += [(gold or "majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
-    frame = pl.concat(
-        [
-            accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=seed)
-            for reference, metrics in wanted
-        ],
-        how="diagonal_relaxed",
-    )
+    how: dict[str, Any] = {"by": ["question", "rater"], "seed": seed}
+    frames = [accuracy(part, reference=reference, metric=metrics, **how) for reference, metrics in wanted]
+    frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
     columns = ("question", "rater", "metric", "estimate", "low", "high", "items")
     return frame.with_columns(name.alias("metric")).select(columns)
@@ -141,8 +201,7 @@ def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[s
         wanted.append((f"alpha of {question}", alpha, {}))
     rows = []
     for what, function, options in wanted:
-        made = function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts()
-        for row in made:
+        for row in function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts():
             both, fine = row["judged_by"] == "both", row["representative"] is not False
             said = worth(row, rater) if both and fine else None
             idle = said is not None and row["lambda"] == 0

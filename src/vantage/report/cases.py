@@ -53,13 +53,10 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame:
     most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
     listed = there(with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False]))))
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(others))
-    said = [
-        _said(analysis.corpus, given.filter(item=item, question=question))
-        for item, question in listed.select(UNIT).iter_rows()
-    ]
-    return listed.with_columns(
-        pl.Series("said", [words for words, _ in said]), pl.Series("why", [why for _, why in said], dtype=pl.String)
-    )
+    units_of = listed.select(UNIT).iter_rows()
+    parts = [given.filter(item=item, question=question).sort("rater") for item, question in units_of]
+    why = pl.Series([_quoted(part, named=True) for part in parts], dtype=pl.String)
+    return listed.with_columns(said=pl.Series([_said(analysis.corpus, part) for part in parts]), why=why)
 
 
 def declined(analysis: Analysis) -> pl.DataFrame:
@@ -73,9 +70,8 @@ def declined(analysis: Analysis) -> pl.DataFrame:
     texts, rows = _text_of(analysis.corpus), []
     for row in top.iter_rows(named=True):
         mine = without.filter(item=row["item"], question=row["question"]).sort("rater")
-        who = [
-            f"{rater}: {how}" for rater, how in mine.select("rater", "status").unique(maintain_order=True).iter_rows()
-        ]
+        statuses = mine.select("rater", "status").unique(maintain_order=True)
+        who = [f"{rater}: {how}" for rater, how in statuses.iter_rows()]
         replies = mine["reply"].drop_nulls().to_list() if "reply" in mine.columns else []
         reply = f"“{shortened(str(replies[0]), 200)}”" if replies else None
         text = shortened(texts.get(row["item"], row["item"]), 280)
@@ -130,9 +126,7 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
     given = answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
     if given.is_empty():
         return None
-    mine = given.group_by("rater", *UNIT).agg(
-        pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer")
-    )
+    mine = given.group_by("rater", *UNIT).agg(answers="value", answer=pl.col("value").mode().min())
     people = _of_each(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
     moments_of = []
@@ -174,10 +168,7 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
     for row in units.iter_rows(named=True):
         mine = people.filter(item=row["item"], question=row["question"])
         counts = mine.group_by("value").len("n").sort("value")
-        spread = ", ".join(
-            f"{label(analysis.corpus, row['question'], value)} ×{n}"
-            for value, n in counts.select("value", "n").iter_rows()
-        )
+        spread = ", ".join(f"{label(analysis.corpus, row['question'], value)} ×{n}" for value, n in counts.iter_rows())
         text = shortened(texts.get(row["item"], row["item"]), 280)
         rows.append({**row, "text": text, "answers": spread, "reasons": _quoted(mine)})
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -192,23 +183,16 @@ def label(corpus: Corpus, question: str, value: float) -> str:
     return f"{show_code(value)} ({named})"
 
 
-def _said(corpus: Corpus, given: pl.DataFrame) -> tuple[str, str | None]:
-    """What each model answered about one text, and some of their reasons."""
-    answers = [
-        f"{rater}: {label(corpus, question, value)}"
-        for rater, question, value in given.sort("rater")
-        .select("rater", "question", "value")
-        .unique("rater", maintain_order=True)
-        .iter_rows()
-    ]
-    return ", ".join(answers), _quoted(given.sort("rater"), named=True)
+def _said(corpus: Corpus, given: pl.DataFrame) -> str:
+    """What each model answered about one text."""
+    once = given.select("rater", "question", "value").unique("rater", maintain_order=True)
+    return ", ".join(f"{rater}: {label(corpus, question, value)}" for rater, question, value in once.iter_rows())
 
 
 def _quoted(given: pl.DataFrame, *, named: bool = False) -> str | None:
     """One reason each of the first raters, with the rater's name where that means something to a reader."""
-    reasons = (
-        given.drop_nulls("rationale").unique("rationale", maintain_order=True).unique("rater", maintain_order=True)
-    )
+    different = given.drop_nulls("rationale").unique("rationale", maintain_order=True)
+    reasons = different.unique("rater", maintain_order=True)
     quoted = [
         f"{rater}: “{shortened(why, 240)}”" if named else f"“{shortened(why, 240)}”"
         for rater, why in reasons.select("rater", pl.col("rationale").cast(pl.String)).head(REASONS).iter_rows()

@@ -50,7 +50,8 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     """
     folders = [Path(first), Path(second)]
     reports = [Report.read(folder) for folder in folders]
-    labels = _labels(folders)
+    names = [folder.resolve().name for folder in folders]
+    labels = names if names[0] != names[1] else [f"{name} ({side})" for name, side in zip(names, "AB", strict=True)]
     tables = [_joined(*pair, labels) for pair in _both(reports[0].result.tables, reports[1].result.tables)]
     figures = _both(reports[0].result.figures, reports[1].result.figures)
     colours = palette(figure for report in reports for figure in report.result.figures)
@@ -69,7 +70,11 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
         effects=effects,
         caveats=caveats(list(dict.fromkeys(w for report in reports for w in report.result.warnings))),
         tables=[
-            {"name": one.name, "note": one.note, "views": _numbered(one.tables, place)}
+            {
+                "name": one.name,
+                "note": one.note,
+                "views": [table_view(table, ROWS, files=False) | {"number": place} for table in one.tables],
+            }
             for place, one in enumerate(tables, 1)
         ],
         figures=[
@@ -107,9 +112,10 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
             for table, label in zip((one, other), labels, strict=True)
         ]
         return Joined(one.name, both, "The rows have no names by which they could be joined.")
-    ends = {name: one.column(name).interval for name in values if _folds(other, one.column(name).interval)}
+    intervals = {name: interval for name in values if (interval := one.column(name).interval)}
+    ends = {name: pair for name, pair in intervals.items() if all(_numeric(other, end) for end in pair)}
     counts = ["items"] if all("items" in table.frame.columns for table in (one, other)) else []
-    kept = list(dict.fromkeys([*values, *(end for pair in ends.values() for end in pair or ()), *counts]))
+    kept = list(dict.fromkeys([*values, *(end for pair in ends.values() for end in pair), *counts]))
     sides = [
         table.frame.select(
             pl.col(keys).cast(pl.String), *(pl.col(name).cast(pl.Float64).alias(f"{side} {name}") for name in kept)
@@ -139,9 +145,9 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
     return Joined(one.name, [Table(one.name, one.caption, frame, columns, shown, keys, [*one.notes, *equal])])
 
 
-def _spread(name: str, ends: tuple[str, str] | None, *, sized: bool) -> list[pl.Expr]:
+def _spread(name: str, ends: tuple[str, str], *, sized: bool) -> list[pl.Expr]:
     """The interval of a difference from those of two numbers, and its size in standard deviations over items."""
-    low, high = ends or ("", "")
+    low, high = ends
     below, above = ({s: (pl.col(f"{s} {name}") - pl.col(f"{s} {end}")) for s in "ab"} for end in (low, high))
     difference = pl.col(f"b {name}") - pl.col(f"a {name}")
     columns = [
@@ -215,10 +221,6 @@ def _numeric(table: Table, name: str) -> bool:
     return name in table.frame.columns and name not in table.keys and table.frame[name].dtype.is_numeric()
 
 
-def _folds(table: Table, interval: tuple[str, str] | None) -> bool:
-    return interval is not None and all(_numeric(table, end) for end in interval)
-
-
 def _title(table: Table, name: str) -> str:
     return table.column(name).title or name.replace("_", " ")
 
@@ -236,10 +238,6 @@ def _unique(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
     return frame.select(keys).n_unique() == len(frame)
 
 
-def _numbered(tables: Sequence[Table], place: int) -> list[dict[str, Any]]:
-    return [table_view(table, ROWS, files=False) | {"number": place} for table in tables]
-
-
 def _settings(first: Record, second: Record) -> list[dict[str, Any]]:
     """Every option of the two runs, and whether it differs."""
     sides = [_recorded(first), _recorded(second)]
@@ -251,16 +249,11 @@ def _settings(first: Record, second: Record) -> list[dict[str, Any]]:
 
 
 def _recorded(record: Record) -> dict[str, Any]:
-    common = {"study": record.study, "data": record.data, "models": record.models, "seed": record.seed}
-    state = {} if record.state == "complete" else {"state": record.state}
-    instruments = {f"instrument {one['id']}": f"version {one['version']}" for one in record.instruments}
-    return {
-        **common,
-        **state,
-        **record.options,
-        **instruments,
-        **{f"version of {k}": v for k, v in record.versions.items()},
-    }
+    known = {name: getattr(record, name) for name in ("study", "data", "models", "seed")}
+    known |= {} if record.state == "complete" else {"state": record.state}
+    known |= record.options
+    known |= {f"instrument {one['id']}": f"version {one['version']}" for one in record.instruments}
+    return known | {f"version of {name}": version for name, version in record.versions.items()}
 
 
 def _alone(reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
@@ -271,12 +264,6 @@ def _alone(reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
         only = [sorted(names[0] - names[1]), sorted(names[1] - names[0])]
         notes += [f"Only {labels[side]} has the {kind} {', '.join(only[side])}." for side in (0, 1) if only[side]]
     return notes
-
-
-def _labels(folders: Sequence[Path]) -> list[str]:
-    """Short names of two folders that tell them apart."""
-    names = [folder.resolve().name for folder in folders]
-    return names if names[0] != names[1] else [f"{name} ({side})" for name, side in zip(names, "AB", strict=True)]
 
 
 def _base(folder: Path, page: Path) -> str:

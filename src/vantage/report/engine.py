@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from string import Formatter
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import polars as pl
 
@@ -43,18 +43,6 @@ _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
 
 
-class Settings(Protocol):
-    """What an analysis takes from the run of a study."""
-
-    @property
-    def options(self) -> Any:
-        """The options of the study."""
-
-    @property
-    def seed(self) -> int:
-        """The random seed."""
-
-
 @dataclass(eq=False)
 class Analysis:
     """What the functions of a recipe are given: the corpus, the options of the study, and the seed."""
@@ -64,8 +52,8 @@ class Analysis:
     seed: int = 0
 
     @classmethod
-    def from_run(cls, corpus: Corpus, run: Settings) -> Self:
-        """The analysis of a corpus in the run of a study."""
+    def from_run(cls, corpus: Corpus, run: Any) -> Self:
+        """The analysis of a corpus in the run of a study, which has options and a seed."""
         return cls(corpus, run.options, run.seed)
 
     @cached_property
@@ -168,7 +156,8 @@ class RecipeEngine:
         names = [name for _, name, _, _ in Formatter().parse(text) if name]
         if any(self.values.get(name) is None for name in names):
             return ""
-        return text.format_map({name: _plain(self.values[name]) for name in names})
+        values = {name: self.values[name] for name in names}
+        return text.format_map({name: f"{one:,}" if type(one) is int else str(one) for name, one in values.items()})
 
     def all_filled(self, texts: Sequence[str]) -> list[str]:
         """Those of some texts whose values are all known."""
@@ -344,10 +333,6 @@ def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.Data
             order = {name: place for place, name in enumerate(names)}
             frame = frame.sort(pl.col(column).replace_strict(order, default=len(order)), maintain_order=True)
     return frame
-
-
-def _plain(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _said_of(kinds: Sequence[str], kept: Sequence[str]) -> list[str]:

@@ -8,11 +8,12 @@ are never touched here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 from filelock import FileLock, Timeout
@@ -27,7 +28,7 @@ from vantage.report.page import page
 from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
-from vantage.report.style import Drawn, drawn
+from vantage.report.style import drawn
 
 FORMAT: Final = 1
 """The version of the folder; a folder of a higher one was written by a newer Vantage."""
@@ -37,7 +38,8 @@ BIBLIOGRAPHY: Final = "references.bib"
 TABLE_FILES: Final = ("*.parquet", "*.csv", "*.tex")
 FIGURE_FILES: Final = ("*.parquet", "*.csv", "*.svg", "*.pdf")
 
-T = TypeVar("T", Table, Figure)
+Stored: TypeAlias = Sequence[tuple[str, pl.DataFrame, Mapping[str, str | bytes]]]
+"""Names of parts with their frames, and further files by their endings."""
 _PARTS: Final = {"table": Table, "figure": Figure, "dialogue": Dialogue}
 
 
@@ -69,14 +71,11 @@ class Report(Shown):
         result = self.result
         colours = palette(result.figures)
         files = {figure.name: drawn(figure.draw, colours) for figure in result.figures}
-        tables = [*result.tables, *(dialogue.table() for dialogue in result.dialogues)]
-        put_folder(folder / "tables", _each(tables, _put_table), ours=TABLE_FILES, overwrite=True)
-        put_folder(
-            folder / "figures",
-            _each(result.figures, lambda empty, figure: _put_figure(empty, figure, files[figure.name])),
-            ours=FIGURE_FILES,
-            overwrite=True,
-        )
+        shown = [*result.tables, *(dialogue.table() for dialogue in result.dialogues)]
+        tables: Stored = [(table.name, table.frame, {"tex": latex_table(table)}) for table in shown]
+        figures: Stored = [(figure.name, figure.data, asdict(files[figure.name])) for figure in result.figures]
+        for kind, parts, ours in (("tables", tables, TABLE_FILES), ("figures", figures, FIGURE_FILES)):
+            put_folder(folder / kind, partial(_put_frames, parts), ours=ours, overwrite=True)
         text = page(self.record, result, {name: drawing.svg for name, drawing in files.items()})
         put_text(folder / PAGE, text)
         if result.references:
@@ -144,33 +143,19 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def put_text(path: Path, text: str) -> None:
     """Writes a text file in one step."""
-    put_file(path, lambda prepared: _write_text(prepared, text), overwrite=True)
+    put_file(path, lambda prepared: _write(prepared, text), overwrite=True)
 
 
-def _write_text(path: Path, text: str) -> None:
+def _write(path: Path, content: str | bytes) -> None:
     # A lone surrogate, which a hostile reply may hold, must not end the report.
-    path.write_bytes(text.encode("utf-8", "replace"))
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
 
 
-def _each(parts: Iterable[T], put: Callable[[Path, T], None]) -> Callable[[Path], None]:
-    def prepare(empty: Path) -> None:
-        for part in parts:
-            put(empty, part)
-
-    return prepare
-
-
-def _put_table(empty: Path, table: Table) -> None:
-    _storable(table.frame).write_parquet(empty / f"{table.name}.parquet")
-    _write_text(empty / f"{table.name}.csv", csv_text(table.frame))
-    _write_text(empty / f"{table.name}.tex", latex_table(table))
-
-
-def _put_figure(empty: Path, figure: Figure, files: Drawn) -> None:
-    _storable(figure.data).write_parquet(empty / f"{figure.name}.parquet")
-    _write_text(empty / f"{figure.name}.csv", csv_text(figure.data))
-    _write_text(empty / f"{figure.name}.svg", files.svg)
-    (empty / f"{figure.name}.pdf").write_bytes(files.pdf)
+def _put_frames(parts: Stored, empty: Path) -> None:
+    for name, frame, further in parts:
+        _storable(frame).write_parquet(empty / f"{name}.parquet")
+        for ending, content in {"csv": csv_text(frame), **further}.items():
+            _write(empty / f"{name}.{ending}", content)
 
 
 def _storable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -218,12 +203,11 @@ def _part(folder: Path, data: Mapping[str, Any]) -> Part:
     frame = _frame(folder / f"{kind}s" / f"{data[kind]}.parquet")
     if kind == "figure":
         return Figure(data[kind], data=frame, **options)
-    columns = {name: _column(how) for name, how in options.pop("columns").items()}
+    columns = {
+        name: Column(**{**how, "interval": tuple(how["interval"]) if how["interval"] else None})
+        for name, how in options.pop("columns").items()
+    }
     return Table(data[kind], frame=frame, columns=columns, **options)
-
-
-def _column(data: Mapping[str, Any]) -> Column:
-    return Column(**{**data, "interval": tuple(data["interval"]) if data["interval"] else None})
 
 
 def _frame(path: Path) -> pl.DataFrame:

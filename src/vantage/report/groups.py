@@ -11,8 +11,8 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.multiplicity import COARSE
 from vantage.measures.relations.compare import compare
+from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered, label
-from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.engine import Data, there
 from vantage.report.ruler import trait_effects
 from vantage.scales import Scale

@@ -17,9 +17,8 @@ from vantage.notebook import html
 from vantage.notebook.html import Html
 from vantage.report.cells import counted, minus, printable
 from vantage.report.folder import Report
-from vantage.report.inline import inline
 from vantage.report.parts import Dialogue, Figure, Result, Section, Table
-from vantage.report.style import drawn
+from vantage.report.style import drawn, inline
 
 ROWS: Final = 20
 """How many rows of a table a notebook shows."""

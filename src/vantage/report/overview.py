@@ -18,9 +18,9 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.report import beside, groups
+from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered
 from vantage.report.cells import counted
-from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.engine import Data, there
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
@@ -73,21 +73,14 @@ def questions(analysis: CorpusAnalysis) -> Data:
     rows = [
         {
             "question": question["name"],
-            "scale": question["scale"],
-            **{name: question[name] for name in ("items", "raters", "judgments")},
+            **{name: question[name] for name in ("scale", "items", "raters", "judgments")},
             "per_item": question["judgments_per_item"]["mean"],
             "mean": question["mean"],
             "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
         }
         for question in _asked(description)
     ]
-    contents = ", ".join(
-        [
-            counted(description["items"], "item"),
-            counted(description["raters"], "rater"),
-            counted(description["judgments"], "judgment"),
-        ]
-    )
+    contents = ", ".join(counted(description[f"{noun}s"], noun) for noun in ("item", "rater", "judgment"))
     notes = " ".join(str(note) for note in description["notes"]) or None
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"contents": contents, "corpus_notes": notes})
 

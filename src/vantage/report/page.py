@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -19,10 +20,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from vantage.report.cells import counted, minus, printable, shortened, show
-from vantage.report.inline import inline
 from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
+from vantage.report.style import inline
 from vantage.scales import NO_OPT_OUTS, UNANSWERED
 
 ROWS: Final = 200
@@ -65,7 +66,8 @@ def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
         outcomes=outcomes(record),
         asked=_asked(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
-        verdicts=_verdicts(result.tables),
+        # How many published figures were matched, differ, or cannot be recomputed.
+        verdicts=Counter(verdict for table in result.tables if table.published for verdict in table.frame["verdict"]),
         cited=cited(result.references),
     )
     return text
@@ -74,15 +76,9 @@ def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
 def furniture() -> dict[str, Any]:
     """The style sheet, the script and the policy that allows them."""
     style, script = _file("report.css"), _file("report.js")
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src 'sha256-{digest(style)}'",
-            f"script-src 'sha256-{digest(script)}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; script-src 'sha256-{digest(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704 - our own files
 
@@ -122,6 +118,12 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
     longest = [max((len(cell.text) for cell in column), default=0) for column in cells]
     narrow = [_word(head.title, column) for head, column in zip(heads, cells, strict=True)]
     broad = [max(least, min(most, LONG)) for least, most in zip(narrow, longest, strict=True)]
+    classes = {
+        "dense": _pixels(broad, 8.4, 16) > PAGE_WIDTH,
+        "cards": len(heads) > 3 or _pixels(narrow, 9.2, 16) > PHONE_WIDTH,
+        "tight": _pixels(narrow, 7.4, 10) > PAPER_WIDTH,
+        "always": _pixels(narrow, 8.0, 12) > PAGE_WIDTH,
+    }
     return {
         "kind": "table",
         "name": table.name,
@@ -130,12 +132,7 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "heads": heads,
         "rows": rows,
         "widths": ["long" if length > LONG else "" for length in longest],
-        "classes": _classes(
-            dense=_pixels(broad, 8.4, 16) > PAGE_WIDTH,
-            cards=len(heads) > 3 or _pixels(narrow, 9.2, 16) > PHONE_WIDTH,
-            tight=_pixels(narrow, 7.4, 10) > PAPER_WIDTH,
-            always=_pixels(narrow, 8.0, 12) > PAGE_WIDTH,
-        ),
+        "classes": " ".join(name for name, holds in classes.items() if holds),
         "fold": "" if len(rows) <= FOLDED_CARDS else "fold" if len(rows) > FOLDED else "fold phone",
         "total": len(table.frame),
         "limit": limit,
@@ -143,10 +140,6 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "files": files,
         "base": "",
     }
-
-
-def _classes(**holds: bool) -> str:
-    return " ".join(name for name, holding in holds.items() if holding)
 
 
 def _word(title: str, cells: Iterable[Cell]) -> int:
@@ -170,15 +163,9 @@ def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "") -> d
 def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
     """A dialogue as the template shows it: the first speaker on the left, the second on the right."""
     speakers = list(dict.fromkeys(speaker for speaker, _ in dialogue.turns))
-    turns = [
-        {
-            "speaker": speaker,
-            "text": text,
-            "judged": judged,
-            "right": speaker in speakers and speakers.index(speaker) % 2,
-        }
-        for _, speaker, text, judged in dialogue.table().frame.iter_rows()
-    ]
+    turns = dialogue.table().frame.select("speaker", "text", "judged").to_dicts()
+    for turn in turns:
+        turn["right"] = turn["speaker"] in speakers and speakers.index(turn["speaker"]) % 2
     view = {"kind": "dialogue", "name": dialogue.name, "caption": dialogue.caption, "turns": turns}
     return {**view, "total": len(turns), "base": "", "files": True}
 
@@ -228,11 +215,7 @@ def _numbered(result: Result, drawings: Mapping[str, str]) -> tuple[dict[str, An
     """The part that opens the page and all sections, with anchors and with parts numbered in the order of reading."""
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
-    views, numbers = {}, {"table": 0, "figure": 0, "dialogue": 0}
-    for part in order:
-        view = _view(part, drawings)
-        numbers[view["kind"]] += 1
-        views[id(part)] = {**view, "number": numbers[view["kind"]], "above": False}
+    views = dict(zip(map(id, order), counted_views(_view(part, drawings) for part in order), strict=True))
     sections = []
     for place, section in enumerate(result.sections, 1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]
@@ -240,6 +223,14 @@ def _numbered(result: Result, drawings: Mapping[str, str]) -> tuple[dict[str, An
         heading = {"title": section.title, "text": section.text, "findings": section.findings}
         sections.append({**heading, "parts": parts, "anchor": f"s{place}-{slug}"})
     return views.get(id(first)), sections
+
+
+def counted_views(views: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Views with their numbers, which run apart for tables, figures and dialogues."""
+    numbers = Counter[str]()
+    for view in views:
+        numbers[view["kind"]] += 1
+        yield {**view, "number": numbers[view["kind"]], "above": False}
 
 
 def _opening(result: Result) -> Part | None:
@@ -259,16 +250,6 @@ def _view(part: Part, drawings: Mapping[str, str]) -> dict[str, Any]:
 def caveats(sentences: list[str]) -> dict[str, Any]:
     """What must be known besides: in full where it is short, otherwise folded."""
     return {"sentences": sentences, "folded": len(sentences) > 3 or sum(map(len, sentences)) > BRIEF}
-
-
-def _verdicts(tables: Iterable[Table]) -> dict[str, int]:
-    """How many published figures were matched, differ, or cannot be recomputed."""
-    counts: dict[str, int] = {}
-    for table in tables:
-        if table.published:
-            for verdict in table.frame["verdict"]:
-                counts[verdict] = counts.get(verdict, 0) + 1
-    return counts
 
 
 def _file(name: str) -> str:

@@ -147,7 +147,8 @@ class Table(Shown):
     def heads(self) -> list[Head]:
         """The columns that people see."""
         schema = self.frame.schema
-        names = list(self.shown) or [name for name in self._shown_columns() if name not in self._folded()]
+        folded = {part for name in self.frame.columns for part in self.column(name).folds}
+        names = list(self.shown) or [name for name in self._shown_columns() if name not in folded]
         return [Head(n, self.column(n).title or n.replace("_", " "), schema[n].is_numeric()) for n in names]
 
     def rows(self, limit: int | None = None) -> Iterator[list[Cell]]:
@@ -162,9 +163,6 @@ class Table(Shown):
         from vantage.notebook.frames import to_pandas
 
         return to_pandas(self.frame)
-
-    def _folded(self) -> set[str]:
-        return {part for name in self.frame.columns for part in self.column(name).folds}
 
     def _shown_columns(self) -> list[str]:
         """The columns that say something in at least one row; all where there are no rows."""
@@ -206,7 +204,7 @@ class Figure(Shown):
     @property
     def in_words(self) -> str:
         """The figure for those who cannot see it: the text given, or its axes, number of points and ends."""
-        from vantage.report.charts.words import in_words
+        from vantage.report.charts import in_words
 
         return self.alt.strip() or in_words(self.chart, self.data, self.options)
 

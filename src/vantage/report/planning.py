@@ -1,10 +1,17 @@
-"""The page of a plan: the chosen design, its frontier, and what more items bring."""
+"""Pages of what is to come: a plan with its frontier, and a rehearsal of a study.
+
+A rehearsal shows how people ended, expected reliability, checks, and pages nobody can pass.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import polars as pl
+
 from vantage.planning.plan import VIEWS, Plan
+from vantage.recruit.rehearsal.results import VIEWS as REHEARSED
+from vantage.recruit.rehearsal.results import Rehearsal
 from vantage.report.engine import Written, decided
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Result
@@ -15,6 +22,13 @@ from vantage.report.views import present
 SHOWN: Final = ("per_item", "items", "raters", "answers", "cost", "value")
 FAR: Final = 2.0
 """A budget that is so many times the cost of the dearest design is not drawn."""
+TITLES: Final = {
+    "outcomes": "Who came, and how they ended",
+    "reliability": "Expected reliability",
+    "checks": "Which checks catch whom",
+    "adapting": "Would an adaptive study be worth it?",
+    "stuck": "Pages that people could not pass",
+}
 
 
 def frontier_figure(plan: Plan, budget: float | None = None) -> Figure:
@@ -66,3 +80,32 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
     record = made_at_once("plan", f"A plan: {plan.what}")
     sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(getattr(plan, name))]
     return Report(record, Result(made, findings, references=[*sources, *ALWAYS]))
+
+
+def rehearsal_report(made: Rehearsal) -> Report:
+    """A page with the tables of a rehearsal, ready to be written: `rehearsal_report(made).write("folder")`."""
+    first = Written.of("The study", made.summary, REHEARSED["summary"], "summary", 1, hidden=["verdict"])
+    first.text.append(f"Assumes {'; '.join(made.assumes)}.")
+    sections = [first]
+    for name, title in TITLES.items():
+        frame: pl.DataFrame = getattr(made, name)
+        if frame.is_empty():
+            continue
+        section = Written.of(title, frame, REHEARSED[name], name, 2, keys=[frame.columns[0]])
+        if name == "outcomes" and (minutes := _minutes(made)) is not None:
+            section.parts.append(minutes)
+        sections.append(section)
+    written, findings = decided(sections)
+    record = made_at_once("rehearsal", f"A rehearsal of {made.study}")
+    return Report(record, Result(written, findings, references=[*REHEARSED["reliability"].sources, *ALWAYS]))
+
+
+def _minutes(made: Rehearsal) -> Figure | None:
+    """The durations of those who finished, from the fastest to the slowest."""
+    times = made.people.filter(outcome="finished").select("minutes").sort("minutes")
+    if len(times) < 2:
+        return None
+    share = pl.int_range(1, pl.len() + 1) / pl.len()
+    caption = "The share of people who finish within so many minutes."
+    options = {"x": "minutes", "y": "share", "x_label": "minutes", "label": "share who finished"}
+    return Figure("minutes", caption, "", "curve", times.with_columns(share.alias("share")), options)

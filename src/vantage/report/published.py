@@ -95,13 +95,9 @@ def published_table(name: str, caption: str, rows: Sequence[Published], notes: S
     """
     frame = pl.DataFrame(
         {
-            "what": [row.what for row in rows],
-            "where": [row.where for row in rows],
-            "published": [row.published for row in rows],
-            "recomputed": [_shown(row, row.recomputed) for row in rows],
-            "difference": [_shown(row, row.difference) for row in rows],
-            "verdict": [row.verdict for row in rows],
-            "variant": [row.variant for row in rows],
+            **{name: [getattr(row, name) for row in rows] for name in ("what", "where", "published")},
+            **{name: [_shown(row, getattr(row, name)) for row in rows] for name in ("recomputed", "difference")},
+            **{name: [getattr(row, name) for row in rows] for name in ("verdict", "variant")},
             "published_value": [row.value for row in rows],
             "recomputed_value": [row.recomputed for row in rows],
         },

@@ -172,29 +172,33 @@ def p_value(
 
 
 def _against(rule: Against, rows: Sequence[Row], words: Words) -> Statement:
-    known = [row for row in rows if row.get(rule.value) is not None and _reference(rule, row, words) is not None]
-    tests = [_tested(rule, row, words) for row in known]
+    known = [
+        (row, reference)
+        for row in rows
+        if row.get(rule.value) is not None and (reference := _reference(rule, row, words)) is not None
+    ]
+    tests = [_tested(rule, row, reference, words) for row, reference in known]
     return Statement(tests, partial(_compared, rule, known, tests, words))
 
 
 def _compared(
-    rule: Against, rows: Sequence[Row], raw: Sequence[float | None], words: Words, corrected: Sequence[float | None]
+    rule: Against,
+    rows: Sequence[tuple[Row, float]],
+    raw: Sequence[float | None],
+    words: Words,
+    corrected: Sequence[float | None],
 ) -> list[Finding]:
     """One sentence each for the rows above the reference, below it, and not told apart from it."""
     sides: dict[str, Claims] = {"above": [], "below": [], "within": []}
-    for row, before, p in zip(rows, raw, corrected, strict=True):
+    for (row, reference), before, p in zip(rows, raw, corrected, strict=True):
         if p is None or before is None:
             continue
-        reference = _reference(rule, row, words)
-        assert reference is not None  # noqa: S101 - only rows with a reference are tested
         side = "within" if p >= LEVEL else ("above" if row[rule.value] > reference else "below")
         low, high = row.get(rule.low), row.get(rule.high)
         beyond = low is not None and high is not None and not low <= reference <= high
         # An interval without the reference beside "cannot be told apart" needs the p value that decided.
         lost = p if side == "within" and (before < LEVEL or beyond) else None
-        evidence = Evidence(
-            f"against:{side}", row[rule.value], row.get(rule.low), row.get(rule.high), reference, p, words.name(row)
-        )
+        evidence = Evidence(f"against:{side}", row[rule.value], low, high, reference, p, words.name(row))
         sides[side].append((row, words.result(row, rule, lost), evidence))
     findings = []
     for side, claims in sides.items():
@@ -237,9 +241,8 @@ def _ranked(
         if not claims and rule.alike:
             span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
             row, other = part[:2]
-            evidence = Evidence(
-                "extreme:alike", row[rule.value], row[rule.low], row[rule.high], other[rule.value], p[0]
-            )
+            interval = (row[rule.low], row[rule.high])
+            evidence = Evidence("extreme:alike", row[rule.value], *interval, other[rule.value], p[0])
             findings.append(_finding(words.filled(_OPTIONAL.sub(r"\1", rule.alike), row, range=span), evidence))
     return findings
 
@@ -309,11 +312,9 @@ def _reference(rule: Against, row: Row, words: Words) -> float | None:
     return reference
 
 
-def _tested(rule: Against, row: Row, words: Words) -> float | None:
+def _tested(rule: Against, row: Row, reference: float, words: Words) -> float | None:
     if rule.p:
         return row.get(rule.p)
-    reference = _reference(rule, row, words)
-    assert reference is not None  # noqa: S101 - only rows with a reference are tested
     ends = (row.get(rule.low), row.get(rule.high))
     return p_value(row[rule.value], *ends, reference, words.confidence, row.get("units") or row.get("items"))
 

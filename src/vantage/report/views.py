@@ -25,6 +25,7 @@ from string import Formatter
 from typing import Any, Final
 
 import polars as pl
+import polars.selectors as cs
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
@@ -238,7 +239,8 @@ def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, v
     name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
     if chart == "points":
         how = {"label": view.columns.get("estimate", Column()).title or view.title, **how}
-    data = stacked(_plain(frame.filter(**where)), how.pop("stack", {}))
+    unused = cs.nested() | cs.by_name("measure", "options", require_all=False)
+    data = stacked(frame.filter(**where).drop(unused), how.pop("stack", {}))
     for axis in [axis for axis in ("category", "series") if "{" in how.get(axis, "")]:
         columns = [column for _, column, _, _ in Formatter().parse(how[axis]) if column]
         label = pl.format(how[axis].format_map(dict.fromkeys(columns, "{}")), *columns)
@@ -269,12 +271,6 @@ def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
         if column in frame.columns:
             parts.append(frame.with_columns(*named, of=pl.lit(title)).drop_nulls("estimate"))
     return pl.concat(parts, how="diagonal") if parts else frame
-
-
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns that a chart can use."""
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    return frame.drop(*nested, *(name for name in ("measure", "options") if name in frame.columns))
 
 
 def with_view(view: View, **changes: Any) -> View:

@@ -146,7 +146,7 @@ class Server:
 
     def _evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
         from vantage.runs.audit import answers
-        from vantage.view.evidence import evidence
+        from vantage.view.calls import evidence
 
         corpus, row = self.explorer.corpus, self._row(given)
         question = corpus.question(row["question"])

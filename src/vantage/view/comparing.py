@@ -33,7 +33,8 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     rows = (_in_points if ordered else _in_shares)(first, second)
     if rows.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
-    rows = rows.join(_texts(corpus), on="item", how="left").sort("difference", "item", descending=[True, False])
+    texts = corpus.items.select("item", pl.col("^text$"))
+    rows = rows.join(texts, on="item", how="left").sort("difference", "item", descending=[True, False])
     apart = rows["difference"].to_numpy()
     mean, count = float(apart.mean()), len(apart)
     changed = f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
@@ -78,9 +79,8 @@ def named(group: str) -> str:
     name, equals, value = group.partition("=")
     if not equals:
         return name
-    return {"rater": value, "kind": f"every {value}", "condition": f"condition {value}"}.get(
-        name, f"raters with {name} {value}"
-    )
+    known = {"rater": value, "kind": f"every {value}", "condition": f"condition {value}"}
+    return known.get(name, f"raters with {name} {value}")
 
 
 def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
@@ -102,10 +102,6 @@ def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl
     return first, rest
 
 
-def _texts(corpus: Corpus) -> pl.DataFrame:
-    return corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
-
-
 def _in_points(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """The means of both groups about each item, and their difference with its interval."""
     both = _means(first).join(_means(second), on="item", suffix="_other")
@@ -125,9 +121,7 @@ def _in_shares(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
 
 def _means(answers: pl.DataFrame) -> pl.DataFrame:
     value = pl.col("value")
-    return answers.group_by("item").agg(
-        value.mean().alias("mean"), value.var().alias("variance"), value.len().alias("n")
-    )
+    return answers.group_by("item").agg(mean=value.mean(), variance=value.var(), n=value.len())
 
 
 def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
@@ -159,10 +153,8 @@ def _sentence(mean: float, tested: dict[str, Any]) -> str:
     what = minus(f"{difference:+.2f} points")
     if p is None:
         return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
-    of_raters = tested["unit"] == "rater"
-    units = counted(tested["units"], "rater" if of_raters else "item") + (
-        "" if of_raters else ", about these raters alone"
-    )
+    noun, about = ("rater", "") if tested["unit"] == "rater" else ("item", ", about these raters alone")
+    units = counted(tested["units"], noun) + about
     what += f", p {'' if p < 0.001 else '= '}{p_value(p)}, {units}"
     if p > LEVEL:
         return f"On average, the answers of {one} and {other} cannot be told apart ({what})."

@@ -25,17 +25,8 @@ if TYPE_CHECKING:
 # What only some views need is imported when they are opened: the first page comes sooner.
 T = TypeVar("T")
 VIEWS: Final = (
-    "overview",
-    "items",
-    "item",
-    "raters",
-    "rater",
-    "compare",
-    "measures",
-    "measure",
-    "runs",
-    "calls",
-    "map",
+    *("overview", "items", "item", "raters", "rater", "compare"),
+    *("measures", "measure", "runs", "calls", "map"),
 )
 """What a page may ask for; each is a method of `Explorer`."""
 SIZE: Final = 50
@@ -190,7 +181,10 @@ class Explorer:
             "item": {name: value for name, value in corpus.items.row(at, named=True).items() if value is not None},
             "questions": [self._question(question) for question in asked],
             "pictures": pictures,
-            "judgments": [_plain(row) for row in own.sort("question", "rater", "sample").to_dicts()],
+            "judgments": [
+                {name: value for name, value in row.items() if value is not None and name != "item"}
+                for row in own.sort("question", "rater", "sample").to_dicts()
+            ],
             "neighbours": {
                 name: corpus.items["item"][place]
                 for name, place in (("previous", at - 1), ("next", at + 1))
@@ -350,7 +344,3 @@ class Explorer:
             "ticks": ticks,
             "codes": codes.tolist(),
         }
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if value is not None and name != "item"}

@@ -1,14 +1,20 @@
-"""The explorer as one file that opens from disk: the same page, with the judgments inside."""
+"""The explorer as one file that opens from disk: the same page, with the judgments inside.
+
+In a notebook it stands in a frame that can reach nothing outside itself.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.report.cells import finite
 from vantage.report.page import digest
@@ -22,6 +28,8 @@ TRAIT_VALUES: Final = 6
 """Traits with at most so many values are compared in the file."""
 COMPARED: Final = 12
 """At most so many comparisons are computed for the file."""
+HEIGHT: Final = 700
+"""Pixels of the frame in a notebook."""
 
 
 def export(explorer: Explorer, file: str | Path | None = None, *, seed: int = 0) -> str:
@@ -60,17 +68,16 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
     return {
         "overview": overview,
         "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
-        "texts": {row["item"]: _whole(row) for row in corpus.items.iter_rows(named=True)},
+        "texts": {
+            row["item"]: {name: str(value) for name, value in row.items() if value is not None}
+            for row in corpus.items.iter_rows(named=True)
+        },
         "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
         "compare": _comparisons(explorer, questions),
         "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
         | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
-
-
-def _whole(row: dict[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in row.items() if value is not None}
 
 
 def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any]]:
@@ -119,3 +126,17 @@ def _page(data: dict[str, Any]) -> str:
     page = page.replace("<!-- policy -->", f'<meta http-equiv="content-security-policy" content="{policy}">')
     holder = f'<script type="application/json" id="data">{inside}</script>'
     return page.replace('<script src="view.js" defer></script>', f"{holder}<script>{script}</script>")
+
+
+@dataclass(frozen=True, slots=True)
+class InlineView:
+    """A corpus as a notebook shows it."""
+
+    corpus: Corpus
+
+    def _repr_html_(self) -> str:
+        page = export(Explorer([], lambda: self.corpus))
+        return (
+            f'<iframe title="Vantage" srcdoc="{escape(page)}" sandbox="allow-scripts allow-downloads" '
+            f'style="width:100%;height:{HEIGHT}px;border:1px solid #8888"></iframe>'
+        )

@@ -47,9 +47,7 @@ def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
     own = rows.join(people, on="rater", how="semi")
     rows = own if len(own) else rows
     value = pl.col("value")
-    aggregated = rows.group_by("item", "question").agg(
-        value.mean().alias("mean"), value.std().alias("sd"), value.len().alias("n")
-    )
+    aggregated = rows.group_by("item", "question").agg(mean=value.mean(), sd=value.std(), n=value.len())
     sides = [aggregated.filter(pl.col("question") == name).drop("question") for name in (first, second)]
     both = sides[0].join(sides[1], on="item", suffix="_y").sort("item")
     texts = dict(corpus.items.select("item", "text").iter_rows()) if "text" in corpus.items.columns else {}
@@ -89,21 +87,12 @@ def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
     fitted = facets(own, show="ruler", kinds="all", unconnected="assume").filter(pl.col("facet") != "threshold")
     known = fitted.drop_nulls("estimate")
     groups = known["part"].drop_nulls().n_unique() if "part" in known.columns else 1
-    points = [
-        {
-            "id": row["name"],
-            "label": row["name"],
-            "group": row["facet"],
-            "of": "item" if row["facet"] == "item" else "rater",
-            "x": float(row["facet"] == "item"),
-            "y": row["estimate"],
-            "y_low": row["low"],
-            "y_high": row["high"],
-            "note": row["reason"] or "",
-        }
-        for side in (pl.col("facet") != "item", pl.col("facet") == "item")
-        for row in known.filter(side).head(POINTS).iter_rows(named=True)
-    ]
+    is_item = pl.col("facet") == "item"
+    shown = pl.concat([known.filter(~is_item).head(POINTS), known.filter(is_item).head(POINTS)])
+    columns = {"id": "name", "label": "name", "group": "facet", "y": "estimate", "y_low": "low", "y_high": "high"}
+    of = pl.when(is_item).then(pl.lit("item")).otherwise(pl.lit("rater"))
+    note = pl.col("reason").fill_null("")
+    points = shown.select(**columns, of=of, x=is_item.cast(pl.Float64), note=note).to_dicts()
     apart = f"; {groups} groups of raters share no items, which are taken to be alike" if groups > 1 else ""
     return {
         "title": f"Raters and items on one scale: {question.title or question.id}{apart}",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from vantage.corpora import Corpus
 from vantage.measures import find, registry
 from vantage.measures.option_text import FROM_PYTHON, parse_options, values_of
-from vantage.report.page import figure_view, table_view, template
+from vantage.report.page import counted_views, figure_view, table_view, template
 from vantage.report.parts import Figure, Table
 from vantage.report.sentences import decide
 from vantage.report.style import drawn
@@ -50,11 +50,7 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
     who = who_of(selection.data) if isinstance(selection.data, Corpus) else ""
     presented = present(frame, measure.view, name=measure.name, by=by, who=who)
     show = template("parts.html").module.show
-    html, numbers = [], {"table": 0, "figure": 0}
-    for part in presented.parts:
-        view = _view(part)
-        numbers[view["kind"]] += 1
-        html.append(str(show({**view, "number": numbers[view["kind"]], "above": False, "files": False})))
+    html = [str(show({**view, "files": False})) for view in counted_views(map(_view, presented.parts))]
     python = ", ".join(["corpus", *(f"{key}={value!r}" for key, value in options.items() if value not in (None, []))])
     command = ["vantage", "measure", measure.name, folder, *(["--by", ",".join(by)] if by else []), *words]
     return {

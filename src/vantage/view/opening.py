@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,11 +67,8 @@ def open_path(path: str | Path) -> Opened:
         opened = _of_corpus(path, inside) if is_corpus(inside) else Opened(path, None, ())
         opened = _with_store(opened, path)
         return replace(opened, report=path / "report.html") if (path / "report.html").is_file() else opened
-    raise InputError(
-        "the folder holds no corpus, no run and no study",
-        file=path,
-        remedy="make a corpus with: vantage corpora import",
-    )
+    nothing, remedy = "the folder holds no corpus, no run and no study", "make a corpus with: vantage corpora import"
+    raise InputError(nothing, file=path, remedy=remedy)
 
 
 def open_paths(paths: Sequence[str | Path]) -> tuple[list[Opened], Callable[[], Corpus | None]]:
@@ -84,8 +82,9 @@ def open_paths(paths: Sequence[str | Path]) -> tuple[list[Opened], Callable[[], 
         corpora = [(one.name, one.read()) for one in opened if one.read is not None]
         if len(corpora) < 2:
             return corpora[0][1] if corpora else None
-        names = _distinct([name for name, _ in corpora])
-        return _joined([(name, corpus) for name, (_, corpus) in zip(names, corpora, strict=True)])
+        names = [name for name, _ in corpora]
+        distinct = [name if names.count(name) == 1 else f"{name} {place}" for place, name in enumerate(names, 1)]
+        return _joined([(name, corpus) for name, (_, corpus) in zip(distinct, corpora, strict=True)])
 
     return opened, read
 
@@ -117,16 +116,9 @@ def _collected(path: Path) -> Opened:
     return Opened(path, read, tuple(dict.fromkeys([path, *with_wal])), study.folder)
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    return [name if names.count(name) == 1 else f"{name} {place}" for place, name in enumerate(names, 1)]
-
-
 def _joined(corpora: Sequence[tuple[str, Corpus]]) -> Corpus:
     """One corpus of several, in which a rater of two corpora is two raters."""
-    times: dict[str, int] = {}
-    for _, corpus in corpora:
-        for rater in corpus.raters["rater"]:
-            times[rater] = times.get(rater, 0) + 1
+    times = Counter(rater for _, corpus in corpora for rater in corpus.raters["rater"])
     shared = [rater for rater, count in times.items() if count > 1]
     parts = []
     for name, corpus in corpora:

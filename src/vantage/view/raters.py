@@ -32,9 +32,7 @@ class RaterTable:
     def of(cls, corpus: Corpus, question: Question) -> RaterTable:
         """Consistency, severity and flags where the scale has an order; counts alone where it has none."""
         own = corpus.filter(question=question.id)
-        counts = own.judgments.group_by("rater").agg(
-            pl.len().alias("judgments"), pl.col("value").count().alias("answers")
-        )
+        counts = own.judgments.group_by("rater").agg(judgments=pl.len(), answers=pl.col("value").count())
         raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")
         if question.scale.ordered and own.judgments["rater"].n_unique() > 1:
             quality = _beside_people(own)
@@ -92,19 +90,9 @@ class RaterTable:
     def map(self) -> dict[str, Any]:
         """Severity against consistency; raters without either have no point."""
         known = self.frame.drop_nulls(["bias", "estimate"])
-        points = [
-            {
-                "id": row["rater"],
-                "label": row["rater"],
-                "group": row["kind"],
-                "x": row["bias"],
-                "y": row["estimate"],
-                "y_low": row["low"],
-                "y_high": row["high"],
-                "note": "; ".join(row["flags"] or []),
-            }
-            for row in known.iter_rows(named=True)
-        ]
+        columns = {"id": "rater", "label": "rater", "group": "kind", "x": "bias", "y": "estimate"}
+        note = pl.col("flags").list.join("; ").fill_null("")
+        points = known.select(**columns, y_low="low", y_high="high", note=note).to_dicts()
         return {
             "title": f"Raters of {self.question.title or self.question.id}",
             "x": "Severity: mean difference from people",

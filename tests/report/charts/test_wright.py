@@ -8,9 +8,8 @@ import pytest
 
 from vantage.errors import InputError
 from vantage.report.charts import draw
-from vantage.report.inline import inline
 from vantage.report.parts import Figure
-from vantage.report.style import drawn
+from vantage.report.style import drawn, inline
 
 
 def ruler(people: int, items: int) -> pl.DataFrame:

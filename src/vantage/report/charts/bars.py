@@ -1,17 +1,28 @@
-"""Bars: side by side with intervals, or stacked as shares of a whole."""
+"""Bars side by side with intervals, or stacked as shares of a whole; boxes, violins or histograms of values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.frames import NothingToDraw, distinct, facets, groups, need
-from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, row_label, short
+from vantage.report.charts.frames import (
+    NothingToDraw,
+    distinct,
+    ends,
+    facets,
+    groups,
+    name_columns,
+    name_rows,
+    need,
+    placed,
+)
+from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 SLANTED = 34
@@ -49,21 +60,16 @@ def bars(
     names, parts = distinct(frame, category), facets(frame, series)
     several = distinct(frame, series) if len(parts) == 1 else [""]
     figure, all_axes, columns = panels(len(parts), width, height)
-    colour, step = colours(distinct(frame, series)), 0.8 / len(several)
+    colour = colours(distinct(frame, series))
     labels = [short(name, 24) for name in names]
     slanted = len(labels) > 3 and sum(map(len, labels)) > SLANTED * width / 3.35 / columns
-    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
     for axes, (title, rest) in zip(all_axes, parts, strict=True):
-        for number, (name, part) in enumerate(groups(rest, series)):
-            places = np.array([names.index(entry) for entry in part[category]], dtype=float)
-            places += (number - (len(several) - 1) / 2) * step
+        for name, part, places, ink in placed(rest, category, names, series, len(several), colour):
             heights = part[value].cast(pl.Float64).to_numpy()
-            ink = colour[name] if series else [colour_of(entry) for entry in part[category]]
-            axes.bar(places, heights, width=0.9 * step, color=ink, label=short(name))
-            if low in part.columns and high in part.columns:
-                ends = part.select(pl.col(low, high).cast(pl.Float64))
-                axes.vlines(places, ends[low].to_numpy(), ends[high].to_numpy(), color=INK, linewidth=0.9)
-        axes.set_xticks(range(len(names)), labels, **turned)
+            axes.bar(places, heights, width=0.9 * (0.8 / len(several)), color=ink, label=short(name))
+            if interval := ends(part, low, high):
+                axes.vlines(places, *interval, color=INK, linewidth=0.9)
+        name_columns(axes, labels, slanted=slanted)
         axes.tick_params(axis="x", length=0)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.grid(axis="y")
@@ -117,13 +123,10 @@ def shares(
     table = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     left = np.zeros(len(names))
     for number, kind in enumerate(kinds):
-        axes.barh(
-            range(len(names)), table[:, number], left=left, color=colour[kind], label=short(kind, 24), height=0.72
-        )
-        left += table[:, number]
-    axes.set_yticks(range(len(names)), [row_label(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
+        amounts = table[:, number]
+        axes.barh(range(len(names)), amounts, left=left, color=colour[kind], label=short(kind, 24), height=0.72)
+        left += amounts
+    name_rows(axes, names)
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     axes.set_xlabel(short(label))
@@ -138,3 +141,92 @@ def _steps(kinds: Sequence[Any]) -> dict[Any, str]:
     ends = LinearSegmentedColormap.from_list("ends", ["#b2541a", "#d99a6c", "#8f979f", "#6aa5c9", "#1f6f9f"])
     last = max(len(kinds) - 1, 1)
     return {kind: to_hex(ends(number / last)) for number, kind in enumerate(kinds)}
+
+
+def distribution(
+    frame: pl.DataFrame,
+    *,
+    value: str = "value",
+    category: str | None = None,
+    kind: Literal["box", "violin", "histogram"] = "box",
+    label: str = "",
+    bins: int | list[float] = 20,
+    width: float = PAGE,
+) -> Drawing:
+    """How values are spread, one shape per category.
+
+    Args:
+        frame: One row per value.
+        value: The column of the values.
+        category: The column of the categories, from top to bottom in the order of the data.
+        kind: Boxes (median, quartiles, whiskers to 1.5 times their distance), violins, or one histogram each.
+        label: What the values are.
+        bins: Of a histogram: how many, or where they begin and end.
+        width: The width in inches.
+    """
+    need(frame, category, drawn=value)
+    known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64))
+    names = distinct(known, category)
+    if kind == "histogram":
+        return _histograms(known, value, category, label, bins, width)
+    figure, (axes,) = canvas(width, 0.7 + 0.32 * len(names))
+    values = [part[value].to_numpy() for _, part in groups(known, category)]
+    (_violins if kind == "violin" else _boxes)(axes, values, [colour_of(name) for name in names])
+    name_rows(axes, names)
+    axes.grid(axis="x")
+    axes.set_xlabel(short(label or value))
+    return figure
+
+
+def _boxes(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
+    line = {"color": INK, "linewidth": 0.9}
+    drawn = axes.boxplot(
+        values,
+        positions=range(len(values)),
+        orientation="horizontal",
+        widths=0.55,
+        patch_artist=True,
+        boxprops={"edgecolor": INK, "linewidth": 0.8, "alpha": 0.75},
+        medianprops={"color": INK, "linewidth": 1.6},
+        whiskerprops=line,
+        capprops=line,
+        flierprops={"marker": ".", "markersize": 3, "alpha": 0.6},
+    )
+    for place, (box, points, ink) in enumerate(zip(drawn["boxes"], drawn["fliers"], inks, strict=True)):
+        box.set(facecolor=ink)
+        # A point that thousands of ratings share is drawn once.
+        different = np.unique(points.get_xdata())
+        points.set(markeredgecolor=ink, data=(different, np.full(len(different), place)))
+
+
+def _violins(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
+    # A density needs at least two different values; others are drawn as points.
+    spread = [number for number, part in enumerate(values) if len(np.unique(part)) > 1]
+    if spread:
+        shapes = axes.violinplot(
+            [values[number] for number in spread],
+            positions=spread,
+            orientation="horizontal",
+            widths=0.8,
+            showextrema=False,
+        )
+        bodies: Any = shapes["bodies"]
+        for body, number in zip(bodies, spread, strict=True):
+            body.set(facecolor=inks[number], edgecolor=inks[number], alpha=0.55)
+    for number, part in enumerate(values):
+        axes.plot([np.median(part)], [number], marker="|", color=INK, markersize=9, markeredgewidth=1.6)
+
+
+def _histograms(
+    known: pl.DataFrame, value: str, category: str | None, label: str, bins: int | list[float], width: float
+) -> Drawing:
+    names = distinct(known, category)
+    figure, all_axes, columns = panels(len(names), width, 1.5)
+    edges = np.histogram_bin_edges(known[value].to_numpy(), bins=bins)
+    for axes, (name, part) in zip(all_axes, groups(known, category), strict=True):
+        axes.hist(part[value].to_numpy(), bins=edges.tolist(), color=colour_of(name), rwidth=0.92)
+        axes.set_title(short(name), loc="left")
+        axes.grid(axis="y")
+    for axes in all_axes[-columns:]:
+        axes.set_xlabel(short(label or value))
+    return figure

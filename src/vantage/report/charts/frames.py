@@ -1,14 +1,21 @@
-"""What charts ask of their frames: that columns are there, and rows in the order of the data."""
+"""What charts share: columns that must be there, rows in the order of the data, axes of names, and notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
-from vantage.report.style import PALETTE
+from vantage.report.style import FAINT, PALETTE, colour_of, row_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REFERENCE: Final[dict[str, Any]] = {"color": FAINT, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 0}
+"""The look of a line to compare with."""
 
 
 class NothingToDraw(Exception):  # noqa: N818 - nothing is wrong
@@ -43,3 +50,39 @@ def facets(frame: pl.DataFrame, series: str | None) -> list[tuple[Any, pl.DataFr
     """All series in one panel, or a panel for each where there are more than colours."""
     together = len(distinct(frame, series)) <= len(PALETTE)
     return [("", frame)] if together else list(groups(frame, series))
+
+
+def ends(part: pl.DataFrame, low: str, high: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """The two ends of each row's interval; null where the frame has none."""
+    if low not in part.columns or high not in part.columns:
+        return None
+    return part[low].cast(pl.Float64).to_numpy(), part[high].cast(pl.Float64).to_numpy()
+
+
+def placed(
+    part: pl.DataFrame, category: str, names: Sequence[Any], series: str | None, several: int, colour: dict[Any, str]
+) -> Iterator[tuple[Any, pl.DataFrame, np.ndarray, Any]]:
+    """Each series with the places of its rows among the categories, beside the other series, and their colours."""
+    step = 0.8 / several
+    for number, (name, rows) in enumerate(groups(part, series)):
+        places = np.array([names.index(entry) for entry in rows[category]], dtype=float)
+        places += (number - (several - 1) / 2) * step
+        yield name, rows, places, colour[name] if series else [colour_of(entry) for entry in rows[category]]
+
+
+def name_rows(axes: Axes, names: Collection[Any], margin: float = 0.5) -> None:
+    """The names of rows beside them, the first at the top."""
+    axes.set_yticks(range(len(names)), [row_label(name) for name in names])
+    axes.set_ylim(len(names) - 1 + margin, -margin)
+    axes.tick_params(axis="y", length=0)
+
+
+def name_columns(axes: Axes, labels: Sequence[str], *, slanted: bool) -> None:
+    """The names of columns below them, at a slant where they would not fit."""
+    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+    axes.set_xticks(range(len(labels)), labels, **turned)
+
+
+def note(axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **how: Any) -> None:
+    """A text beside a place, so many points away from it."""
+    axes.annotate(text, at, xytext=offset, textcoords="offset points", **how)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from vantage.report.cells import minus
-from vantage.report.charts.frames import distinct, need
+from vantage.report.charts.frames import distinct, name_columns, need
 from vantage.report.style import PAGE, canvas, row_label, short
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def heat(
     image = axes.imshow(table, cmap=map_, vmin=low, vmax=high, aspect="auto")
     axes.set_yticks(range(len(rows)), [row_label(name) for name in rows])
     labels = [short(name, 24) for name in columns]
-    long = sum(map(len, labels)) > 9 * width
-    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
-    axes.set_xticks(range(len(columns)), labels, **turned)
+    name_columns(axes, labels, slanted=sum(map(len, labels)) > 9 * width)
     if titles is not None:
         down, across = (str(frame[name][0]) if name in frame.columns else name for name in titles)
         axes.set_ylabel(short(down))
@@ -84,7 +82,8 @@ def heat(
         for (i, j), shown in texts.items():
             if not np.isnan(table[i, j]):
                 # Written on its own shade, which is the same in the light and in the dark.
-                ink = "#ffffff" if _dark(map_((table[i, j] - low) / ((high - low) or 1))) else DARK
+                red, green, blue, _ = map_((table[i, j] - low) / ((high - low) or 1))
+                ink = "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else DARK
                 axes.text(j, i, shown, ha="center", va="center", fontsize=size, color=ink)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02)
     bar.outline.set_visible(False)
@@ -103,8 +102,3 @@ def _limits(table: np.ndarray, *, diverging: bool) -> tuple[float, float]:
         end = max(abs(low), abs(high)) or 1.0
         return -end, end
     return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-
-def _dark(colour: tuple[float, ...]) -> bool:
-    red, green, blue = colour[:3]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5

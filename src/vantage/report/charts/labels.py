@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vantage.report.charts.frames import note
 from vantage.report.style import FAINT
 
 if TYPE_CHECKING:
@@ -47,17 +48,8 @@ def place_labels(axes: Axes, x: Sequence[float], y: Sequence[float], labels: Seq
         centre = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
         offset = (np.array(centre) - points[n]) / pixel
         line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
-        axes.annotate(
-            str(labels[n]),
-            (x[n], y[n]),
-            xytext=tuple(offset),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=font,
-            arrowprops=line if ring >= 2 else None,
-            annotation_clip=False,
-        )
+        how: dict[str, Any] = {"fontsize": font, "arrowprops": line if ring >= 2 else None, "annotation_clip": False}
+        note(axes, str(labels[n]), (x[n], y[n]), tuple(offset), ha="center", va="center", **how)
 
 
 def _size(axes: Axes, text: str, font: float) -> tuple[float, float]:
@@ -89,8 +81,9 @@ def _placed(
     count = len(candidates)
     boxes = [np.array([box for box, _ in options]) for options in candidates]
     fixed = [
-        _covered_points(options, points, 3.5 * pixel) * 3
-        + _outside(options, room)
+        3 * _overlaps(options, np.hstack([points, points]), 3.5 * pixel, 3.5 * pixel)
+        # A high cost for boxes that leave the axes.
+        + 8.0 * ((options[:, :2] < room[:2]).any(axis=1) | (options[:, 2:] > room[2:]).any(axis=1))
         + np.array([0.02 * place + 0.8 * max(ring - 1, 0) for place, (_, ring) in enumerate(candidates[n])])
         for n, options in enumerate(boxes)
     ]
@@ -100,33 +93,16 @@ def _placed(
         before = dict(current)
         for n in crowded:
             others = np.array([boxes[m][k] for m, k in current.items() if m != n]).reshape(-1, 4)
-            cost = fixed[n] + 6 * _overlaps(boxes[n], others, pixel)
+            # Side by side they need more room, lest two labels read as one.
+            cost = fixed[n] + 6 * _overlaps(boxes[n], others, 5 * pixel, pixel)
             current[n] = int(np.argmin(cost))
         if current == before:
             break
     return [candidates[n][current[n]] for n in range(count)]
 
 
-def _covered_points(boxes: NDArray[np.float64], points: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-    """How many points lie inside or at the edge of each box."""
-    inside = (
-        (points[None, :, 0] > boxes[:, None, 0] - radius)
-        & (points[None, :, 0] < boxes[:, None, 2] + radius)
-        & (points[None, :, 1] > boxes[:, None, 1] - radius)
-        & (points[None, :, 1] < boxes[:, None, 3] + radius)
-    )
-    return np.asarray(inside.sum(axis=1), dtype=np.float64)
-
-
-def _outside(boxes: NDArray[np.float64], room: Box) -> NDArray[np.float64]:
-    """A high cost for boxes that leave the axes."""
-    out = (boxes[:, :2] < room[:2]).any(axis=1) | (boxes[:, 2:] > room[2:]).any(axis=1)
-    return np.asarray(8.0 * out, dtype=np.float64)
-
-
-def _overlaps(boxes: NDArray[np.float64], others: NDArray[np.float64], pixel: float) -> NDArray[np.float64]:
-    """How many of the others each box covers; side by side they need more room, lest two labels read as one."""
-    beside, above = 5 * pixel, pixel
+def _overlaps(boxes: Box, others: Box, beside: float, above: float) -> NDArray[np.float64]:
+    """How many of the others each box covers, or comes closer to than so much beside and above it."""
     hit = (
         (boxes[:, None, 0] < others[None, :, 2] + beside)
         & (boxes[:, None, 2] > others[None, :, 0] - beside)

@@ -1,4 +1,7 @@
-"""The map of groups by two scores, such as warmth and competence, with labels that keep out of each other's way."""
+"""Labelled points: groups by two scores, such as warmth and competence, and a lattice of sets by their values.
+
+Labels keep out of each other's way (`labels`).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from vantage.report.charts.frames import distinct, groups, need
+from vantage.report.charts.frames import REFERENCE, distinct, ends, groups, need, note
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, colours, markers, panels, short
+from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, assigned, canvas, colours, markers, panels, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,9 +102,8 @@ def group_map(
             axes.axvline(cross, color=FAINT, linewidth=0.8, zorder=1)
         if n in small and not enlarged:
             corner, sides = [low for low, _ in inside], [high - low for low, high in inside]
-            axes.add_patch(
-                Rectangle((corner[0], corner[1]), *sides, fill=False, edgecolor=FAINT, linestyle=(0, (4, 3)))
-            )
+            dashed: dict[str, Any] = {"fill": False, "edgecolor": FAINT, "linestyle": REFERENCE["linestyle"]}
+            axes.add_patch(Rectangle((corner[0], corner[1]), *sides, **dashed))
         axes.set_xlabel(short(x_label or x))
         axes.set_ylabel(short(y_label or y))
         if panel is not None:
@@ -142,18 +144,14 @@ def _ghosts(axes: Axes, circles: pl.DataFrame, x: str, y: str, name: str) -> Non
     axes.plot(circles[x].to_numpy(), circles[y].to_numpy(), linestyle="", marker="o", **grey)
     small: dict[str, Any] = {"color": FAINT, "fontsize": 6.5, "clip_on": True, "zorder": 1.2, "ha": "center"}
     for left, up, text in circles.drop_nulls(name).select(x, y, name).iter_rows():
-        axes.annotate(short(text, 30), (left, up), (0, -9), textcoords="offset points", **small)
-
-
-def _ends(frame: pl.DataFrame, column: str) -> list[str]:
-    """The columns of a score's interval, where there are some."""
-    return [end for end in (f"{column}_low", f"{column}_high") if end in frame.columns]
+        note(axes, short(text, 30), (left, up), (0, -9), **small)
 
 
 def _span(frame: pl.DataFrame, column: str) -> tuple[float, float]:
     """The ends of an axis on which all points and intervals have room."""
-    ends = frame.select(pl.col(column, *_ends(frame, column)).cast(pl.Float64))
-    low, high = ends.min().min_horizontal().item(), ends.max().max_horizontal().item()
+    known = [one for one in (column, f"{column}_low", f"{column}_high") if one in frame.columns]
+    numbers = frame.select(pl.col(known).cast(pl.Float64))
+    low, high = numbers.min().min_horizontal().item(), numbers.max().max_horizontal().item()
     return low - 0.12 * ((high - low) or 1), high + 0.12 * ((high - low) or 1)
 
 
@@ -168,10 +166,10 @@ def _intervals(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -
     if ELLIPSE[0] in members.columns:
         members = members.filter(pl.col(ELLIPSE[0]).is_null())
     thin: dict[str, Any] = {"color": colour, "linewidth": 0.8, "alpha": 0.55, "zorder": 1.5}
-    if len(ends := _ends(members, x)) == 2:
-        axes.hlines(members[y], members[ends[0]].cast(pl.Float64), members[ends[1]].cast(pl.Float64), **thin)
-    if len(ends := _ends(members, y)) == 2:
-        axes.vlines(members[x], members[ends[0]].cast(pl.Float64), members[ends[1]].cast(pl.Float64), **thin)
+    if across := ends(members, f"{x}_low", f"{x}_high"):
+        axes.hlines(members[y], *across, **thin)
+    if upwards := ends(members, f"{y}_low", f"{y}_high"):
+        axes.vlines(members[x], *upwards, **thin)
 
 
 def _ellipses(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -> None:
@@ -193,3 +191,61 @@ def _legend(figure: Drawing, clusters: list[Any], colour: dict[Any, str], marker
         for kind in clusters
     ]
     figure.legend(handles=keys, loc="outside lower center", ncols=min(len(keys), 3), labelcolor=INK, handletextpad=0.2)
+
+
+def lattice(
+    frame: pl.DataFrame,
+    *,
+    sets: str = "sets",
+    value: str = "estimate",
+    panel: str | None = None,
+    separator: str = " + ",
+    label: str = "",
+    width: float = PAGE,
+    height: float = 3.2,
+) -> Drawing:
+    """Sets from the smallest on the left to the whole on the right, one panel below the other.
+
+    Args:
+        frame: One row per set and panel.
+        sets: The column of the sets, each its parts joined by the separator.
+        value: The column of the heights.
+        panel: The column of the panels.
+        separator: What joins the parts of a set.
+        label: What the values are.
+        width: The width in inches.
+        height: The height of a panel in inches.
+    """
+    need(frame, sets, panel, drawn=value)
+    known = frame.drop_nulls(value)
+    parts = list(groups(known, panel))
+    figure, all_axes = canvas(width, height * len(parts), len(parts), 1)
+    for axes, (title, part) in zip(all_axes, parts, strict=True):
+        names = [str(name) for name in part[sets]]
+        members = [frozenset(name.split(separator)) for name in names]
+        heights = part[value].cast(pl.Float64).to_list()
+        for one, first in enumerate(members):
+            for other, second in enumerate(members):
+                if first < second and len(second) == len(first) + 1:
+                    ends = [len(first), len(second)], [heights[one], heights[other]]
+                    axes.plot(*ends, color=FAINT, linewidth=0.5, alpha=0.6, zorder=1)
+        sizes = [len(member) for member in members]
+        axes.plot(sizes, heights, linestyle="", marker="o", markersize=5, color=PALETTE[0], zorder=3)
+        most = max(sizes)
+        axes.set_xticks(range(1, most + 1))
+        axes.set_xlim(0.5, most + 0.5)
+        axes.margins(y=0.15)
+        axes.set_ylabel(short(label or value))
+        axes.set_title(short(title, 60), loc="left")
+        axes.grid(axis="y")
+    all_axes[-1].set_xlabel("how many are joined")
+    # Labels can only be placed once the axes have their final size; sets of three and more would fill the panel.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes, (_, part) in zip(all_axes, parts, strict=True):
+        sizes = [len(str(name).split(separator)) for name in part[sets]]
+        named = [short(name, 40) if n in (1, max(sizes)) else None for name, n in zip(part[sets], sizes, strict=True)]
+        if 1 < len(named) <= 8:
+            named = [short(name, 40) for name in part[sets]]
+        place_labels(axes, [float(n) for n in sizes], part[value].cast(pl.Float64).to_list(), named)
+    return figure

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora.schema import PEOPLE
-from vantage.report.charts.frames import need
-from vantage.report.inline import TIP
-from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers, short
+from vantage.report.charts.frames import REFERENCE, need, note
+from vantage.report.style import FAINT, INK, PAGE, TIP, canvas, colours, markers, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +61,7 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
         else:
             _single(axes, part, ink, shape, (bottom, top))
         for at in steps["estimate"]:
-            axes.axhline(at, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+            axes.axhline(at, **{**REFERENCE, "linewidth": 0.7})
         among = part["facet"].unique(maintain_order=True).to_list()
         if len(among) > 1:
             for kind in among:
@@ -86,10 +85,8 @@ def _name_thresholds(axes: Axes, steps: pl.DataFrame, apart: float) -> None:
     last = -np.inf
     for name, at in steps.sort("estimate").select("name", "estimate").iter_rows():
         last = max(at, last + apart)
-        axes.annotate(
-            short(name.replace("|", " | ")), (1, last), xycoords=("axes fraction", "data"), xytext=(4, 0),
-            textcoords="offset points", va="center", fontsize=7, color=FAINT, annotation_clip=False,
-        )  # fmt: skip
+        how: dict[str, Any] = {"va": "center", "fontsize": 7, "color": FAINT, "annotation_clip": False}
+        note(axes, short(name.replace("|", " | ")), (1, last), (4, 0), xycoords=("axes fraction", "data"), **how)
 
 
 def _limits(known: pl.DataFrame) -> tuple[float, float]:
@@ -120,10 +117,8 @@ def _single(
         )
         low, high = (row[end] if row.get(end) is not None else row["estimate"] for end in ("low", "high"))
         above = high + room < limits[1]
-        axes.annotate(
-            short(row["name"], NAME), (place, high if above else low), xytext=(0, 3 if above else -3),
-            textcoords="offset points", rotation=90, ha="center", va="bottom" if above else "top", fontsize=6.2,
-        )  # fmt: skip
+        at, offset, side = (high, 3, "bottom") if above else (low, -3, "top")
+        note(axes, short(row["name"], NAME), (place, at), (0, offset), rotation=90, ha="center", va=side, fontsize=6.2)
     axes.set_xlim(-0.8, len(rows) - 0.2)
 
 
@@ -144,24 +139,20 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
             axes.barh(edges[bin_] + step / 2, size, height=0.9 * step, color=colour, alpha=0.7, linewidth=0)
             axes.patches[-1].set_gid(tip)
     order = np.argsort(values)
-    for end, chosen in (("lowest", order[:OUTERMOST]), ("highest", order[-OUTERMOST:][::-1])):
+    for end, chosen in (((-4, "top"), order[:OUTERMOST]), ((4, "bottom"), order[-OUTERMOST:][::-1])):
         outermost = [short(names[n], NAME) for n in chosen]
         apart = ", " if sum(map(len, outermost)) <= NAME else "\n"
-        axes.annotate(
-            apart.join(outermost), (0, values[chosen[0]]), xytext=(-4 if mirrored else 4, -4 if end == "lowest" else 4),
-            textcoords="offset points", ha="right" if mirrored else "left", va="top" if end == "lowest" else "bottom",
-            fontsize=6.2, color=INK,
-        )  # fmt: skip
+        (across, ha), (up, va) = (-4, "right") if mirrored else (4, "left"), end
+        at = (0, values[chosen[0]])
+        note(axes, apart.join(outermost), at, (across, up), ha=ha, va=va, fontsize=6.2, color=INK)
     if {"low", "high"} <= set(part.columns):
         half = float(((part["high"] - part["low"]) / 2).median() or 0.0)  # type: ignore[arg-type]
         middle = float(np.median(values))
         axes.errorbar(
             [1.12 * most], [middle], yerr=[half], color=colour, linewidth=1.1, marker="o", markersize=3, capsize=2
         )
-        axes.annotate(
-            "typical interval", (1.12 * most, middle - half), xytext=(0, -3), textcoords="offset points", ha="center",
-            va="top", fontsize=6.2, color=FAINT,
-        )  # fmt: skip
+        where = (1.12 * most, middle - half)
+        note(axes, "typical interval", where, (0, -3), ha="center", va="top", fontsize=6.2, color=FAINT)
     axes.set_xlim((1.4 * most, 0) if mirrored else (0, 1.4 * most))
 
 
