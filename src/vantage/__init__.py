@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from vantage.scales import Scale as Scale
 
 _HOMES = {
-    "About": "vantage.corpora.manifest",
+    "About": "vantage.corpora.storage",
     "ChatRater": "vantage.raters.chat",
     "Corpus": "vantage.corpora.corpus",
     "InputError": "vantage.errors",

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.languages import sentence
-from vantage.collect.web import api, rating_pages, training_pages
+from vantage.collect.web import api, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
@@ -32,7 +32,7 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/screener": {"GET": participant.traits, "POST": participant.give_traits},
     "/traits": {"GET": participant.traits, "POST": participant.give_traits},
     "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm("guidelines")},
-    "/training": {"GET": training_pages.training, "POST": training_pages.answer_training},
+    "/training": {"GET": rating_pages.training, "POST": rating_pages.answer_training},
     "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
     "/draft": {"POST": rating_pages.draft},
     "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},

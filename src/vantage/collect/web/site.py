@@ -23,10 +23,8 @@ from vantage.collect.answers import LONGEST
 from vantage.collect.languages import ENGLISH, Language, language, reading_direction
 from vantage.collect.phases import Guidelines
 from vantage.collect.views import Participant
-from vantage.collect.web.forms import layout, signed
-from vantage.collect.web.item_view import panels
-from vantage.collect.web.prose import prose
-from vantage.collect.web.question_cache import QuestionCache
+from vantage.collect.web.forms import QuestionCache, layout, signed
+from vantage.collect.web.item_view import panels, prose
 from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, StudySigner
 from vantage.collect.web.throttle import Throttle
 from vantage.instruments import Answer, Example, Instrument, Question, grouped, put

@@ -10,7 +10,7 @@ from importlib import resources
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
+from vantage.corpora.storage import About
 from vantage.instruments import Instrument
 
 

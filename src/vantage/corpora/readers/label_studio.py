@@ -26,7 +26,6 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.readers.answers import (
     GivenAnswer,
     as_number,
@@ -39,6 +38,7 @@ from vantage.corpora.readers.answers import (
     with_rationales,
 )
 from vantage.corpora.readers.files import find, read_json
+from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale

@@ -23,7 +23,6 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.prolific import known as known_values
 from vantage.corpora.readers.answers import (
     GivenAnswer,
@@ -48,6 +47,7 @@ from vantage.corpora.readers.potato_files import (
     read_source,
     sources,
 )
+from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale

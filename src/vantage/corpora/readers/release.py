@@ -9,11 +9,11 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
-from vantage.corpora.manifest import About
 from vantage.corpora.readers import READERS
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import Place, in_table
+from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 

@@ -19,12 +19,12 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
-from vantage.corpora.manifest import About
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, long, numbered_columns, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
+from vantage.corpora.storage import About
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import STATUSES

@@ -10,8 +10,8 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.readers.files import frame_table, read_table
+from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 

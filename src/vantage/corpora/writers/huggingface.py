@@ -14,7 +14,7 @@ import polars as pl
 import yaml
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
+from vantage.corpora.storage import About
 from vantage.corpora.writers.place import put_file, put_folder
 
 OURS: Final = ("README.md", "data/*.parquet", "data/corpus.yaml", "data/.lock")
