@@ -18,6 +18,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.prolific import snake_case
+from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.scales import NO_OPT_OUTS, OptOut, Scale, Status
@@ -98,6 +99,12 @@ def rationale_of(field: str, questions: Iterable[str]) -> str | None:
         if any(name in (f"{asked} {word}", f"{word} {asked}") for word in RATIONALES):
             return question
     return None
+
+
+def about_tool(tool: str, path: Path, notes: Iterable[str], left_out: Mapping[str, int]) -> About:
+    """The origin of a corpus that an annotation tool exported."""
+    unread = (f"Not read: {count} of {what}." for what, count in left_out.items())
+    return About(path.stem, path.stem, f"{tool}, {path.name}", notes=(*notes, *unread))
 
 
 def with_rationales(answers: Iterable[GivenAnswer], reasons: Mapping[str, str]) -> list[GivenAnswer]:

@@ -214,11 +214,7 @@ def _reply_files(folder: Path, replies: Replies) -> list[Path]:
 def _ratings_of_model(table: FileTable, questions: Sequence[str], *, raw: bool) -> pl.DataFrame:
     match = re.fullmatch(r"(.+)_seed-(\d{1,9})", table.path.stem)
     if not match:
-        raise InputError(
-            "the file name does not say which model and seed it is",
-            file=table.path,
-            remedy="name it MODEL_seed-NUMBER.csv",
-        )
+        raise table.fault("the file name does not say which model and seed it is", "name it MODEL_seed-NUMBER.csv")
     _refuse_empty(table, "Reddit ID")
     model, seed = model_name(match[1]), int(match[2])
     return pl.concat(

@@ -80,9 +80,8 @@ class Cleaning:
         if self.decimal not in (None, ".", ","):
             raise InputError(f"'{self.decimal}' is not a decimal mark", remedy="use . or ,")
         if self.case not in (None, "keep", "fold"):
-            raise InputError(
-                f"'{self.case}' does not say what to do with upper and lower case", remedy="use keep or fold"
-            )
+            problem = f"'{self.case}' does not say what to do with upper and lower case"
+            raise InputError(problem, remedy="use keep or fold")
 
     def values(self, rows: FileRows, column: str, seen: pl.DataFrame, *, labelled: bool) -> pl.Series:
         """The different answers as numbers where all of them are, else as words; what means nothing is null.
@@ -97,9 +96,7 @@ class Cleaning:
             numbers = values.cast(pl.Float64)
             if (odd := ~numbers.is_finite()).any():
                 index = odd.arg_max() or 0
-                raise InputError(
-                    f"the value is {numbers[index]}", remedy="leave it empty", **rows.at(seen[ROW][index], column)
-                )
+                raise rows.fault(f"the value is {numbers[index]}", "leave it empty", seen[ROW][index], column)
             return self._without_codes(column, numbers, seen["count"])
         words = values.cast(pl.String)
         numbers = words.cast(pl.Float64, strict=False)
@@ -158,12 +155,9 @@ class Cleaning:
             what, cell = ("is not a number", "cell") if len(odd) == 1 else ("are not numbers", "cells")
             # A comma in the option would part codes that are numbers of their own.
             nothing = [word for word in odd if "," not in word]
-            raise InputError(
-                f"{shown} {what}, although other cells are{_in_all(sum(seen[w] for w in rest))}",
-                **at(sorted(rest)[0]),
-                remedy=f"correct the {cell}"
-                + (f", or pass {self.also(nothing[:3])} where there is no answer" if nothing else ""),
-            )
+            other = f", or pass {self.also(nothing[:3])} where there is no answer" if nothing else ""
+            problem = f"{shown} {what}, although other cells are{_in_all(sum(seen[w] for w in rest))}"
+            raise rows.fault(problem, f"correct the {cell}{other}", first[min(rest)], column)
         given = [word for word, value in read.items() if value is None and plain(word) and word not in nothing]
         if given:
             self.noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])

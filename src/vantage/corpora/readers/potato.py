@@ -26,6 +26,7 @@ from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known as known_values
 from vantage.corpora.readers.answers import (
     GivenAnswer,
+    about_tool,
     as_number,
     ask,
     ask_option,
@@ -47,7 +48,6 @@ from vantage.corpora.readers.potato_files import (
     read_source,
     sources,
 )
-from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -75,29 +75,13 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
     answers, scales = _answers(output, schemes, asked)
     several = [name for name in _several(output, schemes) if name in schemes]
     if not answers:
-        raise InputError(
-            "no annotation scheme judges an item as a whole",
-            file=path,
-            remedy="use radio, likert, select, slider, number or multiselect",
-        )
+        remedy = "use radio, likert, select, slider, number or multiselect"
+        raise InputError("no annotation scheme judges an item as a whole", file=path, remedy=remedy)
     judgments, instruments, notes = coded(answers, asked, path.stem, scales)
-    return Corpus(
-        items=_items(output, texts, judgments),
-        raters=_raters(output, judgments),
-        judgments=judgments,
-        instruments=instruments,
-        about=About(
-            name=path.stem,
-            title=path.stem,
-            source=f"Potato, {path.name}",
-            notes=(
-                *notes,
-                *([] if schemes else ["The project's YAML file was not found: kinds of questions are guessed."]),
-                *(f"Where several boxes of '{name}' may be ticked, no box ticked was read as no." for name in several),
-                *(f"Not read: {count} of {what}." for what, count in output.left_out.items()),
-            ),
-        ),
-    )
+    notes += [] if schemes else ["The project's YAML file was not found: kinds of questions are guessed."]
+    notes += [f"Where several boxes of '{name}' may be ticked, no box ticked was read as no." for name in several]
+    items, raters = _items(output, texts, judgments), _raters(output, judgments)
+    return Corpus(items, raters, judgments, instruments, about_tool("Potato", path, notes, output.left_out))
 
 
 def _answers(

@@ -14,7 +14,6 @@ from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import Place, in_table
 from vantage.corpora.storage import About
-from vantage.errors import InputError
 from vantage.instruments import Instrument
 
 
@@ -41,12 +40,8 @@ def read_flat(path: Path) -> FileTable:
     table = read_table(path)
     for name, dtype in table.frame.schema.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            raise InputError(
-                f"the column holds {dtype}, not single values",
-                file=table.path,
-                column=name,
-                remedy="check that this is the released file",
-            )
+            remedy = "check that this is the released file"
+            raise table.fault(f"the column holds {dtype}, not single values", remedy, column=name)
     return table
 
 

@@ -77,9 +77,8 @@ def _tweets(folder: Path, split: str, names: dict[str, str]) -> pl.DataFrame:
         raise InputError(message, file=place, remedy="download both files again")
     for row, label in enumerate(labels, 1):
         if label.strip() not in names:
-            raise InputError(
-                f"'{label}' is not a label", file=place, row=row, remedy=f"mapping.txt has {', '.join(names)}"
-            )
+            remedy = f"mapping.txt has {', '.join(names)}"
+            raise InputError(f"'{label}' is not a label", file=place, row=row, remedy=remedy)
     return pl.DataFrame(
         {
             "item": [f"{split}-{n}" for n in range(1, len(texts) + 1)],
@@ -154,11 +153,8 @@ def _requests(path: Path, split: str) -> pl.DataFrame:
     table = _scored(path, f"all/en_{split}.csv")
     binary = _scored(path, f"binary/en_{split}_binary.csv").frame.group_by("sentence").agg(pl.len())
     if len(strangers := binary.join(table.frame, on="sentence", how="anti").sort("sentence")):
-        raise InputError(
-            f"the binary file has a sentence that is not here: '{strangers['sentence'][0][:60]}'",
-            file=table.path,
-            remedy="download both files again",
-        )
+        problem = f"the binary file has a sentence that is not here: '{strangers['sentence'][0][:60]}'"
+        raise table.fault(problem, "download both files again")
     # A sentence that stands once in the binary file and twice here was chosen for its more extreme score.
     rank = pl.col("value").abs().rank("ordinal", descending=True).over("sentence")
     return (

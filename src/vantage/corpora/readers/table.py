@@ -95,8 +95,7 @@ def read(
     cleaning.notes += whole.notes
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
-        problem = f"column '{taken[0]}' is read as something else than a trait"
-        raise InputError(problem, file=whole.path, remedy="leave it out of traits")
+        raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
     rows = long(whole, roles, traits, spread, values) if spread else whole
     asked = _asked(question, known, roles, "value" if spread else roles["value"])
     judged = _judged(rows, roles, asked, traits)
@@ -156,12 +155,8 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     for role in ("item", "rater", "question", "condition", "kind"):
         dtype = rows.schema.get(roles.get(role, ""), pl.String())
         if dtype.is_nested() or dtype == pl.Binary:
-            raise InputError(
-                f"the column of the {role} holds lists",
-                file=rows.path,
-                column=roles[role],
-                remedy="give one value per row",
-            )
+            problem, remedy = f"the column of the {role} holds lists", "give one value per row"
+            raise InputError(problem, file=rows.path, column=roles[role], remedy=remedy)
     lazy, item = (rows.lazy, roles["item"]) if "item" in roles else (_numbered(rows, roles["text"]), "__item")
     columns = {
         "item": _id(rows, item),
@@ -181,9 +176,8 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     keys = ("item", "rater", "question")
     (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
     if wrong := next((key for key in keys if empty[key][0] is not None), None):
-        column = roles.get(wrong) or roles["text"]
         remedy = "fill it in, or delete the row if it is none, such as a total"
-        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy=remedy)
+        raise rows.fault(f"the {wrong} is empty", remedy, empty[wrong][0], roles.get(wrong) or roles["text"])
     return judged
 
 
@@ -200,11 +194,8 @@ def _id(rows: FileRows, column: str) -> pl.Expr:
 
 
 def _cut(rows: FileRows, number: int, column: str) -> InputError:
-    return InputError(
-        "the id is a number of which only the first digits were kept, so that different ids may have become one",
-        **rows.at(number, column),
-        remedy="export the file again with the ids as text",
-    )
+    problem = "the id is a number of which only the first digits were kept, so that different ids may have become one"
+    return rows.fault(problem, "export the file again with the ids as text", number, column)
 
 
 def _numbered(rows: FileRows, text: str) -> pl.LazyFrame:
@@ -236,11 +227,8 @@ def _answers(
     dtype = rows.schema[column]
     if dtype.is_nested() or dtype == pl.Binary:
         (first,) = rows.collect(judged.filter(pl.col(RAW).is_not_null()).select(pl.col(ROW).min()))
-        raise InputError(
-            f"the cell holds {'a list' if dtype != pl.Struct else 'an object'}, not one answer",
-            **rows.at(first.item() or 0, column),
-            remedy="give one row per answer",
-        )
+        problem = f"the cell holds {'a list' if dtype != pl.Struct else 'an object'}, not one answer"
+        raise rows.fault(problem, "give one row per answer", first.item() or 0, column)
     keys = [RAW] if asked else ["question", RAW]
     (answers,) = rows.collect(judged.group_by(keys).agg(pl.len().alias("count"), pl.col(ROW).min()))
     answers = answers.with_columns(pl.lit(asked).alias("question") if asked else pl.col("question")).sort(ROW)
@@ -350,12 +338,9 @@ def _side(
         part = part.sort(ROW)
         name = next(name for name, column in zip(names, columns, strict=True) if part[column].n_unique() > 1)
         cells = part[f"{key}.{name}"]
-        place = rows.at(part[ROW][cells.ne_missing(cells[0]).arg_max() or 0], roles.get(name, name))
-        raise InputError(
-            f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0], '')['row']}",
-            **place,
-            remedy=f"make them equal, or give the {key}s different ids",
-        )
+        other = part[ROW][cells.ne_missing(cells[0]).arg_max() or 0]
+        problem = f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0])['row']}"
+        raise rows.fault(problem, f"make them equal, or give the {key}s different ids", other, roles.get(name, name))
     first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi", maintain_order="left")
     (side,) = rows.collect(
         first.select(ROW, key, *(pl.col(column).alias(name) for name, column in zip(names, columns, strict=True)))
@@ -430,12 +415,8 @@ def _check_means(rows: FileRows, judged: pl.DataFrame, instrument: Instrument) -
     answers = judged.filter(pl.col("question").is_in(unordered) & pl.col("value").is_not_null())
     answers = answers.group_by(schema.KEY).agg(pl.col("value").n_unique(), pl.col(ROW).max())
     for first in answers.filter(pl.col("value") > 1)[ROW].sort().head(1):
-        raise InputError(
-            "duplicate judgments differ, and answers without an order have no mean",
-            file=rows.path,
-            row=rows.at(first, "")["row"],
-            remedy="use --duplicates first or last",
-        )
+        problem, row = "duplicate judgments differ, and answers without an order have no mean", rows.at(first)["row"]
+        raise InputError(problem, file=rows.path, row=row, remedy="use --duplicates first or last")
 
 
 def corpus(

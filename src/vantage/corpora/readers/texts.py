@@ -12,7 +12,6 @@ from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import frame_table, read_table
 from vantage.corpora.storage import About
-from vantage.errors import InputError
 from vantage.instruments import Instrument
 
 
@@ -55,9 +54,7 @@ def read(
         table.column(column, f"'{name}'")
     if not set(mapping) - {"item"}:
         columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
-        raise InputError(
-            f"no column is mapped to the text; the file has {columns}", file=table.path, remedy="pass --map text=COLUMN"
-        )
+        raise table.fault(f"no column is mapped to the text; the file has {columns}", "pass --map text=COLUMN")
     items = table.frame.select(pl.col(column).alias(name) for name, column in mapping.items())
     for name in ("item", "text"):
         if name in items.columns:
