@@ -286,7 +286,7 @@ class Corpus:
         That is a question that the corpus has on another scale already, and items without what a question names. An
         instrument that was inferred from answers has no wording, of which a warning is given.
         """
-        from vantage.instruments.needs import check_items
+        from vantage.corpora.item_fields import check_items
 
         self.check_scales(instrument)
         check_items(instrument, self.items if items is None else items, questions, condition)
@@ -331,7 +331,7 @@ class Corpus:
 
     def with_texts(self) -> Corpus:
         """The corpus with a text for each item: where items have no such column, the fields that instruments show."""
-        from vantage.corpora.item_texts import shown_fields
+        from vantage.corpora.item_fields import shown_fields
 
         text = shown_fields(self.items, self.instruments) if "text" not in self.items.columns else None
         return self if text is None else self._with(items=self.items.with_columns(text.alias("text")))

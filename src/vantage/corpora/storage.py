@@ -123,9 +123,8 @@ def write(folder: Path, prepare: Callable[[Path], None]) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", file=folder, remedy="choose another folder")
     if folder.is_dir() and not is_corpus(folder) and any(not e.name.startswith(".") for e in folder.iterdir()):
-        raise InputError(
-            "the folder has other files and no corpus in it", file=folder, remedy="choose a new or empty folder"
-        )
+        problem = "the folder has other files and no corpus in it"
+        raise InputError(problem, file=folder, remedy="choose a new or empty folder")
     with as_input_error(folder):
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -17,13 +17,7 @@ from vantage.plugins import Plugins
 from vantage.scales import Band, Option, OptOut, Scale, show_code
 
 if TYPE_CHECKING:
-    from vantage.instruments.document import (
-        ExamplePart,
-        InstrumentDocument,
-        QuestionPart,
-        ScalePart,
-        WordingPart,
-    )
+    from vantage.instruments.document import ExamplePart, InstrumentDocument, QuestionPart, ScalePart, WordingPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +162,7 @@ class Instrument:
             if question.id == id:
                 return question
         raise InputError(
-            f"instrument '{self.id}' has no question '{id}'",
-            remedy=nearest(id, [q.id for q in self.questions]),
+            f"instrument '{self.id}' has no question '{id}'", remedy=nearest(id, [q.id for q in self.questions])
         )
 
     def named(self, id: str) -> list[Question]:  # noqa: A002
@@ -188,11 +181,7 @@ class Instrument:
         data = copy.deepcopy(dict(self.document))
         form = data.pop("forms")[name]
         by_id = {question["id"]: question for question in data["questions"]}
-        data |= {
-            "id": f"{self.id}-{name}",
-            "title": form["title"],
-            "questions": [by_id[id_] for id_ in chosen],
-        }
+        data |= {"id": f"{self.id}-{name}", "title": form["title"], "questions": [by_id[id_] for id_ in chosen]}
         scores = form.get("aggregates")
         if scores is None:
             available, scores = set(judged), []
@@ -212,8 +201,7 @@ class Instrument:
         for name in values:
             if name not in self.parameters:
                 raise InputError(
-                    f"instrument '{self.id}' has no parameter '{name}'",
-                    remedy=nearest(name, list(self.parameters)),
+                    f"instrument '{self.id}' has no parameter '{name}'", remedy=nearest(name, list(self.parameters))
                 )
         data = copy.deepcopy(dict(self.document))
         data["parameters"] = {**data.get("parameters", {}), **values}
@@ -292,7 +280,6 @@ class Instrument:
         Checks(document, file, scales).run()
         document.check()
         words = file.parameters
-
         return cls(
             document=document.data,
             id=file.id,
@@ -437,9 +424,7 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
     if scale.range is not None:
         data |= {"from": scale.range[0], "to": scale.range[1], "continuous": True}
         data |= {"anchors": {_whole(point.code): point.label for point in scale.anchors}} if scale.anchors else {}
-    elif scale.text:
-        pass
-    else:
+    elif not scale.text:
         options = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.shown)
         data["options"] = [{key: value for key, value in option.items() if value != ""} for option in options]
     if scale.opt_outs:

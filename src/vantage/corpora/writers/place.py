@@ -78,13 +78,11 @@ def _refuse(path: Path, ours: tuple[str, ...], *, overwrite: bool) -> None:
     if not there:
         return
     if not overwrite:
-        raise InputError(
-            "the folder has files in it", file=path, remedy="choose a new or empty folder, or pass --overwrite"
-        )
+        remedy = "choose a new or empty folder, or pass --overwrite"
+        raise InputError("the folder has files in it", file=path, remedy=remedy)
     if others := sorted(name for name in there if not any(fnmatch(name, pattern) for pattern in ours)):
-        raise InputError(
-            f"the folder has other files in it, such as {others[0]}", file=path, remedy="choose a new or empty folder"
-        )
+        problem = f"the folder has other files in it, such as {others[0]}"
+        raise InputError(problem, file=path, remedy="choose a new or empty folder")
 
 
 def _swap(prepared: Path, path: Path) -> None:
