@@ -14,7 +14,7 @@ items stands in the documents and is never read as a template.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -25,7 +25,7 @@ import yaml
 from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.corpora.writers.cells import json_text
-from vantage.corpora.writers.place import put_folder
+from vantage.corpora.writers.place import put_files
 from vantage.documents import dump
 from vantage.errors import InputError
 from vantage.instruments import Question
@@ -49,7 +49,7 @@ def inspect_task(corpus: Corpus, path: Path, *, overwrite: bool = False, **chose
         "dataset.jsonl": samples,
         "instrument.json": f"{json_text(_metadata(sheet), indent=1)}\n",
     }
-    return _put(path, files, ("task.py", "dataset.jsonl", "instrument.json"), overwrite=overwrite)
+    return put_files(path, files, ours=(*files, "__pycache__/*"), overwrite=overwrite)
 
 
 def _code(sheet: Sheet) -> str:
@@ -116,7 +116,7 @@ def lm_eval_tasks(corpus: Corpus, path: Path, *, overwrite: bool = False, **chos
         files[f"{name}.yaml"] = _yaml(_task(sheet, one, name, asked))
     if len(tasks) > 1:
         files[f"{group}.yaml"] = _yaml({"group": group, "task": tasks, "metadata": {"version": _version(sheet)}})
-    return _put(path, files, ("*.yaml", "*.jsonl", "people.py"), overwrite=overwrite)
+    return put_files(path, files, ours=("*.yaml", "*.jsonl", "people.py", "__pycache__/*"), overwrite=overwrite)
 
 
 def _task(sheet: Sheet, question: Question, name: str, asked: Sequence[Asked]) -> dict[str, Any]:
@@ -182,14 +182,6 @@ def _version(sheet: Sheet) -> float:
 def _yaml(data: dict[str, Any]) -> str:
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
     return text
-
-
-def _put(path: Path, files: Mapping[str, str], ours: tuple[str, ...], *, overwrite: bool) -> Path:
-    def prepare(folder: Path) -> None:
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-
-    return put_folder(path, prepare, ours=(*ours, "__pycache__/*"), overwrite=overwrite)
 
 
 def _template(name: str) -> str:

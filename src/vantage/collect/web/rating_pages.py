@@ -75,14 +75,9 @@ def draft(visit: Visit) -> Response:
 def review(visit: Visit) -> Response:
     """All pages are answered and can still be changed."""
     participant, step = require_step(visit, "review")
+    heading = visit.language.say(sentence("Before you submit"))
     form = visit.site.signer.sign_form(participant.id, "review")
-    return visit.render(
-        "review.html",
-        heading=visit.language.say(sentence("Before you submit")),
-        pages=step.pages,
-        left=step.left,
-        form=form,
-    )
+    return visit.render("review.html", heading=heading, pages=step.pages, left=step.left, form=form)
 
 
 def finish(visit: Visit) -> Response:

@@ -22,7 +22,7 @@ import polars as pl
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.corpora.writers.cells import json_text
-from vantage.corpora.writers.place import put_folder
+from vantage.corpora.writers.place import put_files
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.scales import Scale, show_code
@@ -46,14 +46,9 @@ Given = dict[str, list[tuple[str, float | None, str]]]
 
 def write(corpus: Corpus, path: Path, *, overwrite: bool = False, kinds: str = "") -> Path:
     """Writes `NAME_SPLIT.json` for the first question and `NAME-QUESTION_SPLIT.json` for each further one."""
-    files = documents(corpus, kinds)
-
-    def prepare(folder: Path) -> None:
-        for name, entries in files.items():
-            (folder / name).write_text(f"{json_text(entries, indent=2)}\n", encoding="utf-8")
-
+    files = {name: f"{json_text(entries, indent=2)}\n" for name, entries in documents(corpus, kinds).items()}
     stem = _stem(corpus)
-    return put_folder(path, prepare, ours=(f"{stem}_*.json", f"{stem}-*_*.json"), overwrite=overwrite)
+    return put_files(path, files, ours=(f"{stem}_*.json", f"{stem}-*_*.json"), overwrite=overwrite)
 
 
 def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:

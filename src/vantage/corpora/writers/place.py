@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -50,6 +50,16 @@ def put_folder(path: Path, prepare: Callable[[Path], None], *, ours: tuple[str, 
         path.parent.mkdir(parents=True, exist_ok=True)
         prepared_folder(path.parent, f".{path.name}-", prepare, lambda prepared: _swap(prepared, path))
     return path
+
+
+def put_files(path: Path, files: Mapping[str, str], *, ours: tuple[str, ...], overwrite: bool = False) -> Path:
+    """Writes a folder of text files, as `put_folder` does."""
+
+    def prepare(folder: Path) -> None:
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    return put_folder(path, prepare, ours=ours, overwrite=overwrite)
 
 
 def prepared_folder(
