@@ -161,9 +161,8 @@ class Instrument:
         for question in self.questions:
             if question.id == id:
                 return question
-        raise InputError(
-            f"instrument '{self.id}' has no question '{id}'", remedy=nearest(id, [q.id for q in self.questions])
-        )
+        known = [question.id for question in self.questions]
+        raise InputError(f"instrument '{self.id}' has no question '{id}'", remedy=nearest(id, known))
 
     def named(self, id: str) -> list[Question]:  # noqa: A002
         """The question with this id, or those about the options of the question with this id."""
@@ -200,9 +199,8 @@ class Instrument:
         """The instrument with other words for its parameters, such as another society that judges."""
         for name in values:
             if name not in self.parameters:
-                raise InputError(
-                    f"instrument '{self.id}' has no parameter '{name}'", remedy=nearest(name, list(self.parameters))
-                )
+                remedy = nearest(name, list(self.parameters))
+                raise InputError(f"instrument '{self.id}' has no parameter '{name}'", remedy=remedy)
         data = copy.deepcopy(dict(self.document))
         data["parameters"] = {**data.get("parameters", {}), **values}
         return Instrument.from_document(data, file=self.id)
@@ -312,10 +310,8 @@ def _questions(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[s
     question = _question(part, scales, words)
     if part.several is None:
         return [question]
-    shared = {
-        name: getattr(question, name) for name in ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
-    }
-    return MultipleChoice(**shared, none=part.several).parts()
+    shared = ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
+    return MultipleChoice(**{name: getattr(question, name) for name in shared}, none=part.several).parts()
 
 
 def _answers(

@@ -162,11 +162,8 @@ def _instrument(log: Log, named: str | Instrument | None) -> Instrument:
     text = log.ours.get("instrument")
     document = Document.parse(text, str(log.path)).data if isinstance(text, str) else None
     if not isinstance(document, Mapping):
-        raise InputError(
-            f"task '{log.head.get('task')}' does not say what was asked",
-            file=log.path,
-            remedy="name the instrument with --instrument",
-        )
+        problem = f"task '{log.head.get('task')}' does not say what was asked"
+        raise InputError(problem, file=log.path, remedy="name the instrument with --instrument")
     return Instrument.from_document(document, file=str(log.path))
 
 
@@ -175,9 +172,8 @@ def _question(instrument: Instrument, id_: str | None, path: Path) -> Question:
         return instrument.question(id_)
     if len(instrument.questions) > 1:
         known = ", ".join(question.id for question in instrument.questions)
-        raise InputError(
-            f"the log does not say which question was asked: {known}", file=path, remedy="name it with --question"
-        )
+        problem = f"the log does not say which question was asked: {known}"
+        raise InputError(problem, file=path, remedy="name it with --question")
     return instrument.questions[0]
 
 
@@ -268,11 +264,8 @@ class Archive:
     def _whole(self, stream: Any, entry: zipfile.ZipInfo) -> bytes:
         data: bytes = stream.read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise InputError(
-                f"'{entry.filename}' in the archive has more than {LARGEST // 2**20} MiB",
-                file=self.path,
-                remedy="this is no log of text samples",
-            )
+            problem = f"'{entry.filename}' in the archive has more than {LARGEST // 2**20} MiB"
+            raise InputError(problem, file=self.path, remedy="this is no log of text samples")
         return data
 
 
@@ -294,11 +287,9 @@ def _unpacked(packed: bytes, path: Path) -> Any:
         return module.ZstdFile(io.BytesIO(packed))
     module = _module("zstandard")
     if module is None:
-        raise InputError(
-            "the log is compressed with Zstandard, which this Python cannot read",
-            file=path,
-            remedy="run: pip install zstandard; or convert it with: inspect log convert --to json",
-        )
+        remedy = "run: pip install zstandard; or convert it with: inspect log convert --to json"
+        problem = "the log is compressed with Zstandard, which this Python cannot read"
+        raise InputError(problem, file=path, remedy=remedy)
     return module.ZstdDecompressor().stream_reader(io.BytesIO(packed), read_across_frames=True)
 
 

@@ -166,10 +166,10 @@ def _shots(question: Question, asked: Sequence[Asked]) -> list[dict[str, Any]]:
     """The worked examples, which the harness shows in the same order before every item."""
     prefixes = {entry.messages[1:-1] for entry in asked}
     if len(prefixes) > 1:
-        raise InputError(
-            f"an item is itself a worked example of question '{question.id}', so that others would be shown with it",
-            remedy="leave few-shot out, or export the other items",
+        problem = (
+            f"an item is itself a worked example of question '{question.id}', so that others would be shown with it"
         )
+        raise InputError(problem, remedy="leave few-shot out, or export the other items")
     turns = prefixes.pop()
     pairs = zip(turns[::2], turns[1::2], strict=True)
     return [{"prompt": user.content, "target": answer.content} for user, answer in pairs]

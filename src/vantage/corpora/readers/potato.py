@@ -113,8 +113,10 @@ def _answers(
                     output.left_out[f"texts entered in '{name}'"] += 1
                 else:
                     reasons[question] = reason
-            elif values or name in options:
-                given += _given(record, name, values, base, schemes=schemes, options=options, known=known)
+            elif name in options:
+                given += ask_options(base, name, options[name], values, known)
+            elif values:
+                given += _given(record, name, values, base, schemes.get(name), ask(name, known))
         answers += with_rationales(given, reasons)
     return answers, dict(_scales(schemes, options, answers))
 
@@ -144,21 +146,9 @@ def _text(name: str, values: Mapping[str, Any], schemes: Mapping[str, Scheme]) -
 
 
 def _given(
-    record: Annotation,
-    name: str,
-    values: Mapping[str, Any],
-    base: GivenAnswer,
-    *,
-    schemes: Mapping[str, Scheme],
-    options: Mapping[str, list[str]],
-    known: Instrument | None,
+    record: Annotation, name: str, values: Mapping[str, Any], base: GivenAnswer, scheme: Scheme | None, question: str
 ) -> Iterator[GivenAnswer]:
-    question = ask(name, known)
-    kind = schemes[name].kind if name in schemes else ""
-    if name in options:
-        yield from ask_options(base, name, options[name], values, known)
-        return
-    if kind == "multirate":
+    if scheme and scheme.kind == "multirate":
         for label, value in values.items():
             yield replace(base, question=ask_option(name, label), label=str(value))
         return

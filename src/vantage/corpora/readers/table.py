@@ -23,7 +23,7 @@ from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, long, numbered_columns, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
+from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
@@ -136,9 +136,8 @@ def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[s
     """The question of a table without a column for it: as given, the instrument's only one, or its answers' column."""
     if "question" in roles:
         if question is not None:
-            raise InputError(
-                "the table has a column for the question", remedy="leave --question out or map another column"
-            )
+            remedy = "leave --question out or map another column"
+            raise InputError("the table has a column for the question", remedy=remedy)
         return ""
     if question is not None or instrument is None:
         return question or column
@@ -260,12 +259,9 @@ def _without_blanks(
         return judged, answers
     column, count = roles["value"], int(blank["count"].sum())
     if empty is None:
-        raise Doubt(
-            f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}",
-            **rows.at(int(blank[ROW].min()), column),  # type: ignore[arg-type]
-            remedy=f"say what an empty value means: --empty {'|'.join(MEANINGS)}",
-            settle={"empty": "skip"},
-        )
+        problem = f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}"
+        remedy, first = f"say what an empty value means: --empty {'|'.join(MEANINGS)}", blank[ROW].sort()[0]
+        raise rows.doubt(problem, remedy, first, column, empty="skip")
     if not rows.cells:
         cleaning.notes.append(f"{counted(count, 'row')} without a value left out.")
     if len(blank) == len(answers):

@@ -131,6 +131,10 @@ class FileRows:
         place = {"file": self.path} if number is None else self.at(number, column)
         return InputError(problem, remedy=remedy, **place)
 
+    def doubt(self, problem: str, remedy: str, number: int, column: str, **settle: Any) -> Doubt:
+        """A doubt about the cell of a row and a column; `settle` are options of the reader."""
+        return Doubt(problem, remedy=remedy, settle=settle, **self.at(number, column))
+
     def at(self, number: int, column: str = "") -> dict[str, Any]:
         """The place of a cell, for an error: file, row and column."""
         if self.cells:
