@@ -128,13 +128,9 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
     raters = {annotation.rater: annotation.kind for annotation in project.annotations}
     skipped = sum(annotation.cancelled for annotation in project.annotations)
     notes += [f"{skipped} annotations were skipped; their answers are refusals."] if skipped else []
-    return Corpus(
-        items_of(project.items),
-        pl.DataFrame({"rater": list(raters), "kind": list(raters.values())}),
-        judgments,
-        instruments,
-        about_tool("Label Studio", project.path, notes, project.left_out),
-    )
+    people = pl.DataFrame({"rater": list(raters), "kind": list(raters.values())})
+    about = about_tool("Label Studio", project.path, notes, project.left_out)
+    return Corpus(items_of(project.items), people, judgments, instruments, about)
 
 
 def _annotations_of(task: Mapping[str, Any]) -> Any:

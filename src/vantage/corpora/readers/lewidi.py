@@ -380,7 +380,5 @@ def _read(
     types: dict[str, Any] = {"conversation": CONVERSATION, "text": pl.String}
     types = {name: dtype for name, dtype in types.items() if name in items[0]}
     columns = {"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64}
-    return (
-        pl.DataFrame(items, schema_overrides=types, infer_schema_length=None),
-        pl.DataFrame(judgments, schema=columns, orient="row"),
-    )
+    made = pl.DataFrame(items, schema_overrides=types, infer_schema_length=None)
+    return made, pl.DataFrame(judgments, schema=columns, orient="row")

@@ -98,7 +98,6 @@ def notes_on(dropped: int, items: int, raters: int) -> Iterable[str]:
     """What has to be said about rows that did not agree with each other."""
     if dropped:
         yield f"{dropped} judgments stood twice; the first of each was kept."
-    if items:
-        yield f"{items} items are described differently in different rows; the first value was kept."
-    if raters:
-        yield f"{raters} raters are described differently in different rows; the first value was kept."
+    for count, what in ((items, "items"), (raters, "raters")):
+        if count:
+            yield f"{count} {what} are described differently in different rows; the first value was kept."

@@ -73,11 +73,6 @@ def read(
     def place(_: str, index: int) -> dict[str, Any]:
         return {"file": table.path, "row": table.row(index), "column": mapping.get("item", "item")}
 
-    return Corpus(
-        items,
-        pl.DataFrame(schema=schema.RATERS),
-        pl.DataFrame(schema=schema.JUDGMENTS),
-        known or (),
-        About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes)),
-        place=place,
-    )
+    about = About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes))
+    raters, judgments = pl.DataFrame(schema=schema.RATERS), pl.DataFrame(schema=schema.JUDGMENTS)
+    return Corpus(items, raters, judgments, known or (), about, place=place)
