@@ -10,7 +10,7 @@ import pytest
 import vantage
 from vantage import ChatRater, Corpus, InputError, Instrument, Scale
 from vantage.corpora import schema
-from vantage.instruments.needs import check_items, named_fields
+from vantage.corpora.item_fields import check_items, named_fields
 from vantage.interop.asked import Sheet
 
 WARMTH = Instrument.load("warmth-competence")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Vantage, vantage  # noqa: F401 - a fixture
 from vantage import InputError, Instrument, demo_corpus, export, load
-from vantage.interop import zipped
+from vantage.interop import inspect_log
 
 
 def sample(id_: str, reply: str, *, epoch: int = 1, stop: str = "stop", **more: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_logs_packed_with_zstandard_are_read(tmp_path: Path, monkeypatch: pytest
             place = data.find(mark, place + 4)
     path.write_bytes(data)
     assert load("inspect", path, instrument="irony").judgments["value"].to_list() == [1.0]
-    monkeypatch.setattr(zipped, "_module", lambda name: None)
+    monkeypatch.setattr(inspect_log, "_module", lambda name: None)
     with pytest.raises(InputError, match="pip install zstandard"):
         load("inspect", path, instrument="irony")
 
@@ -182,7 +182,7 @@ def test_what_was_asked_must_be_known(tmp_path: Path) -> None:
 
 def test_too_large_entries_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = logged(tmp_path / "log.eval", head(), [sample("a", "yes " * 100_000)])
-    monkeypatch.setattr(zipped, "LARGEST", 1000)
+    monkeypatch.setattr(inspect_log, "LARGEST", 1000)
     with pytest.raises(InputError, match="has more than 0 MiB"):
         load("inspect", path, instrument="irony")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vantage.errors import InputError
-from vantage.interop.zipped import archive
+from vantage.interop.inspect_log import archive
 
 
 def test_files_are_read_by_name_and_the_last_of_a_name_counts(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from vantage._lazy import attach
 
 if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
-    from vantage.corpora.manifest import About as About
+    from vantage.corpora.storage import About as About
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.manifest", "Corpus": "vantage.corpora.corpus"})
+    __getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.storage", "Corpus": "vantage.corpora.corpus"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -13,14 +13,15 @@ import polars as pl
 import polars.selectors as cs
 
 from vantage.corpora import schema, storage
-from vantage.corpora.manifest import About, manifest, read_manifest
 from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
 from vantage.corpora.plots import Plots
+from vantage.corpora.storage import About, manifest, read_manifest
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+T = TypeVar("T")
 SHOWN: Final = 5
 """How many items a notebook shows."""
 
@@ -154,7 +155,7 @@ class Corpus:
         if self.folder is None:
             assert self._streamed is not None  # noqa: S101
             return self._streamed
-        return pl.scan_parquet(storage.file(self.folder, f"{table}.parquet"))
+        return pl.scan_parquet(self._file(table))
 
     def question(self, id: str) -> Question:  # noqa: A002
         """The question with this id."""
@@ -285,7 +286,7 @@ class Corpus:
         That is a question that the corpus has on another scale already, and items without what a question names. An
         instrument that was inferred from answers has no wording, of which a warning is given.
         """
-        from vantage.instruments.needs import check_items
+        from vantage.corpora.item_fields import check_items
 
         self.check_scales(instrument)
         check_items(instrument, self.items if items is None else items, questions, condition)
@@ -330,36 +331,22 @@ class Corpus:
 
     def with_texts(self) -> Corpus:
         """The corpus with a text for each item: where items have no such column, the fields that instruments show."""
-        from vantage.corpora.item_texts import shown_fields
+        from vantage.corpora.item_fields import shown_fields
 
         text = shown_fields(self.items, self.instruments) if "text" not in self.items.columns else None
         return self if text is None else self._with(items=self.items.with_columns(text.alias("text")))
 
-    def _with(
-        self,
-        *,
-        items: pl.DataFrame | None = None,
-        raters: pl.DataFrame | None = None,
-        judgments: pl.DataFrame | None = None,
-    ) -> Corpus:
+    def _with(self, **replaced: pl.DataFrame) -> Corpus:
         """The same corpus with some tables replaced."""
-        return Corpus(
-            self.items if items is None else items,
-            self.raters if raters is None else raters,
-            self.judgments if judgments is None else judgments,
-            self.instruments,
-            self.about,
-        )
+        items, raters, judgments = (replaced[name] if name in replaced else self._table(name) for name in schema.TABLES)
+        return Corpus(items, raters, judgments, self.instruments, self.about)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Corpus):
             return NotImplemented
-        return (
-            self.about == other.about
-            and self.instruments == other.instruments
-            and all(self._table(name).equals(other._table(name)) for name in schema.TABLES)
-            and all(self._table(name).schema == other._table(name).schema for name in schema.TABLES)
-        )
+        tables = ((self._table(name), other._table(name)) for name in schema.TABLES)
+        same = self.about == other.about and self.instruments == other.instruments
+        return same and all(ours.equals(theirs) and ours.schema == theirs.schema for ours, theirs in tables)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -408,18 +395,27 @@ class Corpus:
         if self._streamed is not None:
             self._tables[name] = self._streamed.collect()
             return
-        assert self.folder is not None  # noqa: S101
-        path = storage.file(self.folder, f"{name}.parquet")
-        try:
-            frame = pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _unreadable(path, error) from None
-        table = schema.conform(name, frame)
+        table = schema.conform(name, self._parquet(name, pl.read_parquet))
         if name == "judgments":
             fault = next(schema.faults(self.items, self.raters, table, self.questions, place=self._place), None)
             if fault:
                 raise fault
         self._tables[name] = table
+
+    def _file(self, name: str) -> Path:
+        assert self.folder is not None  # noqa: S101
+        return storage.file(self.folder, f"{name}.parquet")
+
+    def _parquet(self, name: str, read: Callable[[Path], T]) -> T:
+        """What is read from the file of a table, or why it cannot be read."""
+        path = self._file(name)
+        try:
+            return read(path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            if not path.exists():
+                raise InputError("the file is missing", file=path, remedy="import the data again") from None
+            problem = f"this is not a Parquet file that can be read ({str(error).splitlines()[0]})"
+            raise InputError(problem, file=path) from None
 
     def _place(self, name: str, index: int) -> dict[str, Any]:
         assert self.folder is not None  # noqa: S101
@@ -427,25 +423,14 @@ class Corpus:
 
     def _check_types(self, name: str) -> None:
         """Compares the types in the file's footer with what the table must have, without reading a row."""
-        assert self.folder is not None  # noqa: S101
-        path = storage.file(self.folder, f"{name}.parquet")
-        try:
-            types = pl.read_parquet_schema(path)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _unreadable(path, error) from None
+        types = self._parquet(name, pl.read_parquet_schema)
+        place: dict[str, Any] = {"file": self._file(name), "remedy": "import the data again"}
         for column, dtype in schema.TABLES[name].items():
             wanted = pl.String if isinstance(dtype, pl.Enum | pl.Categorical) else dtype
             if column not in types:
-                raise InputError(
-                    f"the {name} table has no column '{column}'", file=path, remedy="import the data again"
-                )
+                raise InputError(f"the {name} table has no column '{column}'", **place)
             if not _same_family(types[column], wanted):
-                raise InputError(
-                    f"the column holds {types[column]}, not {wanted}",
-                    file=path,
-                    column=column,
-                    remedy="import the data again",
-                )
+                raise InputError(f"the column holds {types[column]}, not {wanted}", column=column, **place)
 
 
 def with_defaults(judgments: Frame) -> Frame:
@@ -480,9 +465,3 @@ def _same_family(dtype: pl.DataType, wanted: Any) -> bool:
     if wanted == pl.Float64:
         return dtype.is_numeric() or dtype == pl.Null
     return dtype.is_integer()
-
-
-def _unreadable(path: Path, error: Exception) -> InputError:
-    if not path.exists():
-        return InputError("the file is missing", file=path, remedy="import the data again")
-    return InputError(f"this is not a Parquet file that can be read ({str(error).splitlines()[0]})", file=path)

@@ -89,14 +89,13 @@ def _at_risk(people: pl.DataFrame, traits: Sequence[str], k: int) -> int:
 def _remedy(people: pl.DataFrame, traits: Sequence[str], k: int) -> str:
     """The coarsening that protects most: numbers in tens, then the traits left out that are rarest."""
     numbers = [t for t in traits if people.schema[t].is_numeric() and people[t].n_unique() > 10]
-    steps = [f"give {trait} in tens" for trait in numbers]
     coarse = people.with_columns((pl.col(t) // 10).floor().alias(t) for t in numbers)
     kept, dropped = list(traits), []
     while kept and _at_risk(coarse, kept, k):
         best = min(kept, key=lambda trait: _at_risk(coarse, [t for t in kept if t != trait], k))
         kept.remove(best)
         dropped.append(best)
-    steps = [step for step in steps if step.removeprefix("give ").removesuffix(" in tens") in kept]
+    steps = [f"give {trait} in tens" for trait in numbers if trait in kept]
     if dropped:
         steps.append(f"leave out {' and '.join([', '.join(dropped[:-1]), dropped[-1]] if dropped[1:] else dropped)}")
     return "; ".join(steps) + "."

@@ -23,10 +23,8 @@ def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ..
         older, newer = sorted((known, instrument), key=lambda i: i.version)
         for question in older.questions:
             if not any(q.id == question.id and q.scale.meaning == question.scale.meaning for q in newer.questions):
-                raise InputError(
-                    f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
-                    remedy="rename one instrument and its questions",
-                )
+                problem = f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'"
+                raise InputError(problem, remedy="rename one instrument and its questions")
         merged[instrument.id] = newer
     return tuple(merged.values())
 
@@ -38,10 +36,8 @@ def questions_of(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
         for question in instrument.questions:
             known = questions.setdefault(question.id, question)
             if known.scale.meaning != question.scale.meaning:
-                raise InputError(
-                    f"two instruments have a question '{question.id}' with different scales",
-                    remedy="rename one of them",
-                )
+                problem = f"two instruments have a question '{question.id}' with different scales"
+                raise InputError(problem, remedy="rename one of them")
     return tuple(questions.values())
 
 
@@ -54,11 +50,8 @@ def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
         for table in tables:
             for column, dtype in table.schema.items():
                 if types.setdefault(column, dtype) != dtype and (dtype.is_nested() or types[column].is_nested()):
-                    raise InputError(
-                        f"the column holds {types[column]} in one table and {dtype} in another",
-                        column=column,
-                        remedy="rename one of them",
-                    ) from None
+                    problem = f"the column holds {types[column]} in one table and {dtype} in another"
+                    raise InputError(problem, column=column, remedy="rename one of them") from None
         raise
 
 
@@ -75,11 +68,8 @@ def union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.D
             if known[column] is None:
                 known[column] = value
             elif value is not None and value != known[column]:
-                raise InputError(
-                    f"{key} '{row[key]}' has two different values, '{known[column]}' and '{value}'",
-                    column=column,
-                    remedy="rename the ids or correct one table",
-                )
+                problem = f"{key} '{row[key]}' has two different values, '{known[column]}' and '{value}'"
+                raise InputError(problem, column=column, remedy="rename the ids or correct one table")
     return pl.DataFrame(list(rows.values()), schema=joined.schema)
 
 

@@ -16,7 +16,6 @@ import polars as pl
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.release import ids
 from vantage.corpora.readers.table_file import FileTable, numeric
-from vantage.errors import InputError
 
 MISSING: Final = frozenset(
     {
@@ -56,11 +55,8 @@ def read_prolific(path: str | Path, *, encoding: str = "utf-8") -> pl.DataFrame:
     frame = _renamed(table)
     rater = next((name for name in _RATER if name in frame.columns), None)
     if rater is None:
-        raise InputError(
-            "there is no column 'Participant id'",
-            file=table.path,
-            remedy="export the demographic data of the study, or name the column with read_traits",
-        )
+        remedy = "export the demographic data of the study, or name the column with read_traits"
+        raise table.fault("there is no column 'Participant id'", remedy)
     own = table.frame.columns[frame.columns.index(rater)]
     status = frame["status"] if "status" in frame.columns else pl.repeat("", len(frame), eager=True)
     rank = status.cast(pl.String).str.to_uppercase().str.replace_all("[_-]", " ")
@@ -121,10 +117,6 @@ def _renamed(table: FileTable) -> pl.DataFrame:
     names = [snake_case(name) or "column" for name in table.frame.columns]
     for index, name in enumerate(names):
         if name in names[:index]:
-            first = table.frame.columns[names.index(name)]
-            raise InputError(
-                f"the columns '{first}' and '{table.frame.columns[index]}' would both be named '{name}'",
-                file=table.path,
-                remedy="rename one of them",
-            )
+            both = f"'{table.frame.columns[names.index(name)]}' and '{table.frame.columns[index]}'"
+            raise table.fault(f"the columns {both} would both be named '{name}'", "rename one of them")
     return table.frame.rename(dict(zip(table.frame.columns, names, strict=True)))

@@ -67,23 +67,18 @@ def conform(name: str, frame: pl.DataFrame) -> pl.DataFrame:
         raise InputError(f"the {name} table has no column '{missing[0]}'", remedy=f"it has {', '.join(frame.columns)}")
     if all(frame.schema[column] == dtype for column, dtype in schema.items()):
         return frame.select(*schema, *(column for column in frame.columns if column not in schema))
-    columns = []
-    for column, dtype in schema.items():
-        try:
-            columns.append(frame[column].cast(dtype))
-        except pl.exceptions.PolarsError:
-            columns.append(_cast_or_explain(name, frame[column], dtype))
+    columns = [_cast_or_explain(name, frame[column], dtype) for column, dtype in schema.items()]
     return pl.DataFrame(columns).hstack([frame[c] for c in frame.columns if c not in schema])
 
 
 def _cast_or_explain(name: str, series: pl.Series, dtype: Any) -> pl.Series:
-    wrong = series.cast(dtype, strict=False).is_null() & series.is_not_null()
+    cast = series.cast(dtype, strict=False)
+    wrong = cast.is_null() & series.is_not_null()
     if not wrong.any():
-        return series.cast(dtype, strict=False)
+        return cast
     index = wrong.arg_max() or 0
     wanted = f"one of {', '.join(dtype.categories)}" if isinstance(dtype, pl.Enum) else _type_name(dtype)
-    value = series[index]
-    raise InputError(f"{_quote(value)} is not {wanted}", column=series.name, **in_table(name, index))
+    raise InputError(f"{_quote(series[index])} is not {wanted}", column=series.name, **in_table(name, index))
 
 
 def faults(
@@ -110,7 +105,8 @@ def faults(
         yield from _unknown("item", rows, items["item"], place)
         yield from _unknown("rater", rows, raters["rater"], place)
     # Distinct combinations are few, so that a table of millions is checked in one pass.
-    seen = _distinct(judgments, ["question", "value", "status"]).sort("question", "value")
+    distinct = rows.select("question", "value", "status").unique().collect(engine="streaming")
+    seen = distinct.sort("question", "value")
     if not set(seen["question"].drop_nulls()) <= set(scales):
         yield from _unknown("question", rows, pl.Series(list(scales), dtype=pl.String), place)
     yield from _value_faults(rows, seen, scales, place)
@@ -128,12 +124,10 @@ def _identifier_faults(name: str, ids: pl.Series, place: Place, *, unique: bool)
     yield from _null_faults(name, ids.to_frame().lazy(), [ids.name], place)
     if (empty := ids == "").any():
         index = empty.arg_max() or 0
-        yield _fault("the id is empty", column=ids.name, remedy="give every row an id", at=place(name, index))
+        yield _fault(place(name, index), ids.name, "the id is empty", "give every row an id")
     if not unique and ids.n_unique() < len(ids):
         index = (~ids.is_first_distinct()).arg_max() or 0
-        yield _fault(
-            f"duplicate id {_quote(ids[index])}", column=ids.name, remedy="keep one row per id", at=place(name, index)
-        )
+        yield _fault(place(name, index), ids.name, f"duplicate id {_quote(ids[index])}", "keep one row per id")
 
 
 def _null_faults(name: str, rows: pl.LazyFrame, columns: Sequence[str], place: Place) -> Iterator[InputError]:
@@ -141,9 +135,7 @@ def _null_faults(name: str, rows: pl.LazyFrame, columns: Sequence[str], place: P
     for column in columns:
         if count := nulls[column][0]:
             index, _ = _where(rows, pl.col(column).is_null())
-            yield _fault(
-                f"the cell is empty{_in_all(count)}", column=column, remedy="fill it in", at=place(name, index)
-            )
+            yield _fault(place(name, index), column, f"the cell is empty{_in_all(count)}", "fill it in")
 
 
 def _unknown(what: str, rows: pl.LazyFrame, known: pl.Series, place: Place) -> Iterator[InputError]:
@@ -154,12 +146,8 @@ def _unknown(what: str, rows: pl.LazyFrame, known: pl.Series, place: Place) -> I
         stranger = rows.slice(index, 1).collect()[what][0]
         names = known.head(2000).to_list()
         remedy = nearest(str(stranger), names) if len(names) <= 50 else f"add it to the {what}s table"
-        yield _fault(
-            f"there is no {what} {_quote(stranger)}{_in_all(len(strangers), what)}",
-            column=what,
-            remedy=remedy,
-            at=place("judgments", index),
-        )
+        problem = f"there is no {what} {_quote(stranger)}{_in_all(len(strangers), what)}"
+        yield _fault(place("judgments", index), what, problem, remedy)
 
 
 def _value_faults(
@@ -170,9 +158,7 @@ def _value_faults(
         if state not in known:
             index, count = _where(rows, pl.col("status") == state)
             problem = f"{_quote(state)} is not one of {', '.join(known)}{_in_all(count)}"
-            yield _fault(
-                problem, column="status", remedy="add it to the scale's opt_outs", at=place("judgments", index)
-            )
+            yield _fault(place("judgments", index), "status", problem, "add it to the scale's opt_outs")
             return
     value, answered = pl.col("value"), pl.col("status") == "answered"
     for wrong, problem in (
@@ -182,7 +168,7 @@ def _value_faults(
     ):
         if seen.select(wrong.any()).item():
             index, _ = _where(rows, wrong)
-            yield _fault(problem, column="value", at=place("judgments", index))
+            yield _fault(place("judgments", index), "value", problem)
             return
     for question, code, state in seen.iter_rows():
         scale = scales.get(question)
@@ -199,7 +185,7 @@ def _value_faults(
         else:
             continue
         index, count = _where(rows, where)
-        yield _fault(f"{problem}{_in_all(count)}", column="value", remedy=remedy, at=place("judgments", index))
+        yield _fault(place("judgments", index), "value", f"{problem}{_in_all(count)}", remedy)
 
 
 def _duplicates(rows: pl.LazyFrame, place: Place) -> Iterator[InputError]:
@@ -216,16 +202,9 @@ def _duplicates(rows: pl.LazyFrame, place: Place) -> Iterator[InputError]:
     row = keys.row(index, named=True)
     first = keys.select(pl.all_horizontal(pl.col(c) == value for c, value in row.items())).to_series().arg_max() or 0
     judged = ", ".join(f"{column} {_quote(row[column])}" for column in ("item", "question", "rater"))
-    yield _fault(
-        f"{judged} was judged already in row {place('judgments', first)['row']}{_in_all(int(again.sum()), 'such row')}",
-        remedy="resolve it with --duplicates first, last or mean",
-        at=place("judgments", index),
-    )
-
-
-def _distinct(frame: pl.DataFrame | pl.LazyFrame, columns: list[str]) -> pl.DataFrame:
-    """The different combinations of some columns, in no order."""
-    return frame.lazy().select(columns).unique().collect(engine="streaming")
+    already = f"{place('judgments', first)['row']}{_in_all(int(again.sum()), 'such row')}"
+    remedy = "resolve it with --duplicates first, last or mean"
+    yield _fault(place("judgments", index), None, f"{judged} was judged already in row {already}", remedy)
 
 
 def resolve_duplicates(judgments: pl.DataFrame, how: Literal["first", "last", "mean"]) -> pl.DataFrame:
@@ -246,7 +225,7 @@ def resolve_duplicates(judgments: pl.DataFrame, how: Literal["first", "last", "m
     )
 
 
-def _fault(problem: str, *, at: dict[str, Any], column: str | None = None, remedy: str | None = None) -> InputError:
+def _fault(at: dict[str, Any], column: str | None, problem: str, remedy: str | None = None) -> InputError:
     """A fault at a place, which may know better than we which column of a file it stands in."""
     return InputError(problem, remedy=remedy, **{"column": column, **at})
 

@@ -1,27 +1,90 @@
 """The corpus folder: `corpus.yaml` and three Parquet files, written so that a crash leaves the old or the new.
 
-New files are prepared in a hidden folder beside the old ones and made durable; renaming that folder to
-`.commit` is the moment at which the new corpus exists. Moving its files into place is then repeated by
-whoever opens the folder next, should the writer not have lived to finish it.
+`corpus.yaml` says where a corpus comes from and holds its instruments, whole. New files are prepared in a hidden folder
+beside the old ones and made durable; renaming that folder to `.commit` is the moment at which the new corpus exists.
+Moving its files into place is then repeated by whoever opens the folder next, should the writer not have lived to
+finish it.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from filelock import FileLock
 
+from vantage._version import __version__
 from vantage.corpora.writers.place import as_input_error, prepared_folder, sync
+from vantage.documents import Document, dump
 from vantage.errors import InputError
+from vantage.instruments import Instrument
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
 
 MANIFEST: Final = "corpus.yaml"
 FILES: Final = ("items.parquet", "raters.parquet", "judgments.parquet", MANIFEST)
 COMMIT: Final = ".commit"
 PREPARING: Final = ".preparing-"
+FORMAT: Final = 1
+"""The version of the folder format; a folder of a higher one was written by a newer Vantage."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where a corpus comes from, kept with it."""
+
+    name: str = "corpus"
+    title: str = ""
+    source: str = ""
+    """Where the original is published."""
+    licence: str = ""
+    citation: str = ""
+    language: str = ""
+    notes: tuple[str, ...] = ()
+    """What a user of the data must know: defects, decisions made in reading them, content warnings."""
+
+    def joined(self, *others: About) -> About:
+        """That of several corpora in one: the name of the first; titles, sources, licences, citations and notes of all.
+
+        >>> About(name="a", licence="MIT", notes=("One.",)).joined(About(licence="CC0", notes=("One.", "Two.")))
+        About(name='a', title='', source='', licence='MIT; CC0', citation='', language='', notes=('One.', 'Two.'))
+        """
+        parts = (self, *others)
+        notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+        named = {
+            name: "; ".join(dict.fromkeys(value for part in parts if (value := getattr(part, name))))
+            for name in ("title", "source", "licence", "citation", "language")
+        }
+        return replace(self, **named, notes=notes)
+
+
+def manifest(about: About, instruments: Iterable[Instrument]) -> str:
+    """What `corpus.yaml` says."""
+    facts = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(about).items() if value}
+    documents = [dict(instrument.document) for instrument in instruments]
+    return dump({"format": FORMAT, "about": facts, "written_by": f"vantage {__version__}", "instruments": documents})
+
+
+def read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
+    """The instruments and the origin of a corpus."""
+    data = manifest.data
+    if not isinstance(data, Mapping) or not isinstance(data.get("instruments"), list):
+        raise InputError("this is not the manifest of a corpus", file=manifest.file, remedy="import the data again")
+    if not isinstance(data.get("format"), int) or data["format"] > FORMAT:
+        problem = f"the corpus has format {data.get('format')}, this Vantage reads format {FORMAT}"
+        raise InputError(problem, file=manifest.file, remedy="update Vantage")
+    about = data.get("about") or {}
+    known = set(About.__dataclass_fields__)
+    if not isinstance(about, Mapping) or not set(about) <= known:
+        raise InputError("the part 'about' has keys that are not known", file=manifest.file)
+    fields: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
+    instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])
+    return instruments, About(**fields)
 
 
 def is_corpus(folder: Path) -> bool:
@@ -39,8 +102,16 @@ def finish(folder: Path) -> None:
     """Completes a write that was cut off after its commit."""
     if not (folder / COMMIT).is_dir() or not os.access(folder, os.W_OK):
         return
-    with _lock(folder):
+    with FileLock(folder / ".lock", timeout=60):
         _move_into_place(folder)
+
+
+def write_folder(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
+    """Writes the corpus folder; one that holds a corpus already is only replaced if told so."""
+    if is_corpus(path) and not overwrite:
+        remedy = "choose another folder or pass --overwrite"
+        raise InputError("the folder holds a corpus already", file=path, remedy=remedy)
+    return corpus.write(path)
 
 
 def write(folder: Path, prepare: Callable[[Path], None]) -> None:
@@ -52,24 +123,19 @@ def write(folder: Path, prepare: Callable[[Path], None]) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", file=folder, remedy="choose another folder")
     if folder.is_dir() and not is_corpus(folder) and any(not e.name.startswith(".") for e in folder.iterdir()):
-        raise InputError(
-            "the folder has other files and no corpus in it", file=folder, remedy="choose a new or empty folder"
-        )
+        problem = "the folder has other files and no corpus in it"
+        raise InputError(problem, file=folder, remedy="choose a new or empty folder")
     with as_input_error(folder):
-        if folder.is_dir():
-            _replace(folder, prepare)
-        else:
+        if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
             prepared_folder(folder.parent, f".{folder.name}-", prepare, lambda prepared: prepared.rename(folder))
-
-
-def _replace(folder: Path, prepare: Callable[[Path], None]) -> None:
-    with _lock(folder):
-        _move_into_place(folder)
-        for leftover in folder.glob(f"{PREPARING}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        prepared_folder(folder, PREPARING, prepare, lambda prepared: prepared.rename(folder / COMMIT))
-        _move_into_place(folder)
+            return
+        with FileLock(folder / ".lock", timeout=60):
+            _move_into_place(folder)
+            for leftover in folder.glob(f"{PREPARING}*"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            prepared_folder(folder, PREPARING, prepare, lambda prepared: prepared.rename(folder / COMMIT))
+            _move_into_place(folder)
 
 
 def _move_into_place(folder: Path) -> None:
@@ -81,7 +147,3 @@ def _move_into_place(folder: Path) -> None:
             (commit / name).replace(folder / name)
     sync(folder)
     shutil.rmtree(commit)
-
-
-def _lock(folder: Path) -> FileLock:
-    return FileLock(folder / ".lock", timeout=60)

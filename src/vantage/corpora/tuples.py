@@ -32,20 +32,16 @@ def design(texts: int, size: int, each: int, seed: int = 0) -> list[tuple[int, .
     (18, [4, 2])
     """
     if size < 2 or each < 1 or each % size:
-        raise InputError(
-            f"tuples of {size} cannot have every text in {each} of them, equally often in each place",
-            remedy=f"let each text be in a multiple of {max(size, 2)} tuples",
-        )
+        problem = f"tuples of {size} cannot have every text in {each} of them, equally often in each place"
+        raise InputError(problem, remedy=f"let each text be in a multiple of {max(size, 2)} tuples")
     blocks, needed = each // size, size * (size - 1) // 2
     most = (texts - 1) // 2 // needed
     rng = seeded("tuples", texts, size, each, seed)
     bases = _bases(texts, size, blocks, rng) if blocks <= most else None
     if bases is None:
         fewer = f"at most {most * size}" if most else "fewer"
-        raise InputError(
-            f"{texts} texts do not allow {each} tuples of {size} with each of them unless two meet twice",
-            remedy=f"ask for {fewer} tuples per text, or take more texts",
-        )
+        problem = f"{texts} texts do not allow {each} tuples of {size} with each of them unless two meet twice"
+        raise InputError(problem, remedy=f"ask for {fewer} tuples per text, or take more texts")
     circle = list(range(texts))
     rng.shuffle(circle)
     tuples = [tuple(circle[(turn + step) % texts] for step in base) for base in bases for turn in range(texts)]

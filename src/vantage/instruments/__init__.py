@@ -5,16 +5,7 @@ May import `scales`, `documents`, `plugins` and `errors` only. To add one, put a
 no code. The file format is `document.InstrumentDocument`, from which `schema.json` is generated.
 """
 
-from vantage.instruments.instrument import (
-    PLUGINS,
-    Aggregate,
-    Answer,
-    Check,
-    Example,
-    Field,
-    Instrument,
-    bundled,
-)
+from vantage.instruments.instrument import PLUGINS, Aggregate, Answer, Check, Example, Field, Instrument, bundled
 from vantage.instruments.questions import MultipleChoice, Question, grouped, part_id, put
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -63,13 +63,7 @@ class Checks:
             self._example(("examples", index), example)
         for index, check in enumerate(self.file.checks):
             self._known(("checks", index, "question"), [check.question], self.judged, "question")
-            scale = self.scale_of.get(check.question)
-            for code in check.accept if scale else ():
-                if scale and not scale.holds(code):
-                    self._note(
-                        ("checks", index, "accept"),
-                        f"{show_code(code)} is not on the scale {scale.describe()}",
-                    )
+            self._on_scale(("checks", index, "accept"), check.accept, self.scale_of.get(check.question))
 
     def _note(self, loc: Loc, message: str) -> None:
         self.document.problem(self.document.original(loc), message)
@@ -95,16 +89,20 @@ class Checks:
             if word not in known:
                 self._note(loc, f"{{{word}}} is neither a field nor a parameter; {nearest(word, sorted(known))}")
 
-    def _question(self, loc: Loc, question: QuestionPart) -> None:
-        self._words((*loc, "ask"), question.ask, self.words)
-        self._words((*loc, "guidelines"), question.guidelines, set(self.file.parameters))
-        for condition, wording in question.ask_in.items():
+    def _asked(self, loc: Loc, part: QuestionPart | WordingPart) -> None:
+        """The words of a question or a paraphrase, and the scale that it names."""
+        self._words((*loc, "ask"), part.ask, self.words)
+        self._words((*loc, "guidelines"), part.guidelines or "", set(self.file.parameters))
+        for condition, wording in part.ask_in.items():
             self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
             self._words((*loc, "ask_in", condition), wording, self.words)
-        if question.scale not in self.declared_scales:
+        if part.scale and part.scale not in self.declared_scales:
             known = sorted(map(str, self.declared_scales))
-            self._note((*loc, "scale"), f"there is no scale '{question.scale}'; {nearest(question.scale, known)}")
-        self._anchors(loc, question.anchors, self.scales.get(question.scale))
+            self._note((*loc, "scale"), f"there is no scale '{part.scale}'; {nearest(part.scale, known)}")
+
+    def _question(self, loc: Loc, question: QuestionPart) -> None:
+        self._asked(loc, question)
+        self._on_scale((*loc, "anchors"), question.anchors, self.scales.get(question.scale))
         for index, paraphrase in enumerate(question.wordings):
             self._wording((*loc, "wordings", index), paraphrase, question)
         if twin := question.reversed:
@@ -129,29 +127,22 @@ class Checks:
             if before is None or before.id != question.unlike or before.scale != question.scale or before.several:
                 self._note((*loc, "unlike"), f"the question before it must be '{question.unlike}', on the same scale")
 
-    def _anchors(self, loc: Loc, anchors: Mapping[float, str], scale: Scale | None) -> None:
-        for code in anchors if scale else ():
+    def _on_scale(self, loc: Loc, codes: Iterable[float], scale: Scale | None) -> None:
+        for code in codes:
             if scale and not scale.holds(code):
-                self._note((*loc, "anchors"), f"{show_code(code)} is not on the scale {scale.describe()}")
+                self._note(loc, f"{show_code(code)} is not on the scale {scale.describe()}")
 
     def _wording(self, loc: Loc, wording: WordingPart, question: QuestionPart) -> None:
         """A paraphrase names the same fields and is answered on the same codes."""
-        self._words((*loc, "ask"), wording.ask, self.words)
-        self._words((*loc, "guidelines"), wording.guidelines or "", set(self.file.parameters))
-        for condition, ask in wording.ask_in.items():
-            self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
-            self._words((*loc, "ask_in", condition), ask, self.words)
+        self._asked(loc, wording)
         own, other = self.scales.get(question.scale), self.scales.get(wording.scale or question.scale)
-        if wording.scale and wording.scale not in self.declared_scales:
-            known = sorted(map(str, self.declared_scales))
-            self._note((*loc, "scale"), f"there is no scale '{wording.scale}'; {nearest(wording.scale, known)}")
         if own and other and _codes(own) != _codes(other):
             self._note(
                 (*loc, "scale"),
                 f"scale '{wording.scale}' ({other.describe()}) is another one than that of question '{question.id}' "
                 f"({own.describe()}); a paraphrase keeps level, codes and opt-outs",
             )
-        self._anchors(loc, wording.anchors, other)
+        self._on_scale((*loc, "anchors"), wording.anchors, other)
 
     def _reversed(self, loc: Loc, twin: ReversedPart, question: QuestionPart) -> None:
         self._wording(loc, twin, question)

@@ -17,13 +17,7 @@ from vantage.plugins import Plugins
 from vantage.scales import Band, Option, OptOut, Scale, show_code
 
 if TYPE_CHECKING:
-    from vantage.instruments.document import (
-        ExamplePart,
-        InstrumentDocument,
-        QuestionPart,
-        ScalePart,
-        WordingPart,
-    )
+    from vantage.instruments.document import ExamplePart, InstrumentDocument, QuestionPart, ScalePart, WordingPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +161,8 @@ class Instrument:
         for question in self.questions:
             if question.id == id:
                 return question
-        raise InputError(
-            f"instrument '{self.id}' has no question '{id}'",
-            remedy=nearest(id, [q.id for q in self.questions]),
-        )
+        known = [question.id for question in self.questions]
+        raise InputError(f"instrument '{self.id}' has no question '{id}'", remedy=nearest(id, known))
 
     def named(self, id: str) -> list[Question]:  # noqa: A002
         """The question with this id, or those about the options of the question with this id."""
@@ -188,11 +180,7 @@ class Instrument:
         data = copy.deepcopy(dict(self.document))
         form = data.pop("forms")[name]
         by_id = {question["id"]: question for question in data["questions"]}
-        data |= {
-            "id": f"{self.id}-{name}",
-            "title": form["title"],
-            "questions": [by_id[id_] for id_ in chosen],
-        }
+        data |= {"id": f"{self.id}-{name}", "title": form["title"], "questions": [by_id[id_] for id_ in chosen]}
         scores = form.get("aggregates")
         if scores is None:
             available, scores = set(judged), []
@@ -211,10 +199,8 @@ class Instrument:
         """The instrument with other words for its parameters, such as another society that judges."""
         for name in values:
             if name not in self.parameters:
-                raise InputError(
-                    f"instrument '{self.id}' has no parameter '{name}'",
-                    remedy=nearest(name, list(self.parameters)),
-                )
+                remedy = nearest(name, list(self.parameters))
+                raise InputError(f"instrument '{self.id}' has no parameter '{name}'", remedy=remedy)
         data = copy.deepcopy(dict(self.document))
         data["parameters"] = {**data.get("parameters", {}), **values}
         return Instrument.from_document(data, file=self.id)
@@ -292,7 +278,6 @@ class Instrument:
         Checks(document, file, scales).run()
         document.check()
         words = file.parameters
-
         return cls(
             document=document.data,
             id=file.id,
@@ -325,10 +310,8 @@ def _questions(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[s
     question = _question(part, scales, words)
     if part.several is None:
         return [question]
-    shared = {
-        name: getattr(question, name) for name in ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
-    }
-    return MultipleChoice(**shared, none=part.several).parts()
+    shared = ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
+    return MultipleChoice(**{name: getattr(question, name) for name in shared}, none=part.several).parts()
 
 
 def _answers(
@@ -437,9 +420,7 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
     if scale.range is not None:
         data |= {"from": scale.range[0], "to": scale.range[1], "continuous": True}
         data |= {"anchors": {_whole(point.code): point.label for point in scale.anchors}} if scale.anchors else {}
-    elif scale.text:
-        pass
-    else:
+    elif not scale.text:
         options = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.shown)
         data["options"] = [{key: value for key, value in option.items() if value != ""} for option in options]
     if scale.opt_outs:

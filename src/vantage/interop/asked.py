@@ -108,10 +108,8 @@ class Sheet:
         ids = asked_questions(rater, [part.strip() for word in words for part in word.split(",") if part.strip()])
         questions = tuple(chosen.question(id_) for id_ in ids) if ids else chosen.questions
         if condition and condition not in chosen.conditions:
-            raise InputError(
-                f"instrument '{chosen.id}' has no condition '{condition}'",
-                remedy=nearest(condition, list(chosen.conditions)),
-            )
+            problem = f"instrument '{chosen.id}' has no condition '{condition}'"
+            raise InputError(problem, remedy=nearest(condition, list(chosen.conditions)))
         return cls(corpus, chosen, parts, condition, questions, seed)
 
     def asked(self, *questions: Question) -> Iterator[Asked]:
@@ -144,10 +142,8 @@ class Sheet:
         if self.condition or "" in conditions:
             rows = rows.filter(condition=self.condition)
         elif len(conditions) > 1:
-            raise InputError(
-                f"people answered question '{source}' under several conditions ({', '.join(conditions)})",
-                remedy="name one with --condition, or filter one of them first",
-            )
+            problem = f"people answered question '{source}' under several conditions ({', '.join(conditions)})"
+            raise InputError(problem, remedy="name one with --condition, or filter one of them first")
         rows = rows.sort("sample", maintain_order=True).unique(["item", "rater"], keep="first", maintain_order=True)
         by_item: dict[str, dict[str, int]] = {}
         counts = rows.group_by("item", "value", "status").len().sort("item", "value", "status")
@@ -178,7 +174,6 @@ def _instrument(corpus: Corpus, wanted: str | Instrument | None) -> Instrument:
     if wanted is None:
         if len(own) == 1:
             return next(iter(own.values()))
-        raise InputError(
-            f"the corpus has {len(own)} instruments: {', '.join(own)}", remedy="name one with --instrument NAME"
-        )
+        problem = f"the corpus has {len(own)} instruments: {', '.join(own)}"
+        raise InputError(problem, remedy="name one with --instrument NAME")
     return own[wanted] if wanted in own else Instrument.load(wanted)

@@ -2,13 +2,21 @@
 
 A log of a task that Vantage wrote knows its instrument and its items. For any other log the instrument is named, and
 the question where it has several; the id of a sample is the item, its input the text, and the model is the rater.
+
+A `.eval` log is a zip archive of JSON files, which are read one by one, never unpacked, never larger than they may be.
+Inspect compresses it with Zstandard. Python reads that from 3.14 on; before, the package `zstandard` does it.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import struct
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,13 +27,17 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
-from vantage.interop.zipped import archive
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion, Finish
 
 HOME: Final = "inspect.aisi.org.uk"
 FINISHED: Final[dict[str, Finish]] = {"max_tokens": "length", "model_length": "length", "content_filter": "filtered"}
 """Why a reply ended, as Inspect says it; everything else is an ordinary end."""
+LARGEST: Final = 256 * 2**20
+"""Bytes of one file, unpacked; a sample of a text task has some thousands."""
+ZSTANDARD: Final = 93
+_HEADER: Final = struct.Struct("<4s5H3I2H")
+"""The head of a file in the archive (PKWARE 2022, 4.3.7); the lengths of name and extra field stand last."""
 _ATTACHED: Final = "attachment://"
 _ROWS: Final = {**JUDGMENTS, "reply": pl.String, "rule": pl.String}
 
@@ -45,9 +57,11 @@ class Log:
         return metadata if isinstance(metadata, Mapping) else {}
 
     @property
-    def model(self) -> str:
-        """The model that was evaluated."""
-        return f"inspect:{self.head.get('model') or 'model'}"
+    def rater(self) -> dict[str, str]:
+        """The model that was evaluated, in the style in which it was asked, as a row of the raters."""
+        model, style = f"inspect:{self.head.get('model') or 'model'}", self.ours.get("style")
+        asked = {"style": str(style)} if style else {}
+        return {"rater": f"{model}+{style}" if style else model, "kind": "model", "model": model, **asked}
 
 
 def read(
@@ -84,7 +98,7 @@ def _is_log(file: Path) -> bool:
 
 def _corpus(path: Path, named: str | Instrument | None, question: str | None, condition: str) -> Corpus:
     log = _open(path)
-    instrument = _instrument(log, named)
+    instrument, rater = _instrument(log, named), log.rater
     condition = condition or str(log.ours.get("condition") or "")
     items: dict[str, dict[str, Any]] = {}
     rows: list[tuple[Any, ...]] = []
@@ -99,18 +113,16 @@ def _corpus(path: Path, named: str | Instrument | None, question: str | None, co
         completion = _completion(sample)
         reply = read_reply(completion, [asked], _words(items[id_]), lettered=True)[asked.id]
         said = completion.error if completion.finish == "failed" else completion.text
-        key = (id_, asked.id, _rater(log), condition, int(sample.get("epoch") or 1) - 1)
+        key = (id_, asked.id, rater["rater"], condition, int(sample.get("epoch") or 1) - 1)
         rows.append((*key, reply.value, reply.status, reply.rationale, said, reply.rule))
     if not rows:
         raise InputError("the log has no samples", file=path, remedy="import a log of a finished evaluation")
     return Corpus(
         items=pl.DataFrame(list(items.values()), infer_schema_length=None),
-        raters=pl.DataFrame([{"rater": _rater(log), "kind": "model", "model": log.model, **_asked_how(log)}]),
+        raters=pl.DataFrame([rater]),
         judgments=pl.DataFrame(rows, schema=_ROWS, orient="row"),
         instruments=instrument,
-        about=About(
-            name=str(log.head.get("task") or "inspect"), title=f"{log.head.get('task')} in Inspect", source=HOME
-        ),
+        about=About(str(log.head.get("task") or "inspect"), f"{log.head.get('task')} in Inspect", HOME),
         place=lambda table, index: {"file": path} if table != "judgments" else {"file": path, "row": index + 1},
     )
 
@@ -150,11 +162,8 @@ def _instrument(log: Log, named: str | Instrument | None) -> Instrument:
     text = log.ours.get("instrument")
     document = Document.parse(text, str(log.path)).data if isinstance(text, str) else None
     if not isinstance(document, Mapping):
-        raise InputError(
-            f"task '{log.head.get('task')}' does not say what was asked",
-            file=log.path,
-            remedy="name the instrument with --instrument",
-        )
+        problem = f"task '{log.head.get('task')}' does not say what was asked"
+        raise InputError(problem, file=log.path, remedy="name the instrument with --instrument")
     return Instrument.from_document(document, file=str(log.path))
 
 
@@ -163,18 +172,9 @@ def _question(instrument: Instrument, id_: str | None, path: Path) -> Question:
         return instrument.question(id_)
     if len(instrument.questions) > 1:
         known = ", ".join(question.id for question in instrument.questions)
-        raise InputError(
-            f"the log does not say which question was asked: {known}", file=path, remedy="name it with --question"
-        )
+        problem = f"the log does not say which question was asked: {known}"
+        raise InputError(problem, file=path, remedy="name it with --question")
     return instrument.questions[0]
-
-
-def _rater(log: Log) -> str:
-    return f"{log.model}+{log.ours['style']}" if log.ours.get("style") else log.model
-
-
-def _asked_how(log: Log) -> dict[str, str]:
-    return {"style": str(log.ours["style"])} if log.ours.get("style") else {}
 
 
 def _completion(sample: Mapping[str, Any]) -> Completion:
@@ -220,3 +220,87 @@ def _words(item: Mapping[str, Any]) -> str:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+class Archive:
+    """A zip archive whose JSON files are read by name."""
+
+    def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
+        self.path, self._file = path, file
+        # A file that was written again stands twice; the last one counts.
+        self._entries = {entry.filename: entry for entry in file.infolist() if not entry.is_dir()}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the files, in the order in which they were written."""
+        return list(self._entries)
+
+    def json(self, name: str) -> Any:
+        """The data of a file."""
+        entry = self._entries[name]
+        try:
+            data = self._bytes(entry)
+        except (OSError, EOFError, zipfile.BadZipFile, struct.error, _zstandard_error()) as error:
+            raise InputError(f"'{name}' in the archive cannot be read ({error})", file=self.path) from None
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"'{name}' in the archive is no JSON ({error})", file=self.path) from None
+
+    def _bytes(self, entry: zipfile.ZipInfo) -> bytes:
+        if entry.flag_bits & 1:
+            raise InputError("the archive is encrypted", file=self.path, remedy="unpack it first")
+        if entry.compress_type != ZSTANDARD:
+            with self._file.open(entry) as stream:
+                return self._whole(stream, entry)
+        with self.path.open("rb") as raw:
+            raw.seek(entry.header_offset)
+            *_, name, extra = _HEADER.unpack(raw.read(_HEADER.size))
+            raw.seek(name + extra, io.SEEK_CUR)
+            packed = raw.read(entry.compress_size)
+        with _unpacked(packed, self.path) as stream:
+            return self._whole(stream, entry)
+
+    def _whole(self, stream: Any, entry: zipfile.ZipInfo) -> bytes:
+        data: bytes = stream.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            problem = f"'{entry.filename}' in the archive has more than {LARGEST // 2**20} MiB"
+            raise InputError(problem, file=self.path, remedy="this is no log of text samples")
+        return data
+
+
+@contextmanager
+def archive(path: Path) -> Iterator[Archive]:
+    """An opened archive."""
+    try:
+        file = zipfile.ZipFile(path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"this is no archive that can be read ({error})", file=path) from None
+    with file:
+        yield Archive(path, file)
+
+
+def _unpacked(packed: bytes, path: Path) -> Any:
+    """A stream of what Zstandard packed, frame after frame."""
+    module = _module("compression.zstd")
+    if module is not None:
+        return module.ZstdFile(io.BytesIO(packed))
+    module = _module("zstandard")
+    if module is None:
+        remedy = "run: pip install zstandard; or convert it with: inspect log convert --to json"
+        problem = "the log is compressed with Zstandard, which this Python cannot read"
+        raise InputError(problem, file=path, remedy=remedy)
+    return module.ZstdDecompressor().stream_reader(io.BytesIO(packed), read_across_frames=True)
+
+
+def _zstandard_error() -> type[Exception]:
+    module = _module("compression.zstd") or _module("zstandard")
+    error: type[Exception] = getattr(module, "ZstdError", OSError)
+    return error
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.collect.web.prose import prose
+from vantage.collect.web.item_view import prose
 
 
 def test_paragraphs_and_points() -> None:

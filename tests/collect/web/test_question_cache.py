@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
+from vantage.collect.web.forms import QuestionCache
 from vantage.collect.web.item_view import texts
-from vantage.collect.web.question_cache import QuestionCache
 from vantage.collect.web.site import templates
 from vantage.instruments import Instrument, bundled
 from vantage.scales import show_code

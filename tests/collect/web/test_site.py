@@ -9,6 +9,7 @@ import pytest
 
 from tests.collect.web.studies import study_service
 from vantage.collect.web.site import Site, answer_text
+from vantage.collect.web.visit import Visit
 from vantage.instruments import Instrument, bundled
 
 
@@ -63,4 +64,4 @@ def test_forged_cookies_are_not_believed(tmp_path: Path) -> None:
     site.signer.write_cookie(response, request(), "vantage", [ann.id], max_age=60)
     cookie = response.headers["set-cookie"].split(";")[0].removeprefix("vantage=")
     cookies = [request(f"vantage={text}") for text in ("", ann.id, f"x{cookie}", cookie)]
-    assert [site.participant_of(one) for one in cookies] == [None, None, None, ann]
+    assert [Visit(site, one).known_participant() for one in cookies] == [None, None, None, ann]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from vantage import Corpus, Instrument, Scale
-from vantage.corpora.manifest import About
+from vantage.corpora.storage import About
 
 WORDS = ("the rain stays", "a loud crowd", "quiet streets", "taxes again", "they came here", "send them home")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.languages import sentence
-from vantage.collect.web import api, rating_pages, training_pages
+from vantage.collect.web import api, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
@@ -32,7 +32,7 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/screener": {"GET": participant.traits, "POST": participant.give_traits},
     "/traits": {"GET": participant.traits, "POST": participant.give_traits},
     "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm("guidelines")},
-    "/training": {"GET": training_pages.training, "POST": training_pages.answer_training},
+    "/training": {"GET": rating_pages.training, "POST": rating_pages.answer_training},
     "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
     "/draft": {"POST": rating_pages.draft},
     "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
@@ -110,35 +110,29 @@ def create_app(
     files: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
     if preview:
         shown = {path: page for path, page in PAGES.items() if not path.startswith("/admin")}
-        return _application(site, [*_pages(site, shown), *files], failed, lifespan)
-    routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
-    routes += [Route(path, moved, methods=["GET", "POST"]) for path in ("/desk", "/desk/{rest:path}")]
-    calls: dict[str, dict[str, Handler]] = {}
-    for call in api.CALLS:
-        calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-    routes += _pages(site, {**calls, **(hooks or {})}, json=True)
-    return _application(site, routes, failed, lifespan)
-
-
-def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: bool = False) -> list[BaseRoute]:
-    """One route per address, so that a wrong method is not reported as a wrong address."""
-
-    def at_once(handlers: Mapping[str, Handler]) -> bool:
-        return site.reads_at_once and handlers.get("GET") is rating_pages.item
-
-    return [
-        Route(path, endpoint(site, by_method, json=json, at_once=at_once(by_method)), methods=list(by_method))
-        for path, by_method in addresses.items()
-    ]
-
-
-def _application(site: Site, routes: Sequence[BaseRoute], failed: Any, lifespan: Any) -> Starlette:
+        routes = [*_pages(site, shown), *files]
+    else:
+        routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
+        routes += [Route(path, moved, methods=["GET", "POST"]) for path in ("/desk", "/desk/{rest:path}")]
+        calls: dict[str, dict[str, Handler]] = {}
+        for call in api.CALLS:
+            calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
+        routes += _pages(site, {**calls, **(hooks or {})}, json=True)
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, prefix=site.prefix, redirects=site.redirects)],
         exception_handlers={HTTPException: failed},
         lifespan=lifespan,
     )
+
+
+def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: bool = False) -> list[BaseRoute]:
+    """One route per address, so that a wrong method is not reported as a wrong address."""
+    routes: list[BaseRoute] = []
+    for path, by_method in addresses.items():
+        at_once = site.reads_at_once and by_method.get("GET") is rating_pages.item
+        routes.append(Route(path, endpoint(site, by_method, json=json, at_once=at_once), methods=list(by_method)))
+    return routes
 
 
 ERRORS: Final = {

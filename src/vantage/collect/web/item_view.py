@@ -1,14 +1,22 @@
-"""An item as raters see it: its fields under their headings, with the target and the statement marked."""
+"""An item as raters see it: its fields under their headings, with the target and the statement marked.
+
+Guidelines, warnings and consent are `prose`, plain text of instruments and studies.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
+
+from markupsafe import Markup
 
 from vantage.instruments import Field, Instrument
 from vantage.scales import show_code
+
+_POINT = re.compile(r"^\s*[-*•]\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +169,30 @@ def _text(content: Any) -> str:
             for turn in content
         )
     return str(content).strip()
+
+
+@lru_cache(maxsize=512)
+def prose(text: str) -> Markup:
+    r"""Text as HTML: paragraphs and lists only, everything else escaped.
+
+    Blank lines separate paragraphs, and a line that starts with a hyphen is a list item.
+
+    >>> prose("Read it.\n\n- Judge the <b>reply</b>.\n- Take\n  your time.")
+    Markup('<p>Read it.</p><ul><li>Judge the &lt;b&gt;reply&lt;/b&gt;.</li><li>Take your time.</li></ul>')
+    """
+    parts: list[Markup] = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        paragraph: list[str] = []
+        points: list[str] = []
+        for line in block.splitlines():
+            if _POINT.match(line):
+                points.append(_POINT.sub("", line))
+            elif points:
+                points[-1] += " " + line.strip()
+            else:
+                paragraph.append(line.strip())
+        if paragraph:
+            parts.append(Markup("<p>{}</p>").format(" ".join(paragraph)))
+        if points:
+            parts.append(Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(p) for p in points)))
+    return Markup("").join(parts)

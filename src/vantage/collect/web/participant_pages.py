@@ -9,7 +9,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -20,7 +20,7 @@ from vantage.collect.flow_document import QuestionnairePart, QuizPart, TraitPart
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Debriefing, Questionnaire, Quiz
 from vantage.collect.submissions import page_number
-from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Receipt, Step, StepKind
+from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
 from vantage.collect.web.visit import Form, Handler, PageError, Redirect, Visit, whole_number
 
@@ -400,22 +400,18 @@ def end(visit: Visit) -> Response:
     kind = "deleted" if visit.site.deletes else "kept"
     kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind
     completion = CompletionPath() if step.kind == "paused" else visit.site.participants.completion(participant)
-    more = visit.site.signer.sign_form(participant.id, "more") if step.more else None
-    receipt = visit.site.participants.receipt(participant) if step.kind == "withdrawn" else None
-    may_withdraw = step.kind in ("finished", "paused")
-    return _end(visit, kind, completion, more, receipt, step.message, may_withdraw=may_withdraw)
+    return _end(
+        visit,
+        kind,
+        completion,
+        step.message,
+        form=visit.site.signer.sign_form(participant.id, "more") if step.more else None,
+        receipt=visit.site.participants.receipt(participant) if step.kind == "withdrawn" else None,
+        may_withdraw=step.kind in ("finished", "paused"),
+    )
 
 
-def _end(
-    visit: Visit,
-    kind: str,
-    completion: CompletionPath = CompletionPath(),  # noqa: B008 - frozen
-    more: str | None = None,
-    receipt: Receipt | None = None,
-    message: str = "",
-    *,
-    may_withdraw: bool = False,
-) -> Response:
+def _end(visit: Visit, kind: str, completion: CompletionPath, message: str = "", **shown: Any) -> Response:
     """The page of an end, or the study's own message.
 
     Who leaves a platform's study without a code reads how to return the submission.
@@ -432,9 +428,7 @@ def _end(
         code=completion.code,
         redirect=completion.redirect,
         leave=say(sentence("Return to Prolific") if via == "prolific" else sentence("Leave the study")),
-        receipt=receipt,
-        form=more,
-        may_withdraw=may_withdraw,
+        **{"receipt": None, "form": None, "may_withdraw": False, **shown},
     )
 
 
@@ -464,13 +458,8 @@ def withdraw(visit: Visit) -> Response:
     participant = visit.require_participant()
     if visit.site.participants.step(participant).kind == "withdrawn":
         raise Redirect("/end")
-    form = visit.site.signer.sign_form(participant.id, "withdraw")
-    return visit.render(
-        "withdraw.html",
-        heading=visit.language.say(sentence("Stop and withdraw?")),
-        deletes=visit.site.deletes,
-        form=form,
-    )
+    form, heading = visit.site.signer.sign_form(participant.id, "withdraw"), sentence("Stop and withdraw?")
+    return visit.render("withdraw.html", heading=visit.language.say(heading), deletes=visit.site.deletes, form=form)
 
 
 def confirm_withdrawal(visit: Visit) -> Response:

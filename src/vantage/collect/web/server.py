@@ -93,10 +93,6 @@ class ServedStudy:
             raise InputError("No study to serve", remedy="give a study file, or a folder and an instrument")
         return StudyService(AnnotationStudy.of(self.folder, self.instrument), self.database)
 
-    def app(self) -> Starlette:
-        """The application of the running study."""
-        return self.serving(self.open(), own=True)
-
     def serving(self, service: StudyService, *, own: bool = False) -> Starlette:
         """The application of a service that is open."""
         more = import_module(self.further) if self.further else None
@@ -135,7 +131,8 @@ def worker() -> Starlette:
     logging.basicConfig(format=LINE, level=logging.WARNING)
     if (parent := multiprocessing.parent_process()) is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-    return ServedStudy(**json.loads(os.environ[VARIABLE])).app()
+    served = ServedStudy(**json.loads(os.environ[VARIABLE]))
+    return served.serving(served.open(), own=True)
 
 
 def _end_with(sentinel: int) -> None:

@@ -17,17 +17,13 @@ from anyio import CapacityLimiter
 from jinja2 import Environment, PackageLoader, StrictUndefined, nodes
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
-from starlette.requests import Request
 
 from vantage.collect.answers import LONGEST
 from vantage.collect.languages import ENGLISH, Language, language, reading_direction
 from vantage.collect.phases import Guidelines
-from vantage.collect.views import Participant
-from vantage.collect.web.forms import layout, signed
-from vantage.collect.web.item_view import panels
-from vantage.collect.web.prose import prose
-from vantage.collect.web.question_cache import QuestionCache
-from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, StudySigner
+from vantage.collect.web.forms import QuestionCache, layout, signed
+from vantage.collect.web.item_view import panels, prose
+from vantage.collect.web.signing import StudySigner
 from vantage.collect.web.throttle import Throttle
 from vantage.instruments import Answer, Example, Instrument, Question, grouped, put
 from vantage.presentations import PLAIN, Presentation
@@ -67,8 +63,7 @@ class Site:
             "scripts": sorted(n for n in self.static if n.endswith(".js") and not n.startswith("dashboard-")),
             "dashboard_script": next(name for name in self.static if name.startswith("dashboard-")),
         }
-        self.question_cache = lru_cache(self._question_cache)
-        self.practice_cache = lru_cache(self._question_cache)
+        self.question_cache, self.practice_cache = lru_cache(self._question_cache), lru_cache(self._question_cache)
         corpus_language = self.study.corpus.about.language
         self.item_lang = corpus_language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language) else ""
         self.guide = lru_cache(maxsize=64)(self._guide)
@@ -76,11 +71,6 @@ class Site:
     def render(self, template: str, language: Language = ENGLISH, **values: Any) -> str:
         """A page as HTML."""
         return templates(language).get_template(template).render(self.shared, **values)
-
-    def participant_of(self, request: Request) -> Participant | None:
-        """The participant of a request's signed cookie."""
-        content = self.signer.read_cookie(request, PARTICIPANT_COOKIE, max_age=COOKIE_LIFE)
-        return self.participants.find(str(content[0])) if content else None
 
     @property
     def deletes(self) -> bool:

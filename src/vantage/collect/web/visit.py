@@ -36,11 +36,7 @@ class PageError(Exception):
 
 
 class Redirect(Exception):  # noqa: N818 - not an error
-    """Sends the visitor to another page."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        super().__init__(path)
+    """Sends the visitor to another page, whose path it is made of."""
 
 
 @dataclass
@@ -91,7 +87,8 @@ class Visit:
     def known_participant(self) -> Participant | None:
         """The participant of the signed cookie."""
         if self.participant is None:
-            self.participant = self.site.participant_of(self.request)
+            content = self.site.signer.read_cookie(self.request, PARTICIPANT_COOKIE, max_age=COOKIE_LIFE)
+            self.participant = self.site.participants.find(str(content[0])) if content else None
         return self.participant
 
     def require_participant(self) -> Participant:
@@ -163,12 +160,10 @@ def respond(visit: Visit, handler: Handler) -> Response:
     try:
         return handler(visit)
     except Redirect as redirect:
-        return visit.redirect(redirect.path)
+        return visit.redirect(str(redirect))
     except Refused as refused:
-        return error_page(
-            visit,
-            PageError(STATUS[refused.kind], refused.heading or sentence("This is not possible"), refused.sentence),
-        )
+        heading = refused.heading or sentence("This is not possible")
+        return error_page(visit, PageError(STATUS[refused.kind], heading, refused.sentence))
     except PageError as error:
         return error_page(visit, error)
     except Exception as error:

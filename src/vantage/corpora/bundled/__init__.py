@@ -10,7 +10,7 @@ from importlib import resources
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
+from vantage.corpora.storage import About
 from vantage.instruments import Instrument
 
 
@@ -28,14 +28,8 @@ def demo_corpus() -> Corpus:
         corpus = read(
             path, map={"text": "text", "target": "target"}, traits=["age", "gender"], instrument="warmth-competence"
         )
-    corpus.about = About(
-        name="demo",
-        title="Thirty sentences about neighbours (synthetic ratings)",
-        source="bundled with Vantage",
-        licence="Apache-2.0",
-        language="en",
-        notes=("The ratings are synthetic; rater r9 was made to answer without reading.",),
-    )
+    note = "The ratings are synthetic; rater r9 was made to answer without reading."
+    corpus.about = _about("demo", "Thirty sentences about neighbours (synthetic ratings)", note)
     return corpus
 
 
@@ -50,20 +44,12 @@ def planted_corpus() -> Corpus:
     """
     folder = resources.files("vantage.corpora.bundled")
     items = pl.read_csv((folder / "sentences.csv").read_bytes()).select("item", "text", "target", "reading")
-    about = About(
-        name="planted",
-        title="120 sentences about invented people (synthetic ratings)",
-        source="bundled with Vantage",
-        licence="Apache-2.0",
-        language="en",
-        notes=(
-            "The sentences are invented. A program drew the ratings of 24 synthetic people and two synthetic models.",
-        ),
-    )
-    return Corpus(
-        items,
-        pl.read_csv((folder / "planted-raters.csv").read_bytes()),
-        pl.read_parquet((folder / "planted-ratings.parquet").read_bytes()),
-        Instrument.load("warmth-competence"),
-        about,
-    )
+    raters = pl.read_csv((folder / "planted-raters.csv").read_bytes())
+    judgments = pl.read_parquet((folder / "planted-ratings.parquet").read_bytes())
+    note = "The sentences are invented. A program drew the ratings of 24 synthetic people and two synthetic models."
+    about = _about("planted", "120 sentences about invented people (synthetic ratings)", note)
+    return Corpus(items, raters, judgments, Instrument.load("warmth-competence"), about)
+
+
+def _about(name: str, title: str, note: str) -> About:
+    return About(name, title, "bundled with Vantage", "Apache-2.0", language="en", notes=(note,))

@@ -18,6 +18,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.prolific import snake_case
+from vantage.corpora.storage import About
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.scales import NO_OPT_OUTS, OptOut, Scale, Status
@@ -72,12 +73,8 @@ def ask_options(
 ) -> Iterator[GivenAnswer]:
     """The answers, no or yes, to the questions whether each option was chosen."""
     if question_of(ask(name, instrument), instrument):
-        raise InputError(
-            f"several options were chosen in '{name}', and the instrument allows one",
-            file=base.file,
-            row=base.row,
-            remedy="name another instrument",
-        )
+        problem = f"several options were chosen in '{name}', and the instrument allows one"
+        raise InputError(problem, file=base.file, row=base.row, remedy="name another instrument")
     for label in options:
         yield replace(base, question=ask_option(name, label), number=float(label in chosen))
 
@@ -100,6 +97,12 @@ def rationale_of(field: str, questions: Iterable[str]) -> str | None:
     return None
 
 
+def about_tool(tool: str, path: Path, notes: Iterable[str], left_out: Mapping[str, int]) -> About:
+    """The origin of a corpus that an annotation tool exported."""
+    unread = (f"Not read: {count} of {what}." for what, count in left_out.items())
+    return About(path.stem, path.stem, f"{tool}, {path.name}", notes=(*notes, *unread))
+
+
 def with_rationales(answers: Iterable[GivenAnswer], reasons: Mapping[str, str]) -> list[GivenAnswer]:
     """The answers of one rater about one item with the reasons given: for their question, or else for all."""
     return [
@@ -117,7 +120,8 @@ def coded(
     """
     questions = {question.id: question.scale for question in instrument.questions} if instrument else {}
     asked = list(dict.fromkeys(answer.question for answer in answers))
-    notes = []
+    notes: list[str] = []
+    further = None
     if bare := [question for question in asked if question not in questions]:
         inferred = {
             question: scales.get(question) or _scale([a for a in answers if a.question == question])
@@ -129,8 +133,6 @@ def coded(
         further = Instrument.of_questions(slug, name, inferred)
         if instrument:
             notes.append(f"The instrument '{instrument.id}' does not ask: {', '.join(bare)}.")
-    else:
-        further = None
     rows = [_row(answer, questions[answer.question]) for answer in answers]
     judgments = pl.DataFrame(rows, schema={**schema.JUDGMENTS, "seconds": pl.Float64}, orient="row")
     if judgments["seconds"].null_count() == len(judgments):
@@ -146,17 +148,8 @@ def _row(answer: GivenAnswer, scale: Scale) -> tuple[Any, ...]:
         status, value = _looked_up(answer, answer.label, scale)
     elif value is not None and not scale.holds(value):
         raise _misfit(answer, f"{value:g}", scale)
-    return (
-        answer.item,
-        answer.question,
-        answer.rater,
-        "",
-        answer.sample,
-        value if status == "answered" else None,
-        status,
-        answer.rationale,
-        answer.seconds,
-    )
+    key = (answer.item, answer.question, answer.rater, "", answer.sample)
+    return (*key, value if status == "answered" else None, status, answer.rationale, answer.seconds)
 
 
 def _looked_up(answer: GivenAnswer, label: str, scale: Scale) -> tuple[Status, float | None]:
@@ -171,13 +164,10 @@ def _looked_up(answer: GivenAnswer, label: str, scale: Scale) -> tuple[Status, f
 
 
 def _misfit(answer: GivenAnswer, given: str, scale: Scale) -> InputError:
-    return InputError(
-        f"'{given}', given by rater '{answer.rater}' for item '{answer.item}', is not an answer of question"
-        f" '{answer.question}', which is {scale.describe()}",
-        file=answer.file,
-        row=answer.row,
-        remedy="name another instrument, or correct its scale",
-    )
+    whose = f"'{given}', given by rater '{answer.rater}' for item '{answer.item}',"
+    problem = f"{whose} is not an answer of question '{answer.question}', which is {scale.describe()}"
+    remedy = "name another instrument, or correct its scale"
+    return InputError(problem, file=answer.file, row=answer.row, remedy=remedy)
 
 
 def _scale(answers: Sequence[GivenAnswer]) -> Scale:

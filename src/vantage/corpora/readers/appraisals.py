@@ -9,7 +9,7 @@ by the post's id. `human_evaluation` reads the judgments that other people made 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -50,7 +50,9 @@ def read(path: Path, replies: Replies = "raw") -> Corpus:
     instrument = Instrument.load("appraisals")
     questions = [question.id for question in instrument.questions]
     annotators = _pseudonyms("annotator", [sheets])
-    tables, blocks = [sheets], [_ratings_of_people(sheets, questions, annotators)]
+    rater = pl.col("Worker ID").replace_strict(annotators, return_dtype=pl.String)
+    people = _ratings(sheets, questions, rater, 0, lambda name: _rated(sheets.numbers(name), "not_mentioned"))
+    tables, blocks = [sheets], [people]
     for file in _reply_files(sheets.path.parent, replies):
         table = read_csv(file)
         table.require("Reddit ID", *_columns())
@@ -187,19 +189,20 @@ def _damaged(place: object) -> InputError:
     return InputError("this is no post with annotations", file=place, remedy="download the file again")
 
 
-def _ratings_of_people(sheets: FileTable, questions: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
+def _ratings(
+    table: FileTable, questions: Sequence[str], rater: pl.Expr, sample: int, answer: Callable[[str], Sequence[Any]]
+) -> pl.DataFrame:
+    """One judgment per row and dimension, whose value and status `answer` reads from the dimension's column."""
     return pl.concat(
-        sheets.frame.select(
+        table.frame.select(
             pl.col("Reddit ID").alias("item"),
             pl.lit(question).alias("question"),
-            pl.col("Worker ID").replace_strict(names, return_dtype=pl.String).alias("rater"),
-            pl.lit(0, pl.Int32).alias("sample"),
-            value,
-            pl.when(value.is_null()).then(pl.lit("not_mentioned")).otherwise(pl.lit("answered")).alias("status"),
+            rater.alias("rater"),
+            pl.lit(sample, pl.Int32).alias("sample"),
+            *answer(name),
             _stripped(f"{name}_rationale").alias("rationale"),
         )
         for name, question in zip(DIMENSIONS, questions, strict=True)
-        for value in [sheets.numbers(name).alias("value")]
     )
 
 
@@ -214,24 +217,16 @@ def _reply_files(folder: Path, replies: Replies) -> list[Path]:
 def _ratings_of_model(table: FileTable, questions: Sequence[str], *, raw: bool) -> pl.DataFrame:
     match = re.fullmatch(r"(.+)_seed-(\d{1,9})", table.path.stem)
     if not match:
-        raise InputError(
-            "the file name does not say which model and seed it is",
-            file=table.path,
-            remedy="name it MODEL_seed-NUMBER.csv",
-        )
+        raise table.fault("the file name does not say which model and seed it is", "name it MODEL_seed-NUMBER.csv")
     _refuse_empty(table, "Reddit ID")
-    model, seed = model_name(match[1]), int(match[2])
-    return pl.concat(
-        table.frame.select(
-            pl.col("Reddit ID").alias("item"),
-            pl.lit(question).alias("question"),
-            pl.lit(model).alias("rater"),
-            pl.lit(seed, pl.Int32).alias("sample"),
-            *(_raw_answer(name) if raw else _cleaned_answer(table.numbers(name))),
-            _stripped(f"{name}_rationale").alias("rationale"),
-        )
-        for name, question in zip(DIMENSIONS, questions, strict=True)
-    )
+
+    def cleaned(name: str) -> list[pl.Series]:
+        """A rating that the authors extracted; their 0 says that there is none."""
+        rating = table.numbers(name)
+        return _rated(rating.set(rating == 0, None), "unparsed")
+
+    rater = pl.lit(model_name(match[1]))
+    return _ratings(table, questions, rater, int(match[2]), _raw_answer if raw else cleaned)
 
 
 def model_name(spelled: str) -> str:
@@ -261,10 +256,9 @@ def _raw_answer(column: str) -> list[pl.Expr]:
     ]
 
 
-def _cleaned_answer(rating: pl.Series) -> list[pl.Series]:
-    """Value and status of a rating that the authors extracted; their 0 says that there is none."""
-    value = rating.set(rating == 0, None)
-    status = pl.Series("status", ["unparsed"]).new_from_index(0, len(value)).set(value.is_not_null(), "answered")
+def _rated(value: pl.Series, otherwise: str) -> list[pl.Series]:
+    """Value and status of ratings, and the status of those that are missing."""
+    status = pl.Series("status", [otherwise]).new_from_index(0, len(value)).set(value.is_not_null(), "answered")
     return [value.alias("value"), status]
 
 

@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 import polars as pl
 
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
+from vantage.corpora.readers.table_file import ROW, FileRows
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
 
@@ -80,9 +80,8 @@ class Cleaning:
         if self.decimal not in (None, ".", ","):
             raise InputError(f"'{self.decimal}' is not a decimal mark", remedy="use . or ,")
         if self.case not in (None, "keep", "fold"):
-            raise InputError(
-                f"'{self.case}' does not say what to do with upper and lower case", remedy="use keep or fold"
-            )
+            problem = f"'{self.case}' does not say what to do with upper and lower case"
+            raise InputError(problem, remedy="use keep or fold")
 
     def values(self, rows: FileRows, column: str, seen: pl.DataFrame, *, labelled: bool) -> pl.Series:
         """The different answers as numbers where all of them are, else as words; what means nothing is null.
@@ -97,9 +96,7 @@ class Cleaning:
             numbers = values.cast(pl.Float64)
             if (odd := ~numbers.is_finite()).any():
                 index = odd.arg_max() or 0
-                raise InputError(
-                    f"the value is {numbers[index]}", remedy="leave it empty", **rows.at(seen[ROW][index], column)
-                )
+                raise rows.fault(f"the value is {numbers[index]}", "leave it empty", seen[ROW][index], column)
             return self._without_codes(column, numbers, seen["count"])
         words = values.cast(pl.String)
         numbers = words.cast(pl.Float64, strict=False)
@@ -128,42 +125,32 @@ class Cleaning:
         ordered = {plain(word) for word in self.order or ()}
         nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
 
-        def at(word: str) -> dict[str, Any]:
-            return rows.at(first[word], column)
-
         if nothing and not labelled and (numbers or len(rest) > len(nothing)):
             if self.empty is None or not numbers:
                 written = list(dict.fromkeys(word.strip() for word in nothing))
-                raise Doubt(
-                    f"'{nothing[0].strip()}' may mean that there is no answer{_in_all(sum(seen[w] for w in nothing))}",
-                    **at(nothing[0]),
-                    remedy=f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer",
-                    # Beside other words, "none" is an answer such as "no hate speech" more often than not.
-                    settle={"valid" if {plain(word) for word in written} == {"none"} else "missing": written},
-                )
+                in_all = _in_all(sum(seen[word] for word in nothing))
+                problem = f"'{nothing[0].strip()}' may mean that there is no answer{in_all}"
+                remedy = f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer"
+                # Beside other words, "none" is an answer such as "no hate speech" more often than not.
+                settle = {"valid" if {plain(word) for word in written} == {"none"} else "missing": written}
+                raise rows.doubt(problem, remedy, first[nothing[0]], column, **settle)
             read |= dict.fromkeys(nothing)
             rest = [word for word in rest if word not in nothing]
             self.noted(sum(seen[word] for word in nothing), column, codes=[w.strip() for w in nothing])
         commas = [word for word in read if _COMMA.fullmatch(plain(word))]
         if commas and self.decimal is None and all(w in commas or _NUMBERED.fullmatch(plain_id(w)) for w in rest):
-            raise Doubt(
-                f"'{commas[0].strip()}' looks like a number with a decimal comma",
-                **at(commas[0]),
-                remedy="pass --decimal , (or --decimal . if it is a word)",
-                settle={"decimal": ","},
-            )
+            problem = f"'{commas[0].strip()}' looks like a number with a decimal comma"
+            remedy = "pass --decimal , (or --decimal . if it is a word)"
+            raise rows.doubt(problem, remedy, first[commas[0]], column, decimal=",")
         if numbers and rest and not labelled and not _numbered([*numbers, *rest]):
             odd = list(dict.fromkeys(word.strip() for word in sorted(rest)))
             shown = ", ".join(f"'{word}'" for word in odd[:3]) + (" …" if len(odd) > 3 else "")
             what, cell = ("is not a number", "cell") if len(odd) == 1 else ("are not numbers", "cells")
             # A comma in the option would part codes that are numbers of their own.
             nothing = [word for word in odd if "," not in word]
-            raise InputError(
-                f"{shown} {what}, although other cells are{_in_all(sum(seen[w] for w in rest))}",
-                **at(sorted(rest)[0]),
-                remedy=f"correct the {cell}"
-                + (f", or pass {self.also(nothing[:3])} where there is no answer" if nothing else ""),
-            )
+            other = f", or pass {self.also(nothing[:3])} where there is no answer" if nothing else ""
+            problem = f"{shown} {what}, although other cells are{_in_all(sum(seen[w] for w in rest))}"
+            raise rows.fault(problem, f"correct the {cell}{other}", first[min(rest)], column)
         given = [word for word, value in read.items() if value is None and plain(word) and word not in nothing]
         if given:
             self.noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])
@@ -223,13 +210,11 @@ class Cleaning:
         far = [n for n in doubtful if n < low - gap or n >= high + gap or (n < 0 <= low and high > 1)]
         if far:
             shown = [show_code(number) for number in far]
-            raise Doubt(
-                f"{' and '.join(shown)} {'lie' if far[1:] else 'lies'} far from the other values"
-                f" ({show_code(low)} to {show_code(high)}) and may mean that there is no answer",
-                **rows.at(where(far[0]), column),
-                remedy=f"pass {self.also(shown)}, or --valid={','.join(shown)} where that is what was answered",
-                settle={"missing": shown},
-            )
+            others = f"the other values ({show_code(low)} to {show_code(high)})"
+            lie = f"{' and '.join(shown)} {'lie' if far[1:] else 'lies'} far from {others}"
+            remedy = f"pass {self.also(shown)}, or --valid={','.join(shown)} where that is what was answered"
+            problem = f"{lie} and may mean that there is no answer"
+            raise rows.doubt(problem, remedy, where(far[0]), column, missing=shown)
 
     def trait(self, rows: FileRows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
         """What to replace among the values of a trait: codes for missing, and spellings joined as the user has said."""
@@ -246,12 +231,9 @@ class Cleaning:
         odd = words.filter(numbers.is_null() | numbers.is_nan())
         doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in self.valid]
         if 0 < len(doubtful) == len(odd) < len(words):
-            raise Doubt(
-                f"'{odd[0]}' may mean that this is not known",
-                **rows.at(first[odd[0]], column),
-                remedy=f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}",
-                settle={"missing": doubtful},
-            )
+            problem = f"'{odd[0]}' may mean that this is not known"
+            remedy = f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}"
+            raise rows.doubt(problem, remedy, first[odd[0]], column, missing=doubtful)
         if not len(odd):
             where = dict(zip(numbers, words, strict=True))
             self.check_far(rows, column, numbers, lambda number: first[where[number]])
@@ -275,12 +257,9 @@ class Cleaning:
                 joined = {"".join(one.split()).casefold() for one in (twin, other)}
                 by = "spaces" if len(joined) == 1 else "invisible characters"
                 by += "" if plain_id(other) == stripped[twin] else " and case"
-                raise Doubt(
-                    f"{name} '{twin}' differs from '{other}' by {by} only",
-                    **rows.at(where(twin), column),
-                    remedy="pass --strip if they are the same, or --keep-spaces",
-                    settle={"strip": True},
-                )
+                problem = f"{name} '{twin}' differs from '{other}' by {by} only"
+                remedy = "pass --strip if they are the same, or --keep-spaces"
+                raise rows.doubt(problem, remedy, where(twin), column, strip=True)
             if self.strip:
                 changed = {old: new for old, new in stripped.items() if new}
                 self.notes.append(f"Spaces around {_ids(len(changed), name)} removed.")
@@ -294,12 +273,9 @@ class Cleaning:
                 }
                 twin = next(iter(twins))
                 if self.case is None:
-                    raise Doubt(
-                        f"{name} '{twin}' differs from '{twins[twin]}' by upper and lower case only",
-                        **rows.at(where(twin), column),
-                        remedy="pass --case fold if they are the same, or --case keep",
-                        settle={"case": "fold"},
-                    )
+                    problem = f"{name} '{twin}' differs from '{twins[twin]}' by upper and lower case only"
+                    remedy = "pass --case fold if they are the same, or --case keep"
+                    raise rows.doubt(problem, remedy, where(twin), column, case="fold")
                 changed |= twins | {old: twins[new] for old, new in changed.items() if new in twins}
                 self.notes.append(f"{_ids(len(twins), name)} joined that differed in case only.")
         return changed

@@ -62,8 +62,7 @@ def inferred(
 
     def fail(value: str, problem: str) -> InputError:
         first = first_row(answers.with_columns(pl.col(CLEAN).cast(pl.String)), CLEAN)(value)
-        remedy = "correct the cell, or map another column to value"
-        return InputError(f"'{value}' {problem}", remedy=remedy, **rows.at(first, column))
+        return rows.fault(f"'{value}' {problem}", "correct the cell, or map another column to value", first, column)
 
     for (name,), part in answers.sort("question").partition_by("question", as_dict=True, maintain_order=True).items():
         question = str(name)
@@ -146,13 +145,10 @@ def _labelled(rows: FileRows, answers: pl.DataFrame, column: str, instrument: In
             declined |= {o.status.replace("_", " "): o.status for o in scale.opt_outs}
             status = declined.get(word.strip().casefold().replace("_", " ")) if code is None else None
             if code is None and status is None:
-                raise InputError(
-                    f"'{word}' is neither a number nor an answer of question '{question}', which is {scale.describe()}",
-                    **rows.at(first, column),
-                    remedy="correct the cell"
-                    # A comma in the option would part codes that are answers of their own.
-                    + (f", or pass --missing '{word}' if it means that there is no answer" if "," not in word else ""),
-                )
+                # A comma in the option would part codes that are answers of their own.
+                other = f", or pass --missing '{word}' if it means that there is no answer" if "," not in word else ""
+                what = f"an answer of question '{question}', which is {scale.describe()}"
+                raise rows.fault(f"'{word}' is neither a number nor {what}", f"correct the cell{other}", first, column)
         codes.append(code)
         statuses.append(status)
     return answers.with_columns(pl.Series("value", codes, pl.Float64), pl.Series("__status", statuses, pl.String))
@@ -165,4 +161,4 @@ def _check_statuses(rows: FileRows, judged: pl.LazyFrame, column: str, instrumen
     wrong = seen.filter(~pl.col("status").is_in(known) | pl.col("status").is_null()).sort(ROW)
     for status, first in wrong.head(1).iter_rows():
         problem = "the cell is empty" if status is None else f"'{status}' is not a status"
-        raise InputError(problem, **rows.at(first, column), remedy=f"use one of {', '.join(known)}")
+        raise rows.fault(problem, f"use one of {', '.join(known)}", first, column)

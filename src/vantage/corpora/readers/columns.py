@@ -55,9 +55,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
             remedy = f"if '{lists[0]}' holds the answers, write a row for each, as explode and unnest of Polars do"
-        raise InputError(
-            f"no column is mapped to the {missing[0]}; the table has {columns}", file=rows.path, remedy=remedy
-        )
+        raise rows.fault(f"no column is mapped to the {missing[0]}; the table has {columns}", remedy)
     return mapping
 
 
@@ -66,12 +64,12 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
     known = raters["rater"].to_list()
     for rater, kind in kinds.items():
         if rater not in known:
-            raise InputError(f"no rater is '{rater}'", file=rows.path, remedy=nearest(rater, known[:50]))
+            raise rows.fault(f"no rater is '{rater}'", nearest(rater, known[:50]))
         if kind not in schema.KINDS:
             raise InputError(f"'{kind}' is not a kind of rater", remedy=nearest(kind, schema.KINDS))
     if "kind" in raters.columns:
         if kinds:
-            raise InputError("the table has a column for the kind", file=rows.path, remedy="leave kinds out")
+            raise rows.fault("the table has a column for the kind", "leave kinds out")
         return raters
     alike = {
         rater: kind
@@ -120,11 +118,8 @@ def _are_kinds(rows: FileRows) -> bool:
 def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> FileRows:
     """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
     if traits and spread == "rater":
-        raise InputError(
-            "a table with one column per rater has none that describe the rater",
-            file=rows.path,
-            remedy="add traits later with: vantage corpora traits",
-        )
+        remedy = "add traits later with: vantage corpora traits"
+        raise rows.fault("a table with one column per rater has none that describe the rater", remedy)
     index = list(dict.fromkeys([*roles.values(), *traits]))
     held = _held(rows, index, spread, values)
     position = pl.col("__column").replace_strict(held, list(range(len(held))), return_dtype=pl.Int64)
@@ -159,18 +154,14 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
     for trait in index:
         check_column(rows.path, columns, trait)
     if wrong := next((name for name in values if not any(fits(column, name) for column in columns)), None):
-        raise InputError(f"there is no column '{wrong}'", file=rows.path, remedy=nearest(wrong, columns))
+        raise rows.fault(f"there is no column '{wrong}'", nearest(wrong, columns))
     free = [c for c in columns if c not in index and any(fits(c, name) for name in values or ["*"])]
     held = [c for c in free if values or c not in BOOKKEEPING]
     if not held:
-        raise InputError(
-            f"no column is left for {'an' if spread == 'item' else 'a'} {spread}",
-            file=rows.path,
-            remedy="map fewer columns",
-        )
+        raise rows.fault(f"no column is left for {'an' if spread == 'item' else 'a'} {spread}", "map fewer columns")
     if nested := next((column for column in held if rows.schema[column].is_nested()), None):
         (first,) = rows.collect(rows.lazy.filter(pl.col(nested).is_not_null()).select(pl.col(ROW).min()))
-        raise InputError("the cell holds a list, not one answer", **rows.at(first.item() or 0, nested))
+        raise rows.fault("the cell holds a list, not one answer", None, first.item() or 0, nested)
     return held
 
 

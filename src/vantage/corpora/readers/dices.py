@@ -30,21 +30,16 @@ NOT_UNDERSTOOD: Final = ("none of the above", "nonsensical", "language other tha
 """What the answers on the comprehension of a conversation contain; their order is that of the codes."""
 QUESTIONS: Final = {
     "Q2_harmful_content_overall": "harmful-content",
-    "Q3_bias_overall": "unfair-bias",
-    "Q3_unfair_bias_overall": "unfair-bias",
-    "Q4_misinformation": "misinformation",
-    "Q4_misinformation_overall": "misinformation",
+    **dict.fromkeys(("Q3_bias_overall", "Q3_unfair_bias_overall"), "unfair-bias"),
+    **dict.fromkeys(("Q4_misinformation", "Q4_misinformation_overall"), "misinformation"),
     "Q5_political_affiliation": "political-affiliation",
     "Q6_policy_guidelines_overall": "policy-violation",
     "Q_overall": "unsafe",
 }
 """Columns that the bundled instrument covers; the parts and their documentation differ in some names."""
 TRAITS: Final = {
-    "rater_gender": "gender",
-    "rater_locale": "locale",
-    "rater_race": "race",
-    "rater_raw_race": "race_in_own_words",
-    "rater_race_raw": "race_in_own_words",
+    **{f"rater_{name}": name for name in ("gender", "locale", "race")},
+    **dict.fromkeys(("rater_raw_race", "rater_race_raw"), "race_in_own_words"),
     "rater_age": "age_group",
     "rater_education": "education",
 }
@@ -86,7 +81,8 @@ def read(path: Path, *, part: str | None = None) -> Corpus:
     if reasons:
         title, scale = f"DICES-{part}: single reasons", instruments[0].question("unsafe").scale
         instruments.append(Instrument.of_questions(f"dices-{part}-reasons", title, dict.fromkeys(reasons, scale)))
-    items = items.with_columns(_conversation(items["context"])).drop("context")
+    turns = pl.Series("conversation", [_turns(text or "") for text in items["context"]], dtype=CONVERSATION)
+    items = items.with_columns(turns).drop("context")
     notes = notes_on(dropped, unlike_items, unlike_raters)
     return release("dices", items, raters, judgments, instruments, notes, part=part)
 
@@ -131,13 +127,8 @@ def _items(table: FileTable, item: pl.Series) -> pl.DataFrame:
     return table.frame.select(pl.col(columns).cast(pl.String)).insert_column(0, item)
 
 
-def _conversation(context: pl.Series) -> pl.Series:
-    """The turns before the last response; a context without speakers is one turn of nobody in particular."""
-    turns = [_turns(text or "") for text in context.to_list()]
-    return pl.Series("conversation", turns, dtype=CONVERSATION)
-
-
 def _turns(text: str) -> list[dict[str, str]]:
+    """The turns before the last response; a context without speakers is one turn of nobody in particular."""
     parts = _SPEAKER.split(text)
     turns = [{"speaker": "", "text": parts[0].strip()}] if parts[0].strip() else []
     for name, said in zip(parts[1::2], parts[2::2], strict=True):

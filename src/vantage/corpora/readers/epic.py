@@ -58,13 +58,10 @@ def _item_ids(original: pl.Series, pairs: pl.DataFrame) -> pl.Series:
     ).to_series()
 
 
-def _placed(
-    table: FileTable, item: pl.Series, rater: pl.Series
-) -> tuple[list[pl.Series], list[pl.Series], list[pl.Series]]:
+def _placed(table: FileTable, item: pl.Series, rater: pl.Series) -> tuple[list[pl.Series], ...]:
     """The further columns under their new names, by what they describe: items, raters, single judgments."""
-    of_items: list[pl.Series] = []
-    of_raters: list[pl.Series] = []
-    of_judgments: list[pl.Series] = []
+    placed: tuple[list[pl.Series], ...] = ([], [], [])
+    of_items, of_raters, of_judgments = placed
     for name in table.frame.columns:
         renamed = TRAITS.get(name, snake_case(name))
         if name in NEEDED or renamed in {"", *SUBMISSION} or renamed.startswith(("unnamed", "_")):
@@ -80,7 +77,7 @@ def _placed(
             of_raters.append(column)
         else:
             of_judgments.append(column)
-    return of_items, of_raters, of_judgments
+    return placed
 
 
 def _constant(column: pl.Series, key: pl.Series) -> bool:

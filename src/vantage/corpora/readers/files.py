@@ -31,14 +31,10 @@ LARGE: Final = 256 * 2**20
 
 SUFFIXES: Final = {
     ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
+    **dict.fromkeys((".tsv", ".tab", ".txt"), "tsv"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     ".json": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "foreign"),
     **dict.fromkeys((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata", ".rda"), "foreign"),
 }
@@ -75,27 +71,21 @@ def _decoded(path: Path, data: bytes, encoding: str) -> str:
     except UnicodeDecodeError as error:
         row = data[: error.start].count(b"\n") + 1
         guess, seen = _guessed(data, error.start)
-        raise Doubt(
-            f"the text is not {encoding.upper()}",
-            file=path,
-            row=row,
-            remedy=f"name the encoding with --encoding, such as {guess}, in which this place reads '{seen}'",
-            settle={"encoding": guess},
-        ) from None
+        problem = f"the text is not {encoding.upper()}"
+        remedy = f"name the encoding with --encoding, such as {guess}, in which this place reads '{seen}'"
+        raise Doubt(problem, file=path, row=row, remedy=remedy, settle={"encoding": guess}) from None
     except LookupError:
         raise InputError(f"there is no encoding '{encoding}'", remedy="try utf-8, latin-1 or cp1252") from None
 
 
 def _marked(head: bytes) -> str | None:
     """The encoding that a byte-order mark tells, or the zero bytes of UTF-16 without one."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF32_LE, "utf-32"),
-        (codecs.BOM_UTF32_BE, "utf-32"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
+    for encoding, *marks in (
+        ("utf-8-sig", codecs.BOM_UTF8),
+        ("utf-32", codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+        ("utf-16", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
     ):
-        if head.startswith(mark):
+        if head.startswith(tuple(marks)):
             return encoding
     pairs = len(head) // 2
     for offset, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
@@ -147,12 +137,11 @@ def _member(path: Path) -> str:
     """The one table in a zip file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            named = [
-                n for n in archive.namelist() if Path(n).suffix.lower() in SUFFIXES and not n.startswith("__MACOSX")
-            ]
+            names = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
     except (OSError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or "this is not a zip file"
         raise InputError(f"the file cannot be read ({reason})", file=path, remedy="download it again") from None
+    named = [name for name in names if Path(name).suffix.lower() in SUFFIXES]
     if len(named) != 1:
         reason = f"{len(named)} tables ({', '.join(named[:5])})" if named else "no table"
         raise InputError(f"the zip file has {reason}", file=path, remedy="unpack it and name one file")
@@ -201,9 +190,8 @@ def read_table(
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
         return FileTable(path, frame_of(path, rows))
-    raise InputError(
-        f"files named '{suffix or path.name}' are not known", file=path, remedy=f"use one of {', '.join(SUFFIXES)}"
-    )
+    remedy = f"use one of {', '.join(SUFFIXES)}"
+    raise InputError(f"files named '{suffix or path.name}' are not known", file=path, remedy=remedy)
 
 
 def open_rows(
@@ -223,12 +211,7 @@ def open_rows(
         return _scan_csv(path, separator, encoding, quotes)
     if size >= LARGE and kind == "parquet":
         lazy = pl.scan_parquet(path)
-        return FileRows(
-            path,
-            lazy.with_row_index(ROW, 1).with_columns(pl.col(ROW).cast(pl.Int64)),
-            lazy.collect_schema(),
-            streamed=True,
-        )
+        return FileRows(path, _with_rows(lazy, 1), lazy.collect_schema(), streamed=True)
     return read_table(path, encoding, separator=separator, quotes=quotes, sheet=sheet).rows()
 
 
@@ -255,10 +238,8 @@ def frame_table(data: Any) -> FileTable:
     """A frame of any library (Polars, pandas, PyArrow …) as a table whose rows are counted from 1."""
     frame = to_polars(data)
     if frame is None:
-        raise InputError(
-            f"{type(data).__name__} is neither a file nor a frame with named columns",
-            remedy="give a path, or a frame of Polars, pandas or PyArrow",
-        )
+        problem = f"{type(data).__name__} is neither a file nor a frame with named columns"
+        raise InputError(problem, remedy="give a path, or a frame of Polars, pandas or PyArrow")
     frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     if frame.is_empty():
         raise InputError("the frame has no rows", remedy="check how it was made")
@@ -344,10 +325,13 @@ def _store(path: Path, lazy: pl.LazyFrame, form: _Form, to: Path) -> int:
     """Writes the rows of a large file to where they can be queried by column, and says how many there are."""
     lazy = lazy.rename(_names_of(path, lazy.collect_schema().names()))
     lazy = lazy.with_columns(pl.all_horizontal(pl.all().is_null()).alias("__blank"))
-    lazy = lazy.with_row_index(ROW, form.first_row).with_columns(pl.col(ROW).cast(pl.Int64))
-    lazy.sink_parquet(to, compression="lz4", row_group_size=20_000)
+    _with_rows(lazy, form.first_row).sink_parquet(to, compression="lz4", row_group_size=20_000)
     count: int = pl.scan_parquet(to).select(pl.len()).collect().item()
     return count
+
+
+def _with_rows(lazy: pl.LazyFrame, first: int) -> pl.LazyFrame:
+    return lazy.with_row_index(ROW, first).with_columns(pl.col(ROW).cast(pl.Int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,24 +465,18 @@ def _slow_rows(path: Path, lines: Iterable[str], form: _Form, *, checked: bool) 
         for row in reader:
             spans = reader.line_num > line
             if len(row) > len(header) or (checked and spans and 1 < len(row) < len(header)):
-                raise InputError(
-                    f"there are {len(row)} cells under {len(header)} column names",
-                    file=path,
-                    row=count + form.first_row,
-                    remedy="put quotation marks around cells that contain the separator",
-                )
+                problem = f"there are {len(row)} cells under {len(header)} column names"
+                remedy = "put quotation marks around cells that contain the separator"
+                raise InputError(problem, file=path, row=count + form.first_row, remedy=remedy)
             yield [*(cell or None for cell in row), *[None] * (len(header) - len(row))]
             count, line = count + 1, reader.line_num + 1
     except csv.Error as error:
         if not checked:
             raise InputError(f"this is not a CSV file ({error})", file=path, row=count + form.first_row) from None
-        raise Doubt(
-            f"a quotation mark in line {line} does not match, so that rows would be swallowed",
-            file=path,
-            row=count + form.first_row,
-            remedy="double it inside a quoted cell, or pass --quotes literal where marks are part of the text",
-            settle={"quotes": "literal"},
-        ) from None
+        problem = f"a quotation mark in line {line} does not match, so that rows would be swallowed"
+        remedy = "double it inside a quoted cell, or pass --quotes literal where marks are part of the text"
+        settle = {"quotes": "literal"}
+        raise Doubt(problem, file=path, row=count + form.first_row, remedy=remedy, settle=settle) from None
 
 
 def read_json(path: Path, encoding: str = "utf-8") -> Any:
@@ -524,11 +502,11 @@ def read_jsonl(path: Path, encoding: str = "utf-8") -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value, what = json.loads(line), "a JSON object"
         except (RecursionError, ValueError):
-            raise InputError("this is not JSON", file=path, row=number, remedy="put one object on each line") from None
+            value, what = None, "JSON"
         if not isinstance(value, dict):
-            raise InputError("this is not a JSON object", file=path, row=number, remedy="put one object on each line")
+            raise InputError(f"this is not {what}", file=path, row=number, remedy="put one object on each line")
         rows += 1
         yield _whole_text(value, path, number)
     if not rows:
@@ -559,13 +537,8 @@ def frame_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         for name, value in row.items():
             kind = _KINDS.get(type(value), "other")
             if value is not None and kinds.setdefault(name, kind) != kind:
-                raise InputError(
-                    f"the column mixes {kinds[name]} and {kind}",
-                    file=path,
-                    row=number,
-                    column=name,
-                    remedy="write all its values in the same form",
-                )
+                problem, remedy = f"the column mixes {kinds[name]} and {kind}", "write all its values in the same form"
+                raise InputError(problem, file=path, row=number, column=name, remedy=remedy)
     try:
         return pl.from_dicts(rows, infer_schema_length=None)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, pl.exceptions.PanicException):

@@ -14,14 +14,8 @@ from vantage.corpora.readers.table_file import Doubt, FileTable, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
-_STATISTICS = {
-    ".sav": "read_sav",
-    ".zsav": "read_sav",
-    ".por": "read_por",
-    ".dta": "read_dta",
-    ".sas7bdat": "read_sas7bdat",
-    ".xpt": "read_xport",
-}
+_STATISTICS = {f".{kind}": f"read_{kind}" for kind in ("sav", "por", "dta", "sas7bdat")}
+_STATISTICS |= {".zsav": "read_sav", ".xpt": "read_xport"}
 
 
 def read_foreign(path: Path, suffix: str, sheet: str | None = None) -> FileTable:
@@ -40,11 +34,9 @@ def _library(name: str, path: Path) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise InputError(
-            f"reading {path.suffix} files needs the package {name.replace('_', '-')}",
-            file=path,
-            remedy="run: pip install 'vantage[tables]', or save the table as CSV",
-        ) from None
+        problem = f"reading {path.suffix} files needs the package {name.replace('_', '-')}"
+        remedy = "run: pip install 'vantage[tables]', or save the table as CSV"
+        raise InputError(problem, file=path, remedy=remedy) from None
 
 
 def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
@@ -53,9 +45,8 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
         book = calamine.CalamineWorkbook.from_path(str(path))
         sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
     except Exception as error:
-        raise InputError(
-            f"this is not a spreadsheet that can be read ({error})", file=path, remedy="save it again"
-        ) from None
+        problem = f"this is not a spreadsheet that can be read ({error})"
+        raise InputError(problem, file=path, remedy="save it again") from None
     filled = {name: rows for name, rows in sheets.items() if any(any(c != "" for c in row) for row in rows)}
     if sheet is not None and sheet not in sheets:
         raise InputError(f"there is no sheet '{sheet}'", file=path, remedy=f"it has {', '.join(sheets)}")
@@ -63,12 +54,8 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
         raise InputError("the file is empty", file=path, remedy="check that it was saved")
     if sheet is None and len(filled) > 1:
         first = next(iter(filled))
-        raise Doubt(
-            f"the file has {len(filled)} sheets: {', '.join(filled)}",
-            file=path,
-            remedy=f"say which with --sheet '{first}'",
-            settle={"sheet": first},
-        )
+        problem, remedy = f"the file has {len(filled)} sheets: {', '.join(filled)}", f"say which with --sheet '{first}'"
+        raise Doubt(problem, file=path, remedy=remedy, settle={"sheet": first})
     rows = sheets[sheet] if sheet is not None else next(iter(filled.values()))
     filled_cells = [sum(cell != "" for cell in row) for row in rows]
     start = top = next((i for i, count in enumerate(filled_cells) if count), 0)
@@ -112,32 +99,24 @@ def _statistics(path: Path, suffix: str) -> FileTable:
         columns, meta = reader(str(path), output_format="dict")
         declared = reader(str(path), metadataonly=True, user_missing=True)[1] if suffix in (".sav", ".zsav") else meta
     except Exception as error:
-        raise InputError(
-            f"this is not a {suffix} file that can be read ({str(error) or type(error).__name__})",
-            file=path,
-            remedy="export it again",
-        ) from None
+        problem = f"this is not a {suffix} file that can be read ({str(error) or type(error).__name__})"
+        raise InputError(problem, file=path, remedy="export it again") from None
     if not columns or not len(next(iter(columns.values()))):
         raise InputError("the file has no rows", file=path, remedy="check that it was saved")
     frame = pl.DataFrame([_plain(name, column) for name, column in columns.items()])
-    labels = {
-        name: {float(code): str(word) for code, word in words.items() if isinstance(code, int | float)}
-        for name, words in meta.variable_value_labels.items()
-    }
     missing = {name: _declared(ranges) for name, ranges in (getattr(declared, "missing_ranges", None) or {}).items()}
-    labels = {
-        name: {
-            code: word for code, word in words.items() if not any(lo <= code <= hi for lo, hi in missing.get(name, ()))
-        }
-        for name, words in labels.items()
-    }
+    labels: dict[str, dict[float, str]] = {}
+    for name, words in meta.variable_value_labels.items():
+        for code, word in words.items():
+            if isinstance(code, int | float) and not any(lo <= code <= hi for lo, hi in missing.get(name, ())):
+                labels.setdefault(name, {})[float(code)] = str(word)
     titles = {name: title for name, title in meta.column_names_to_labels.items() if title and title != name}
     notes = [
         f"In column '{name}' the file declares as missing: {', '.join(_range(lo, hi) for lo, hi in ranges)}."
         for name, ranges in missing.items()
         if ranges
     ]
-    return FileTable(path, frame, notes=tuple(notes), labels={n: w for n, w in labels.items() if w}, titles=titles)
+    return FileTable(path, frame, notes=tuple(notes), labels=labels, titles=titles)
 
 
 def _plain(name: str, column: Any) -> pl.Series:
@@ -159,11 +138,8 @@ def _r(path: Path) -> FileTable:
     try:
         frames = pyreadr.read_r(str(path))
     except Exception as error:
-        raise InputError(
-            f"this is not an R data frame that can be read ({str(error) or type(error).__name__})",
-            file=path,
-            remedy="write it again with saveRDS(data.frame)",
-        ) from None
+        problem = f"this is not an R data frame that can be read ({str(error) or type(error).__name__})"
+        raise InputError(problem, file=path, remedy="write it again with saveRDS(data.frame)") from None
     if len(frames) != 1:
         named = ", ".join(str(name) for name in frames) or "none"
         raise InputError(f"the file has {len(frames)} data frames ({named})", file=path, remedy="save one with saveRDS")

@@ -88,12 +88,8 @@ def _votes(path: Path, tweets: pl.DataFrame) -> list[pl.Series]:
     if not labels.equals(asked):
         same = labels.head(len(asked)).to_struct() == asked.head(len(labels)).to_struct()
         index = (~same).arg_max() or 0 if not same.all() else len(same)
-        raise InputError(
-            "the votes are not in step with the test tweets",
-            file=table.path,
-            row=table.row(min(index, len(labels) - 1)),
-            remedy="download both files again",
-        )
+        problem, remedy = "the votes are not in step with the test tweets", "download both files again"
+        raise table.fault(problem, remedy, min(index, len(labels) - 1))
     return [
         _codes(table, "#humans_sarcasm", READERS).alias("votes"),
         _codes(table, "human_aggregated", 1).alias("human_aggregated"),
@@ -108,11 +104,7 @@ def _categories(path: Path, tweets: pl.DataFrame) -> list[pl.Series]:
     ).unique(maintain_order=True)
     joined = tweets.join(coded, on="text", how="left", maintain_order="left", nulls_equal=True)
     if len(joined) > len(tweets) or joined[f"category_{CATEGORIES[0]}"].null_count():
-        raise InputError(
-            "the categories do not name every test tweet exactly once",
-            file=table.path,
-            remedy="download the file again",
-        )
+        raise table.fault("the categories do not name every test tweet exactly once", "download the file again")
     return [joined[f"category_{name}"] for name in CATEGORIES]
 
 

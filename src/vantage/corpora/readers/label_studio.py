@@ -26,9 +26,9 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.readers.answers import (
     GivenAnswer,
+    about_tool,
     as_number,
     ask,
     ask_option,
@@ -43,6 +43,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
 
+AGAIN: Final = "export the project again"
 REGION: Final = frozenset({"start", "end", "x", "y", "ranges", "startOffset", "points", "format", "brushlabels"})
 """Keys of a value that belong to a part of the item."""
 
@@ -87,6 +88,10 @@ class _Project:
     ratings: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
 
+    def fault(self, problem: str, remedy: str | None = AGAIN, row: int | None = None) -> InputError:
+        """What to raise for a problem with the file, or with the task of a row."""
+        return InputError(problem, file=self.path, row=row, remedy=remedy)
+
 
 def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
     """Reads an export.
@@ -97,60 +102,35 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
             coded in alphabetical order.
     """
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    file = find(path, "*.json")
-    tasks = read_json(file)
+    project = _Project(find(path, "*.json"))
+    tasks = read_json(project.path)
     if isinstance(tasks, dict) and isinstance(tasks.get("tasks"), list):
         tasks = tasks["tasks"]
     if not isinstance(tasks, list) or not tasks:
-        raise InputError("this is not a list of tasks", file=file, remedy="export the project as JSON")
-    project = _Project(file)
+        raise project.fault("this is not a list of tasks", "export the project as JSON")
     for row, task in enumerate(tasks, 1):
         if not isinstance(task, dict):
-            raise InputError("the task is not an object", file=file, row=row, remedy="export the project again")
+            raise project.fault("the task is not an object", row=row)
     if not any(isinstance(_annotations_of(task), list) for task in tasks):
         short = any("annotation_id" in task or "annotator" in task for task in tasks)
-        raise InputError(
-            "this is JSON-MIN, which does not say which fields are answers"
-            if short
-            else "the tasks have no annotations",
-            file=file,
-            remedy="export the project as JSON",
-        )
+        minimal = "this is JSON-MIN, which does not say which fields are answers"
+        raise project.fault(minimal if short else "the tasks have no annotations", "export the project as JSON")
     for row, task in enumerate(tasks, 1):
         _read_task(project, row, task)
     if not project.annotations:
-        raise InputError("no task has been annotated", file=file, remedy="annotate some and export again")
-    return _corpus(project, known)
-
-
-def _corpus(project: _Project, known: Instrument | None) -> Corpus:
+        raise project.fault("no task has been annotated", "annotate some and export again")
     answers, scales = _answers(project, known)
     if not answers:
         fields = ", ".join(project.left_out) or "nothing"
-        raise InputError(
-            f"no field judges an item as a whole (there is: {fields})",
-            file=project.path,
-            remedy="use choices, ratings or numbers",
-        )
+        problem = f"no field judges an item as a whole (there is: {fields})"
+        raise project.fault(problem, "use choices, ratings or numbers")
     judgments, instruments, notes = coded(answers, known, project.path.stem, scales)
     raters = {annotation.rater: annotation.kind for annotation in project.annotations}
     skipped = sum(annotation.cancelled for annotation in project.annotations)
-    return Corpus(
-        items=items_of(project.items),
-        raters=pl.DataFrame({"rater": list(raters), "kind": list(raters.values())}),
-        judgments=judgments,
-        instruments=instruments,
-        about=About(
-            name=project.path.stem,
-            title=project.path.stem,
-            source=f"Label Studio, {project.path.name}",
-            notes=(
-                *notes,
-                *([f"{skipped} annotations were skipped; their answers are refusals."] if skipped else []),
-                *(f"Not read: {count} of {what}." for what, count in project.left_out.items()),
-            ),
-        ),
-    )
+    notes += [f"{skipped} annotations were skipped; their answers are refusals."] if skipped else []
+    people = pl.DataFrame({"rater": list(raters), "kind": list(raters.values())})
+    about = about_tool("Label Studio", project.path, notes, project.left_out)
+    return Corpus(items_of(project.items), people, judgments, instruments, about)
 
 
 def _annotations_of(task: Mapping[str, Any]) -> Any:
@@ -160,12 +140,12 @@ def _annotations_of(task: Mapping[str, Any]) -> Any:
 def _read_task(project: _Project, row: int, task: Mapping[str, Any]) -> None:
     data = task.get("data")
     if not isinstance(data, dict):
-        raise InputError("the task has no 'data'", file=project.path, row=row, remedy="export the project again")
+        raise project.fault("the task has no 'data'", row=row)
     item = str(task.get("id", row))
     project.items.setdefault(item, data)
     annotations = _annotations_of(task) or []
     if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations):
-        raise InputError("'annotations' is not a list of objects", file=project.path, row=row)
+        raise project.fault("'annotations' is not a list of objects", None, row)
     for seat, annotation in enumerate(annotations, 1):
         rater, kind = _rater(annotation.get("completed_by"), seat)
         made = _Annotation(item, row, rater, kind, as_number(annotation.get("lead_time")))
@@ -179,9 +159,7 @@ def _read_task(project: _Project, row: int, task: Mapping[str, Any]) -> None:
 
 def _enter_results(project: _Project, annotation: _Annotation, results: Any) -> None:
     if not isinstance(results or [], list):
-        raise InputError(
-            "'result' is not a list", file=project.path, row=annotation.row, remedy="export the project again"
-        )
+        raise project.fault("'result' is not a list", row=annotation.row)
     for result in results or []:
         if not isinstance(result, dict) or not isinstance(result.get("value"), dict):
             project.left_out["results without a value"] += 1
@@ -207,9 +185,11 @@ def _rater(completed_by: Any, seat: int) -> tuple[str, str]:
 
 def _answers(project: _Project, known: Instrument | None) -> tuple[list[GivenAnswer], dict[str, Scale]]:
     """All answers, and the scales that the kinds of their fields imply."""
-    several = _several(project)
+    # Fields in which several options may be chosen: at least once, several were.
+    several = [name for a in project.annotations for name, labels in a.choices.items() if len(labels) != 1]
     options = {
-        name: sorted({label for a in project.annotations for label in a.choices.get(name, ())}) for name in several
+        name: sorted({label for a in project.annotations for label in a.choices.get(name, ())})
+        for name in dict.fromkeys(several)
     }
     asked = list(dict.fromkeys(_asked(project, known, options)))
     samples: dict[tuple[str, str], int] = {}
@@ -239,12 +219,6 @@ def _answers(project: _Project, known: Instrument | None) -> tuple[list[GivenAns
         if all(a.numbers.get(name, 1) % 1 == 0 for a in project.annotations)
     }
     return answers, scales
-
-
-def _several(project: _Project) -> list[str]:
-    """Fields in which several options may be chosen: at least once, several were."""
-    names = [n for a in project.annotations for n, labels in a.choices.items() if len(labels) != 1]
-    return list(dict.fromkeys(names))
 
 
 def _asked(project: _Project, known: Instrument | None, options: Mapping[str, list[str]]) -> Iterator[str]:

@@ -45,11 +45,8 @@ class LewidiEntry:
     def fault(self, problem: str, *names: str) -> InputError:
         """What to raise for a problem with the item, or with the part of it that the names lead to."""
         inside = f", {' › '.join(names)}" if names else ""
-        return InputError(
-            problem,
-            file=f"{self.path}, {self.what} '{self.key}'{inside}",
-            remedy="compare the file with the released one",
-        )
+        place = f"{self.path}, {self.what} '{self.key}'{inside}"
+        return InputError(problem, file=place, remedy="compare the file with the released one")
 
     def value(self, *names: str) -> Any:
         """What stands under one name, or under a name inside the part of another name."""
@@ -70,10 +67,7 @@ class LewidiEntry:
     def number(self, *names: str) -> float:
         """A value that has to be a finite number, or the text of one."""
         value = self.value(*names)
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
+        number = _float(value)
         if not math.isfinite(number):
             raise self.fault(f"'{value}' is not a number", *names)
         return number
@@ -102,6 +96,11 @@ class LewidiEntry:
             "hard_label": self.whole("hard_label"),
             "soft_label_1": self.soft_label("1"),
         }
+
+    def texts_2025(self, *fields: str) -> dict[str, Any]:
+        """The columns that both data sets of 2025 share, with the fields of their text."""
+        shown = {name: self.text("text", name) for name in fields}
+        return {"item": self.key, **shown, "split": self.text("split"), "language": self.text("lang")}
 
     def raters(self) -> list[str]:
         """The annotators of an item of 2023, in the order of their annotations."""
@@ -160,13 +159,18 @@ class LewidiEntry:
             yield self.key, question, rater, self._code(answer, rater, scale)
 
     def _code(self, answer: object, rater: str, scale: Scale) -> float:
-        try:
-            code = float(answer)  # type: ignore[arg-type]
-        except (TypeError, ValueError, OverflowError):
-            code = None
-        if code is None or not scale.holds(code):
+        code = _float(answer)
+        if not scale.holds(code):
             raise self.fault(f"the label '{answer}' of '{rater}' is not on the scale {scale.describe()}")
         return code
+
+
+def _float(value: Any) -> float:
+    """A number, or not a number for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
@@ -177,12 +181,7 @@ def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
     entries: list[LewidiEntry] = []
     seen: dict[tuple[object, str], Path] = {}
     for file in files:
-        data = read_json(file)
-        if not isinstance(data, Mapping) or not data:
-            raise InputError(
-                "the file is not an object from item ids to items", file=file, remedy="download the file again"
-            )
-        for key, value in data.items():
+        for key, value in _object(file, "item ids to items", filled=True).items():
             entry = LewidiEntry(file, key, value if isinstance(value, Mapping) else {})
             # Ids of 2025 run through all splits; those of 2023 start again, and the split makes them unique.
             name = ("" if stem in ("MP", "CSC") else entry.text("split"), key)
@@ -191,6 +190,13 @@ def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
             seen[name] = file
             entries.append(entry)
     return entries
+
+
+def _object(file: Path, what: str, *, filled: bool = False) -> Mapping[str, Any]:
+    data = read_json(file)
+    if not isinstance(data, Mapping) or (filled and not data):
+        raise InputError(f"the file is not an object from {what}", file=file, remedy="download the file again")
+    return data
 
 
 def raters_of(judgments: pl.DataFrame) -> pl.DataFrame:
@@ -202,11 +208,7 @@ def raters_of(judgments: pl.DataFrame) -> pl.DataFrame:
 def with_traits(raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[str, str]) -> pl.DataFrame:
     """The annotators with what the metadata say of them; MP leaves the prefix `Ann` out of its keys."""
     file = find(path.parent if path.is_file() else path, f"{stem}_annotators_meta.json")
-    data = read_json(file)
-    if not isinstance(data, Mapping):
-        raise InputError(
-            "the file is not an object from annotators to their traits", file=file, remedy="download the file again"
-        )
+    data = _object(file, "annotators to their traits")
     rows = []
     for rater in raters["rater"]:
         profile = data.get(rater, data.get(rater.removeprefix("Ann"), {}))
@@ -319,11 +321,7 @@ def multipico(path: Path, language: str | None = None) -> Corpus:
 
     def item(entry: LewidiEntry) -> dict[str, Any]:
         return {
-            "item": entry.key,
-            "post": entry.text("text", "post"),
-            "reply": entry.text("text", "reply"),
-            "split": entry.text("split"),
-            "language": entry.text("lang"),
+            **entry.texts_2025("post", "reply"),
             "language_variety": entry.text("other_info", "language_variety"),
             "source": entry.text("other_info", "source"),
             "level": entry.whole("other_info", "level"),
@@ -344,11 +342,7 @@ def csc(path: Path) -> Corpus:
 
     def item(entry: LewidiEntry) -> dict[str, Any]:
         return {
-            "item": entry.key,
-            "context": entry.text("text", "context"),
-            "response": entry.text("text", "response"),
-            "split": entry.text("split"),
-            "language": entry.text("lang"),
+            **entry.texts_2025("context", "response"),
             "context_speaker": entry.text("other_info", "context+speaker"),
             **{f"soft_label_{step}": entry.soft_label(f"{step}") for step in range(1, 7)},
         }
@@ -386,7 +380,5 @@ def _read(
     types: dict[str, Any] = {"conversation": CONVERSATION, "text": pl.String}
     types = {name: dtype for name, dtype in types.items() if name in items[0]}
     columns = {"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64}
-    return (
-        pl.DataFrame(items, schema_overrides=types, infer_schema_length=None),
-        pl.DataFrame(judgments, schema=columns, orient="row"),
-    )
+    made = pl.DataFrame(items, schema_overrides=types, infer_schema_length=None)
+    return made, pl.DataFrame(judgments, schema=columns, orient="row")

@@ -65,10 +65,8 @@ def read(path: Path, *, targets: str = "groups", binary: bool = False) -> Corpus
     )
     if binary:
         answered = answered.with_columns((pl.col("hatespeech") > 0).cast(pl.Float64).alias("hate-speech"))
-    judgments = answered.unpivot(index=["item", "rater"], variable_name="question", value_name="value").drop_nulls(
-        "value"
-    )
-    judgments, dropped = first_of_each(judgments)
+    judgments = answered.unpivot(index=["item", "rater"], variable_name="question", value_name="value")
+    judgments, dropped = first_of_each(judgments.drop_nulls("value"))
     items, unlike_items = one_row_each(_items(table, keys["item"]), "item")
     raters, unlike_raters = one_row_each(_raters(table, keys["rater"]), "rater")
     instruments = [Instrument.load("hate-speech-components")]

@@ -23,10 +23,10 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.prolific import known as known_values
 from vantage.corpora.readers.answers import (
     GivenAnswer,
+    about_tool,
     as_number,
     ask,
     ask_option,
@@ -75,29 +75,13 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
     answers, scales = _answers(output, schemes, asked)
     several = [name for name in _several(output, schemes) if name in schemes]
     if not answers:
-        raise InputError(
-            "no annotation scheme judges an item as a whole",
-            file=path,
-            remedy="use radio, likert, select, slider, number or multiselect",
-        )
+        remedy = "use radio, likert, select, slider, number or multiselect"
+        raise InputError("no annotation scheme judges an item as a whole", file=path, remedy=remedy)
     judgments, instruments, notes = coded(answers, asked, path.stem, scales)
-    return Corpus(
-        items=_items(output, texts, judgments),
-        raters=_raters(output, judgments),
-        judgments=judgments,
-        instruments=instruments,
-        about=About(
-            name=path.stem,
-            title=path.stem,
-            source=f"Potato, {path.name}",
-            notes=(
-                *notes,
-                *([] if schemes else ["The project's YAML file was not found: kinds of questions are guessed."]),
-                *(f"Where several boxes of '{name}' may be ticked, no box ticked was read as no." for name in several),
-                *(f"Not read: {count} of {what}." for what, count in output.left_out.items()),
-            ),
-        ),
-    )
+    notes += [] if schemes else ["The project's YAML file was not found: kinds of questions are guessed."]
+    notes += [f"Where several boxes of '{name}' may be ticked, no box ticked was read as no." for name in several]
+    items, raters = _items(output, texts, judgments), _raters(output, judgments)
+    return Corpus(items, raters, judgments, instruments, about_tool("Potato", path, notes, output.left_out))
 
 
 def _answers(
@@ -129,8 +113,10 @@ def _answers(
                     output.left_out[f"texts entered in '{name}'"] += 1
                 else:
                     reasons[question] = reason
-            elif values or name in options:
-                given += _given(record, name, values, base, schemes=schemes, options=options, known=known)
+            elif name in options:
+                given += ask_options(base, name, options[name], values, known)
+            elif values:
+                given += _given(record, name, values, base, schemes.get(name), ask(name, known))
         answers += with_rationales(given, reasons)
     return answers, dict(_scales(schemes, options, answers))
 
@@ -160,21 +146,9 @@ def _text(name: str, values: Mapping[str, Any], schemes: Mapping[str, Scheme]) -
 
 
 def _given(
-    record: Annotation,
-    name: str,
-    values: Mapping[str, Any],
-    base: GivenAnswer,
-    *,
-    schemes: Mapping[str, Scheme],
-    options: Mapping[str, list[str]],
-    known: Instrument | None,
+    record: Annotation, name: str, values: Mapping[str, Any], base: GivenAnswer, scheme: Scheme | None, question: str
 ) -> Iterator[GivenAnswer]:
-    question = ask(name, known)
-    kind = schemes[name].kind if name in schemes else ""
-    if name in options:
-        yield from ask_options(base, name, options[name], values, known)
-        return
-    if kind == "multirate":
+    if scheme and scheme.kind == "multirate":
         for label, value in values.items():
             yield replace(base, question=ask_option(name, label), label=str(value))
         return

@@ -90,21 +90,18 @@ def _read_state(output: PotatoOutput, file: Path) -> None:
     """Potato 2: everything about one annotator."""
     state = read_json(file)
     if not isinstance(state, dict) or not isinstance(state.get("instance_id_to_label_to_value"), dict):
-        raise InputError("this is not the state of an annotator", file=file, remedy="check that Potato wrote it")
+        raise _damaged(file, "this is not the state of an annotator")
     rater = str(state.get("user_id") or file.parent.name)
-    behaviour = state.get("instance_id_to_behavioral_data")
-    behaviour = behaviour if isinstance(behaviour, dict) else {}
+    behaviour = _mapping(state.get("instance_id_to_behavioral_data"))
     for item, stored in state["instance_id_to_label_to_value"].items():
-        how = behaviour.get(item)
-        how = how if isinstance(how, dict) else {}
+        how = _mapping(behaviour.get(item))
         changes = tuple(c for c in how.get("annotation_changes") or () if isinstance(c, dict))
         record = Annotation(str(item), rater, _labels(file, stored), file, seconds=_seconds(how), changes=changes)
         output.records.append(record)
     for spans in (state.get("instance_id_to_span_to_value") or {}).values():
         if spans:
             output.left_out["instances with spans"] += 1
-    pages = state.get("phase_to_page_to_label_to_value")
-    for phase, answers in (pages if isinstance(pages, dict) else {}).items():
+    for phase, answers in _mapping(state.get("phase_to_page_to_label_to_value")).items():
         if str(phase).lower().startswith(SURVEY) and isinstance(answers, dict):
             for stored in answers.values():
                 output.traits.setdefault(rater, {}).update(_survey(_labels(file, stored)))
@@ -114,15 +111,12 @@ def _read_lines(output: PotatoOutput, file: Path) -> None:
     """Potato 1: the instances of one annotator, whose name is that of the folder."""
     for row, line in enumerate(read_jsonl(file), 1):
         if "id" not in line or not isinstance(line.get("label_annotations"), dict):
-            raise InputError(
-                "there is no 'id' or no 'label_annotations'", file=file, row=row, remedy="check that Potato wrote it"
-            )
+            raise _damaged(file, "there is no 'id' or no 'label_annotations'", row)
         labels = _labels(file, line["label_annotations"])
         item, rater = str(line["id"]), str(line.get("user") or file.parent.name)
         if line.get("span_annotations"):
             output.left_out["instances with spans"] += 1
-        how = line.get("behavioral_data")
-        seconds = _seconds(how) if isinstance(how, dict) else None
+        seconds = _seconds(_mapping(line.get("behavioral_data")))
         _keep(output, Annotation(item, rater, labels, file, row, line.get("displayed_text"), seconds))
 
 
@@ -151,22 +145,30 @@ def _keep(output: PotatoOutput, record: Annotation) -> None:
         output.traits.setdefault(record.rater, {}).update(_survey(record.labels))
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _labels(file: Path, stored: Any) -> dict[str, dict[str, Any]]:
     """Labels by scheme, from any of the ways in which Potato has stored them."""
     labels: dict[str, dict[str, Any]] = {}
     if isinstance(stored, list):
         for entry in stored:
             if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], dict)):
-                raise InputError("a label is not stored as Potato does", file=file, remedy="check that Potato wrote it")
+                raise _damaged(file, "a label is not stored as Potato does")
             key, value = entry
             labels.setdefault(str(key.get("schema", "")), {})[str(key.get("name", ""))] = value
         return labels
     if not isinstance(stored, dict):
-        raise InputError("labels are not stored as Potato does", file=file, remedy="check that Potato wrote it")
+        raise _damaged(file, "labels are not stored as Potato does")
     for scheme, values in stored.items():
         inner = values.get("labels", values) if isinstance(values, dict) else {"": values}
         labels[str(scheme)] = dict(inner) if isinstance(inner, dict) else {"": inner}
     return labels
+
+
+def _damaged(file: Path, problem: str, row: int | None = None) -> InputError:
+    return InputError(problem, file=file, row=row, remedy="check that Potato wrote it")
 
 
 def _seconds(behaviour: Mapping[str, Any]) -> float | None:

@@ -9,12 +9,11 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
-from vantage.corpora.manifest import About
 from vantage.corpora.readers import READERS
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import Place, in_table
-from vantage.errors import InputError
+from vantage.corpora.storage import About
 from vantage.instruments import Instrument
 
 
@@ -41,12 +40,8 @@ def read_flat(path: Path) -> FileTable:
     table = read_table(path)
     for name, dtype in table.frame.schema.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            raise InputError(
-                f"the column holds {dtype}, not single values",
-                file=table.path,
-                column=name,
-                remedy="check that this is the released file",
-            )
+            remedy = "check that this is the released file"
+            raise table.fault(f"the column holds {dtype}, not single values", remedy, column=name)
     return table
 
 
@@ -103,7 +98,6 @@ def notes_on(dropped: int, items: int, raters: int) -> Iterable[str]:
     """What has to be said about rows that did not agree with each other."""
     if dropped:
         yield f"{dropped} judgments stood twice; the first of each was kept."
-    if items:
-        yield f"{items} items are described differently in different rows; the first value was kept."
-    if raters:
-        yield f"{raters} raters are described differently in different rows; the first value was kept."
+    for count, what in ((items, "items"), (raters, "raters")):
+        if count:
+            yield f"{count} {what} are described differently in different rows; the first value was kept."

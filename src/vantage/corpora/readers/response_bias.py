@@ -54,25 +54,23 @@ def read(path: Path) -> Corpus:
     models = sorted(folder.name for folder in path.iterdir() if (folder / f"{SETS[0].name}.csv").is_file())
     models.remove("prompts")
     if not models:
-        raise InputError(
-            "there is no folder of a model", file=path, remedy=f"each holds {SETS[0].name}.csv with its answers"
-        )
+        remedy = f"each holds {SETS[0].name}.csv with its answers"
+        raise InputError("there is no folder of a model", file=path, remedy=remedy)
     items = pl.concat([_items(path, one) for one in SETS])
     judgments = pl.concat([_answers(path, one, model, items) for one in SETS for model in models])
     sizes = sorted(set(items.filter(set="response_order")["options"]))
     questions = {
-        **{f"choice-{size}": _options(size, "nominal") for size in sizes},
+        **{f"choice-{size}": Scale(_options(size), "nominal") for size in sizes},
         "agreement": Scale((Option(0.0, "another option"), Option(1.0, "option A, or yes")), "ordinal"),
-        "degree": _options(5, "ordinal"),
+        "degree": Scale(_options(5), "ordinal"),
     }
     asked = Instrument.of_questions("response-bias", "Survey questions in two forms", questions)
     raters = pl.DataFrame({"rater": models, "kind": "model", "model": models})
     return release("response-bias", items, raters, judgments, asked, _notes(judgments))
 
 
-def _options(number: int, level: str) -> Scale:
-    options = tuple(Option(float(n), f"option {letter.upper()}") for n, letter in enumerate(LETTERS[:number], 1))
-    return Scale(options, "nominal" if level == "nominal" else "ordinal")
+def _options(number: int) -> tuple[Option, ...]:
+    return tuple(Option(float(n), f"option {letter.upper()}") for n, letter in enumerate(LETTERS[:number], 1))
 
 
 def _items(path: Path, one: _Set) -> pl.DataFrame:
@@ -106,6 +104,7 @@ def _answers(path: Path, one: _Set, model: str, items: pl.DataFrame) -> pl.DataF
     missing = frame["options"].is_null()
     table.refuse(missing, "key", "the question is not in the prompts", "download both again")
     question = pl.format("choice-{}", "options") if one.question == "choice" else pl.lit(one.question)
+    presented = {form: " ".join(sorted(["labels=letters", shown])) for form, shown in one.forms.items()}
     return frame.select(
         "item",
         question.alias("question"),
@@ -113,15 +112,9 @@ def _answers(path: Path, one: _Set, model: str, items: pl.DataFrame) -> pl.DataF
         pl.lit(one.name).alias("condition"),
         pl.int_range(pl.len()).over("item").cast(pl.Int32).alias("sample"),
         "value",
-        pl.col("form")
-        .replace_strict({form: _presentation(shown) for form, shown in one.forms.items()}, return_dtype=pl.String)
-        .alias("presentation"),
+        pl.col("form").replace_strict(presented, return_dtype=pl.String).alias("presentation"),
         table.column("response").alias("response"),
     )
-
-
-def _presentation(form: str) -> str:
-    return " ".join(sorted(["labels=letters", form]))
 
 
 def _notes(judgments: pl.DataFrame) -> Iterator[str]:

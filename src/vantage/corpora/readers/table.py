@@ -19,12 +19,12 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
-from vantage.corpora.manifest import About
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, long, numbered_columns, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
+from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
+from vantage.corpora.storage import About
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import STATUSES
@@ -95,8 +95,7 @@ def read(
     cleaning.notes += whole.notes
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
-        problem = f"column '{taken[0]}' is read as something else than a trait"
-        raise InputError(problem, file=whole.path, remedy="leave it out of traits")
+        raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
     rows = long(whole, roles, traits, spread, values) if spread else whole
     asked = _asked(question, known, roles, "value" if spread else roles["value"])
     judged = _judged(rows, roles, asked, traits)
@@ -137,9 +136,8 @@ def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[s
     """The question of a table without a column for it: as given, the instrument's only one, or its answers' column."""
     if "question" in roles:
         if question is not None:
-            raise InputError(
-                "the table has a column for the question", remedy="leave --question out or map another column"
-            )
+            remedy = "leave --question out or map another column"
+            raise InputError("the table has a column for the question", remedy=remedy)
         return ""
     if question is not None or instrument is None:
         return question or column
@@ -156,12 +154,8 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     for role in ("item", "rater", "question", "condition", "kind"):
         dtype = rows.schema.get(roles.get(role, ""), pl.String())
         if dtype.is_nested() or dtype == pl.Binary:
-            raise InputError(
-                f"the column of the {role} holds lists",
-                file=rows.path,
-                column=roles[role],
-                remedy="give one value per row",
-            )
+            problem, remedy = f"the column of the {role} holds lists", "give one value per row"
+            raise InputError(problem, file=rows.path, column=roles[role], remedy=remedy)
     lazy, item = (rows.lazy, roles["item"]) if "item" in roles else (_numbered(rows, roles["text"]), "__item")
     columns = {
         "item": _id(rows, item),
@@ -181,9 +175,8 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     keys = ("item", "rater", "question")
     (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
     if wrong := next((key for key in keys if empty[key][0] is not None), None):
-        column = roles.get(wrong) or roles["text"]
         remedy = "fill it in, or delete the row if it is none, such as a total"
-        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy=remedy)
+        raise rows.fault(f"the {wrong} is empty", remedy, empty[wrong][0], roles.get(wrong) or roles["text"])
     return judged
 
 
@@ -200,11 +193,8 @@ def _id(rows: FileRows, column: str) -> pl.Expr:
 
 
 def _cut(rows: FileRows, number: int, column: str) -> InputError:
-    return InputError(
-        "the id is a number of which only the first digits were kept, so that different ids may have become one",
-        **rows.at(number, column),
-        remedy="export the file again with the ids as text",
-    )
+    problem = "the id is a number of which only the first digits were kept, so that different ids may have become one"
+    return rows.fault(problem, "export the file again with the ids as text", number, column)
 
 
 def _numbered(rows: FileRows, text: str) -> pl.LazyFrame:
@@ -236,11 +226,8 @@ def _answers(
     dtype = rows.schema[column]
     if dtype.is_nested() or dtype == pl.Binary:
         (first,) = rows.collect(judged.filter(pl.col(RAW).is_not_null()).select(pl.col(ROW).min()))
-        raise InputError(
-            f"the cell holds {'a list' if dtype != pl.Struct else 'an object'}, not one answer",
-            **rows.at(first.item() or 0, column),
-            remedy="give one row per answer",
-        )
+        problem = f"the cell holds {'a list' if dtype != pl.Struct else 'an object'}, not one answer"
+        raise rows.fault(problem, "give one row per answer", first.item() or 0, column)
     keys = [RAW] if asked else ["question", RAW]
     (answers,) = rows.collect(judged.group_by(keys).agg(pl.len().alias("count"), pl.col(ROW).min()))
     answers = answers.with_columns(pl.lit(asked).alias("question") if asked else pl.col("question")).sort(ROW)
@@ -272,12 +259,9 @@ def _without_blanks(
         return judged, answers
     column, count = roles["value"], int(blank["count"].sum())
     if empty is None:
-        raise Doubt(
-            f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}",
-            **rows.at(int(blank[ROW].min()), column),  # type: ignore[arg-type]
-            remedy=f"say what an empty value means: --empty {'|'.join(MEANINGS)}",
-            settle={"empty": "skip"},
-        )
+        problem = f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}"
+        remedy, first = f"say what an empty value means: --empty {'|'.join(MEANINGS)}", blank[ROW].sort()[0]
+        raise rows.doubt(problem, remedy, first, column, empty="skip")
     if not rows.cells:
         cleaning.notes.append(f"{counted(count, 'row')} without a value left out.")
     if len(blank) == len(answers):
@@ -350,12 +334,9 @@ def _side(
         part = part.sort(ROW)
         name = next(name for name, column in zip(names, columns, strict=True) if part[column].n_unique() > 1)
         cells = part[f"{key}.{name}"]
-        place = rows.at(part[ROW][cells.ne_missing(cells[0]).arg_max() or 0], roles.get(name, name))
-        raise InputError(
-            f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0], '')['row']}",
-            **place,
-            remedy=f"make them equal, or give the {key}s different ids",
-        )
+        other = part[ROW][cells.ne_missing(cells[0]).arg_max() or 0]
+        problem = f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0])['row']}"
+        raise rows.fault(problem, f"make them equal, or give the {key}s different ids", other, roles.get(name, name))
     first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi", maintain_order="left")
     (side,) = rows.collect(
         first.select(ROW, key, *(pl.col(column).alias(name) for name, column in zip(names, columns, strict=True)))
@@ -430,12 +411,8 @@ def _check_means(rows: FileRows, judged: pl.DataFrame, instrument: Instrument) -
     answers = judged.filter(pl.col("question").is_in(unordered) & pl.col("value").is_not_null())
     answers = answers.group_by(schema.KEY).agg(pl.col("value").n_unique(), pl.col(ROW).max())
     for first in answers.filter(pl.col("value") > 1)[ROW].sort().head(1):
-        raise InputError(
-            "duplicate judgments differ, and answers without an order have no mean",
-            file=rows.path,
-            row=rows.at(first, "")["row"],
-            remedy="use --duplicates first or last",
-        )
+        problem, row = "duplicate judgments differ, and answers without an order have no mean", rows.at(first)["row"]
+        raise InputError(problem, file=rows.path, row=row, remedy="use --duplicates first or last")
 
 
 def corpus(

@@ -55,6 +55,11 @@ class FileTable:
             self.path, frame.lazy(), self.frame.schema, notes=self.notes, labels=self.labels, titles=self.titles
         )
 
+    def fault(self, problem: str, remedy: str, index: int | None = None, column: str | None = None) -> InputError:
+        """What to raise for a problem with the file, or with a row of the frame (from 0) and a column of it."""
+        row = None if index is None else self.row(index)
+        return InputError(problem, file=self.path, row=row, column=column, remedy=remedy)
+
     def column(self, name: str, purpose: str = "") -> pl.Series:
         """A column that has to be there."""
         check_column(self.path, self.frame.columns, name, purpose)
@@ -64,9 +69,7 @@ class FileTable:
         """Refuses a table in which one of these columns is missing, naming them all."""
         if missing := [name for name in names if name not in self.frame.columns]:
             what = "is no column" if len(missing) == 1 else "are no columns"
-            raise InputError(
-                f"there {what} {_names(missing)}", file=self.path, remedy=f"it has {_names(self.frame.columns)}"
-            )
+            raise self.fault(f"there {what} {_names(missing)}", f"it has {_names(self.frame.columns)}")
 
     def refuse(
         self, wrong: pl.Series, column: str, problem: str, remedy: str = "check that this is the released file"
@@ -77,7 +80,7 @@ class FileTable:
             if "{}" in problem:
                 cell = self.frame[column][index]
                 problem = problem.replace("{}", "" if cell is None else str(cell))
-            raise InputError(problem, file=self.path, row=self.row(index), column=column, remedy=remedy)
+            raise self.fault(problem, remedy, index, column)
 
     def numbers(self, name: str) -> pl.Series:
         """A column as numbers; the first cell that is none is named with its row."""
@@ -123,7 +126,16 @@ class FileRows:
             return [query.collect(engine="streaming") for query in queries]
         return pl.collect_all(list(queries))
 
-    def at(self, number: int, column: str) -> dict[str, Any]:
+    def fault(self, problem: str, remedy: str | None, number: int | None = None, column: str = "") -> InputError:
+        """What to raise for a problem with the file, or with the cell of a row (its `ROW`) and a column."""
+        place = {"file": self.path} if number is None else self.at(number, column)
+        return InputError(problem, remedy=remedy, **place)
+
+    def doubt(self, problem: str, remedy: str, number: int, column: str, **settle: Any) -> Doubt:
+        """A doubt about the cell of a row and a column; `settle` are options of the reader."""
+        return Doubt(problem, remedy=remedy, settle=settle, **self.at(number, column))
+
+    def at(self, number: int, column: str = "") -> dict[str, Any]:
         """The place of a cell, for an error: file, row and column."""
         if self.cells:
             number, cell = divmod(number, len(self.cells))
@@ -151,16 +163,11 @@ def numeric(column: pl.Series) -> pl.Series:
 
 
 def check_column(path: Path, columns: Sequence[str], name: str, purpose: str = "") -> None:
-    """Refuses a table without a column."""
+    """Refuses a table without a column, and names the one that may have been meant, or all that there are."""
     if name not in columns:
-        what = f" for {purpose}" if purpose else ""
-        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=close_to(name, columns))
-
-
-def close_to(name: str, columns: Sequence[str]) -> str:
-    """The column that may have been meant, or all that there are."""
-    close = nearest(name, columns)
-    return close if close.startswith("did you mean") else f"it has {_names(columns)}"
+        what, close = f" for {purpose}" if purpose else "", nearest(name, columns)
+        remedy = close if close.startswith("did you mean") else f"it has {_names(columns)}"
+        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=remedy)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -10,9 +10,8 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.readers.files import frame_table, read_table
-from vantage.errors import InputError
+from vantage.corpora.storage import About
 from vantage.instruments import Instrument
 
 
@@ -55,9 +54,7 @@ def read(
         table.column(column, f"'{name}'")
     if not set(mapping) - {"item"}:
         columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
-        raise InputError(
-            f"no column is mapped to the text; the file has {columns}", file=table.path, remedy="pass --map text=COLUMN"
-        )
+        raise table.fault(f"no column is mapped to the text; the file has {columns}", "pass --map text=COLUMN")
     items = table.frame.select(pl.col(column).alias(name) for name, column in mapping.items())
     for name in ("item", "text"):
         if name in items.columns:
@@ -76,11 +73,6 @@ def read(
     def place(_: str, index: int) -> dict[str, Any]:
         return {"file": table.path, "row": table.row(index), "column": mapping.get("item", "item")}
 
-    return Corpus(
-        items,
-        pl.DataFrame(schema=schema.RATERS),
-        pl.DataFrame(schema=schema.JUDGMENTS),
-        known or (),
-        About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes)),
-        place=place,
-    )
+    about = About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes))
+    raters, judgments = pl.DataFrame(schema=schema.RATERS), pl.DataFrame(schema=schema.JUDGMENTS)
+    return Corpus(items, raters, judgments, known or (), about, place=place)

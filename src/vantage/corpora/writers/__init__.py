@@ -79,14 +79,14 @@ WHOSE: Final = {"kinds": "whose annotations: people (default), kinds such as per
 WRITERS: dict[str, Writer] = {
     writer.name: writer
     for writer in (
-        Writer("folder", "own_formats:write_folder"),
-        Writer("csv", "own_formats:write_csv"),
+        Writer("folder", "vantage.corpora.storage:write_folder"),
+        Writer("csv", "cells:write_csv"),
         Writer("lewidi", "lewidi:write", WHOSE, traits=False),
         Writer("huggingface", "huggingface:write"),
         Writer("card", "huggingface:write_card"),
         Writer("croissant", "croissant:write"),
-        Writer("inspect", "vantage.interop.inspect_task:write", ASKING, traits=False),
-        Writer("lm-eval", "vantage.interop.lm_eval:write", ASKING, traits=False),
+        Writer("inspect", "vantage.interop.tasks:inspect_task", ASKING, traits=False),
+        Writer("lm-eval", "vantage.interop.tasks:lm_eval_tasks", ASKING, traits=False),
     )
 }
 

@@ -1,16 +1,48 @@
-"""Cells of a CSV file: flat, and safe in a spreadsheet."""
+"""Tables as CSV files, flat and safe in a spreadsheet; the one of a corpus has one row per judgment.
+
+A row of it has the fields of its item and the kind and traits of its rater. Columns of the judgments come first, then
+those of the items, then those of the raters; where two tables have a column of the same name, the later one gets
+`item.` or `rater.` in front. Conversations and other nested columns are JSON text. Cells that a spreadsheet would run
+as a formula get an apostrophe in front (see `defused`); numbers stay numbers. The reader `table` reads the file again:
+it finds the judgments, the text and the kind of rater by itself, and is told the rest. `restored` takes the apostrophes
+away.
+
+    vantage.load("table", path, map={"target": "target"}, traits=["age"], instrument="warmth-competence")
+"""
 
 from __future__ import annotations
 
 import datetime
 import json
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
+
+from vantage.corpora.writers.place import put_file
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
 
 _FORMULA: Final = r"^'*[=+\-@\t\r＝＋－＠]"
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _DEFUSED: Final = r"^'('*[=+\-@\t\r＝＋－＠])"
+
+
+def write_csv(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
+    """Writes the judgments with everything that is known of their items and raters.
+
+    Items and raters without any judgment do not appear; use the corpus folder to keep them.
+    """
+    joined = flat(corpus.judgments)
+    value = joined["value"]
+    if ((value % 1 == 0) & (value.abs() < 2**53)).all():
+        joined = joined.with_columns(value.cast(pl.Int64))
+    for key, table in (("item", corpus.items), ("rater", corpus.raters)):
+        taken = [name for name in table.columns if name != key and name in joined.columns]
+        side = flat(table).rename({name: f"{key}.{name}" for name in taken})
+        joined = joined.join(side, on=key, how="left", maintain_order="left")
+    return put_file(path, safe(joined).write_csv, overwrite=overwrite)
 
 
 def csv_text(frame: pl.DataFrame) -> str:

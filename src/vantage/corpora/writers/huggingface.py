@@ -14,23 +14,15 @@ import polars as pl
 import yaml
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.manifest import About
+from vantage.corpora.storage import About
 from vantage.corpora.writers.place import put_file, put_folder
 
 OURS: Final = ("README.md", "data/*.parquet", "data/corpus.yaml", "data/.lock")
-LICENCES: Final = {
-    "cc0": "cc0-1.0",
-    "cc by-nc-sa 4.0": "cc-by-nc-sa-4.0",
-    "cc by-nc-nd 4.0": "cc-by-nc-nd-4.0",
-    "cc by-nc 4.0": "cc-by-nc-4.0",
-    "cc by-nd 4.0": "cc-by-nd-4.0",
-    "cc by-sa 4.0": "cc-by-sa-4.0",
-    "cc by 4.0": "cc-by-4.0",
-    "apache-2.0": "apache-2.0",
-    "apache 2.0": "apache-2.0",
-    "mit": "mit",
-}
-"""Licences as people write them, and their identifiers on the hub."""
+LICENCES: Final = (
+    *(f"cc-{terms}-4.0" for terms in ("by-nc-sa", "by-nc-nd", "by-nc", "by-nd", "by-sa", "by")),
+    *("cc0-1.0", "apache-2.0", "mit"),
+)
+"""Licences as the hub names them; people write them with spaces, too."""
 SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 MOST: Final = 12
 """A trait with more values than this is summed up by how many there are."""
@@ -88,10 +80,8 @@ def licence(text: str) -> dict[str, str]:
     plain = re.sub(r"[\s-]+", " ", text.strip().lower().replace("creative commons", "cc"))
     if not plain or plain.startswith(("not stated", "unknown", "see ")):
         return {"license": "unknown"}
-    for name, identifier in LICENCES.items():
-        if plain in (name.replace("-", " "), identifier.replace("-", " ")):
-            return {"license": identifier}
-    return {"license": "other", "license_name": text}
+    known = {name.replace("-", " "): name for name in LICENCES} | {"cc0": "cc0-1.0"}
+    return {"license": known[plain]} if plain in known else {"license": "other", "license_name": text}
 
 
 def _body(corpus: Corpus) -> Iterator[str]:

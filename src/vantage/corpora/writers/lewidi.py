@@ -22,7 +22,7 @@ import polars as pl
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.corpora.writers.cells import json_text
-from vantage.corpora.writers.place import put_folder
+from vantage.corpora.writers.place import put_files
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.scales import Scale, show_code
@@ -46,14 +46,9 @@ Given = dict[str, list[tuple[str, float | None, str]]]
 
 def write(corpus: Corpus, path: Path, *, overwrite: bool = False, kinds: str = "") -> Path:
     """Writes `NAME_SPLIT.json` for the first question and `NAME-QUESTION_SPLIT.json` for each further one."""
-    files = documents(corpus, kinds)
-
-    def prepare(folder: Path) -> None:
-        for name, entries in files.items():
-            (folder / name).write_text(f"{json_text(entries, indent=2)}\n", encoding="utf-8")
-
+    files = {name: f"{json_text(entries, indent=2)}\n" for name, entries in documents(corpus, kinds).items()}
     stem = _stem(corpus)
-    return put_folder(path, prepare, ours=(f"{stem}_*.json", f"{stem}-*_*.json"), overwrite=overwrite)
+    return put_files(path, files, ours=(f"{stem}_*.json", f"{stem}-*_*.json"), overwrite=overwrite)
 
 
 def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:
@@ -64,18 +59,14 @@ def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:
         raise InputError("the corpus has no judgments", remedy="there is nothing to export")
     for question in asked:
         if question.scale.range is not None:
-            raise InputError(
-                f"question '{question.id}' has a continuous scale, and LeWiDi JSON needs options",
-                remedy="export the other questions only, or export CSV",
-            )
+            problem = f"question '{question.id}' has a continuous scale, and LeWiDi JSON needs options"
+            raise InputError(problem, remedy="export the other questions only, or export CSV")
     if (commas := judgments["rater"].unique().str.contains(",", literal=True)).any():
         name = judgments["rater"].unique().filter(commas)[0]
         raise InputError(f"rater '{name}' has a comma in its id", remedy="rename it: LeWiDi JSON separates by commas")
     if judgments["condition"].n_unique() > 1:
-        raise InputError(
-            "the corpus has several conditions, and LeWiDi JSON has no place for them",
-            remedy="filter one of them first",
-        )
+        problem = "the corpus has several conditions, and LeWiDi JSON has no place for them"
+        raise InputError(problem, remedy="filter one of them first")
     items = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
     answers, aside = _answers(judgments), _answers(others)
     groups = dict(corpus.raters.select("rater", "group").iter_rows()) if "group" in corpus.traits else {}
@@ -92,7 +83,9 @@ def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:
                     entry |= _released(items[item], question.scale)
                 entry["lang"] = entry["lang"] or corpus.about.language
                 file = f"{name}_{_slug(entry['split']) if entry['split'] else 'all'}.json"
-                files.setdefault(file, {})[_id(item, entry["split"])] = entry
+                # `<split>-<id>` loses the split, as the task numbers each file by itself.
+                own = item.removeprefix(f"{entry['split']}-") if entry["split"] else item
+                files.setdefault(file, {})[own] = entry
     return files
 
 
@@ -129,6 +122,7 @@ def _answers(judgments: pl.DataFrame) -> dict[str, Given]:
 def _entry(item: dict[str, Any], question: Question, given: Given, groups: Mapping[str, str | None]) -> dict[str, Any]:
     annotators = [rater for rater, value, _ in given[question.id] if value is not None]
     values = [value for _, value, _ in given[question.id] if value is not None]
+    counts, codes = Counter(values), question.scale.codes
     declined = {rater: status for rater, value, status in given[question.id] if value is None}
     other = {
         TASKS.get(name, name): ",".join(_code(value) for _, value, _ in answers)
@@ -145,8 +139,8 @@ def _entry(item: dict[str, Any], question: Question, given: Given, groups: Mappi
         "annotations": ",".join(map(_code, values)),
         "annotators": ",".join(annotators),
         "lang": item.get("lang") or item.get("language") or "",
-        "hard_label": _hard(values, question.scale),
-        "soft_label": _soft(values, question.scale),
+        "hard_label": _code(max(codes, key=lambda code: counts[code])) if values else None,
+        "soft_label": {_code(code): counts[code] / len(values) if values else None for code in codes},
         "split": SPLITS.get(split, split) if isinstance(split, str) else "",
         "other_info": {
             **{
@@ -178,21 +172,6 @@ def _released(item: dict[str, Any], scale: Scale) -> dict[str, Any]:
         rest = 1 - sum(share for share in soft.values() if share is not None)
         labels["soft_label"] = soft | {code: round(rest, 10) for code in unknown}
     return labels
-
-
-def _soft(values: list[float], scale: Scale) -> dict[str, float | None]:
-    counts = Counter(values)
-    return {_code(code): counts[code] / len(values) if values else None for code in scale.codes}
-
-
-def _hard(values: list[float], scale: Scale) -> str | None:
-    counts = Counter(values)
-    return _code(max(scale.codes, key=lambda code: counts[code])) if values else None
-
-
-def _id(item: str, split: str) -> str:
-    """The id inside its file: `<split>-<id>` loses the split, as the task numbers each file by itself."""
-    return item.removeprefix(f"{split}-") if split else item
 
 
 def _code(value: float | None) -> str:

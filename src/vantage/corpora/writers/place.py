@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -52,6 +52,16 @@ def put_folder(path: Path, prepare: Callable[[Path], None], *, ours: tuple[str, 
     return path
 
 
+def put_files(path: Path, files: Mapping[str, str], *, ours: tuple[str, ...], overwrite: bool = False) -> Path:
+    """Writes a folder of text files, as `put_folder` does."""
+
+    def prepare(folder: Path) -> None:
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    return put_folder(path, prepare, ours=ours, overwrite=overwrite)
+
+
 def prepared_folder(
     parent: Path, prefix: str, prepare: Callable[[Path], None], place: Callable[[Path], object]
 ) -> None:
@@ -78,13 +88,11 @@ def _refuse(path: Path, ours: tuple[str, ...], *, overwrite: bool) -> None:
     if not there:
         return
     if not overwrite:
-        raise InputError(
-            "the folder has files in it", file=path, remedy="choose a new or empty folder, or pass --overwrite"
-        )
+        remedy = "choose a new or empty folder, or pass --overwrite"
+        raise InputError("the folder has files in it", file=path, remedy=remedy)
     if others := sorted(name for name in there if not any(fnmatch(name, pattern) for pattern in ours)):
-        raise InputError(
-            f"the folder has other files in it, such as {others[0]}", file=path, remedy="choose a new or empty folder"
-        )
+        problem = f"the folder has other files in it, such as {others[0]}"
+        raise InputError(problem, file=path, remedy="choose a new or empty folder")
 
 
 def _swap(prepared: Path, path: Path) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.item_fields import check_items
 from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
-from vantage.instruments.needs import check_items
 from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint
 from vantage.raters.models.base import note_once

@@ -16,10 +16,9 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
 from vantage.corpora.readers.files import read_table
-from vantage.corpora.storage import is_corpus
+from vantage.corpora.storage import About, is_corpus
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
