@@ -21,8 +21,15 @@ from vantage.planning.goals import TARGETS
 from vantage.planning.model import RatingModel, alphas, component_model, latent_share, prevalence_model
 from vantage.planning.pilot import Pilot
 from vantage.planning.plan import plan, settings_of
-from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
-from vantage.planning.simulated import passes
+from vantage.planning.precision import (
+    StudyLayout,
+    difference_power,
+    mean_variance,
+    mean_width,
+    passes,
+    power,
+    reliability,
+)
 
 VARIANCES = np.array([[0.5, 0.2, 0.8]])
 

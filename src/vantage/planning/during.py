@@ -13,8 +13,7 @@ from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
 from vantage.planning.goals import WORDS, GoalName, GoalSettings, goal_of
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import StudyLayout, fewest_items
-from vantage.planning.simulated import Advance
+from vantage.planning.precision import Advance, StudyLayout, fewest_items
 from vantage.scales import Level
 
 REPEATED: Final = {

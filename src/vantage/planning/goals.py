@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-import numpy as np
-
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
 from vantage.planning.model import Components, RatingModel
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
-from vantage.planning.simulated import Advance, AlphaVariance, AltTestPower
+from vantage.planning.precision import (
+    Advance,
+    AlphaVariance,
+    AltTestPower,
+    StudyLayout,
+    difference_power,
+    mean_variance,
+    mean_width,
+    power,
+    reliability,
+)
 
 GoalName: TypeAlias = Literal["alpha", "mean", "groups", "items", "models", "alt-test", "reliability"]
 TARGETS: Final[dict[str, float | None]] = {
@@ -143,12 +150,11 @@ def goal_of(
         between = "raters" if name == "groups" else "items"
         return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between)
 
-    point = np.array([[components.item, components.rater, components.residual]])
     drawn = None if compared is None else compared.draws
     return PlanGoal(
         name,
         aim,
-        lambda layout: float(values(point, layout)[0]),
+        lambda layout: float(values(components.row, layout)[0]),
         assumes,
         None if drawn is None else lambda layout: values(drawn, layout),
         least=2 if name == "groups" else 1,

@@ -39,6 +39,11 @@ class Components:
         """The variance of a single answer."""
         return self.item + self.rater + self.residual
 
+    @property
+    def row(self) -> Floats:
+        """The three variances, as closed forms take them."""
+        return np.array([[self.item, self.rater, self.residual]])
+
 
 @dataclass(frozen=True, slots=True)
 class RatingModel:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Any, Final
@@ -12,16 +12,14 @@ import numpy as np
 import polars as pl
 
 from vantage.adaptive.simulated import VIEW as ADAPTING
+from vantage.adaptive.simulated import worth_on
 from vantage.errors import InputError
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
-from vantage.planning.adapting import adapting
 from vantage.planning.goals import WORDS, GoalName, GoalSettings, PlanGoal, goal_of
 from vantage.planning.model import Components, RatingModel, component_model, prevalence_model
 from vantage.planning.pilot import Pilot
-from vantage.planning.powered import savings
-from vantage.planning.precision import FEWEST, StudyLayout, fewest_items
-from vantage.planning.simulated import Advance
+from vantage.planning.precision import FEWEST, Advance, StudyLayout, fewest_items, mean_variance, mean_width
 from vantage.scales import Level
 
 CURVE: Final = 15
@@ -239,7 +237,7 @@ class _Space:
         row |= {"value_low": ends[0], "value_high": ends[1]}
         powered: list[dict[str, Any]] = []
         if goal.name == "mean" and read is not None and len(read.others):
-            powered = savings(read, chosen, model_items, confidence)
+            powered = _powered(read, chosen, model_items, confidence)
         assumes = [*goal.assumes, f"{self.price:g} for each answer"]
         if not goal.everyone:
             many = f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone"
@@ -256,7 +254,7 @@ class _Space:
             self._frame(bought, chosen),
             self._curve(chosen),
             pl.DataFrame([{**one, "model_items": model_items} for one in powered]),
-            pl.DataFrame() if read is None else adapting(read, goal.name),
+            pl.DataFrame() if read is None else _adapting(read, goal.name),
             settings_of(chosen),
         )
 
@@ -277,6 +275,50 @@ class _Space:
                 layout = self.layout(items, each)
                 rows.append({**self.row(layout), "answers_each": f"{each} per item", "chosen": layout == chosen})
         return pl.DataFrame(rows)
+
+
+def _powered(pilot: Pilot, chosen: StudyLayout, model_items: int, confidence: float) -> list[dict[str, Any]]:
+    """One row per model of the pilot: the items that give the chosen width with its help, and what they are worth.
+
+    The people and the answers per item stay the same. With n items judged by people and M more by the model alone, the
+    best weight takes r² · M/(M + n) off the variance of the items' means, where r is their correlation with the model's
+    answers (PPI++; Angelopoulos, Duchi and Zrnic 2023).
+    """
+    parts = pilot.components
+    aim = float(mean_width(parts.row, chosen, confidence, share=parts.share)[0])
+    rows = []
+    for rater in pilot.others["rater"].unique().sort().to_list():
+        explained = min(pilot.explained(rater), parts.item)
+
+        def saved(layout: StudyLayout, explained: float = explained) -> float:
+            return explained * model_items / (model_items + layout.items)
+
+        def reached(layout: StudyLayout, saved: Callable[[StudyLayout], float] = saved) -> bool:
+            width = mean_width(parts.row, layout, confidence, share=parts.share, saved=saved(layout))
+            return float(width[0]) <= aim * (1 + 1e-9)
+
+        enough = fewest_items(reached, lambda items: replace(chosen, items=items), chosen.items) or chosen
+        plain, with_model = (float(mean_variance(parts.row, chosen, saved=one)[0][0]) for one in (0.0, saved(chosen)))
+        rows.append(
+            {
+                "rater": rater,
+                "explained": explained / parts.item if parts.item > 0 else 0.0,
+                "items": enough.items,
+                "answers": enough.answers,
+                "saved": chosen.answers - enough.answers,
+                "worth": chosen.answers * (plain / with_model - 1) if with_model > 0 else 0.0,
+            }
+        )
+    return rows
+
+
+def _adapting(pilot: Pilot, goal: GoalName) -> pl.DataFrame:
+    """One row per rule with what it saves, and one for the plan's own goal; no rows where answers have no shares."""
+    rows = worth_on(pilot.answers, pilot.codes)
+    if rows.is_empty():
+        return rows
+    own = f"Adapting is not worth it for the {WORDS[goal]}: such estimates rest on the ratings that every item has."
+    return pl.concat([rows, pl.DataFrame([{"until": goal, "worth": False, "sentence": own}])], how="diagonal")
 
 
 def settings_of(layout: StudyLayout) -> str:

@@ -18,7 +18,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.codes import encode
 from vantage.measures.parts import counts
-from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, has_column, judgments_frame, scales_of
+from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, by_columns, has_column, judgments_frame, scales_of
 from vantage.presentations import FACTORS, Presentation
 from vantage.scales import Scale, show_code
 
@@ -164,7 +164,7 @@ def cards(data: Judgments, rater: str | Sequence[str] = ()) -> Iterator[Card]:
     )
     frame = _presented(frame)
     everyone = _named(frame)
-    chosen = [rater] if isinstance(rater, str) else list(rater)
+    chosen = by_columns(rater)
     for name in chosen:
         if name not in (*everyone, *frame["rater"].unique()):
             raise InputError(f"there is no rater '{name}'", remedy=nearest(name, list(everyone)))

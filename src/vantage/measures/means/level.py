@@ -25,7 +25,7 @@ from vantage.measures.parts import (
 )
 from vantage.measures.powered.contributions import Contribution, without_each_rater
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.powered.model_answers import ModelAnswers
+from vantage.measures.powered.sides import ModelAnswers
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Judgments

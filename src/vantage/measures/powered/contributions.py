@@ -15,7 +15,7 @@ import polars as pl
 
 from vantage.measures.intervals import LIMITS, Statistic
 from vantage.measures.parts import Part
-from vantage.measures.powered.model_answers import ModelAnswers
+from vantage.measures.powered.sides import ModelAnswers
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Statistics, per_item, ratio

@@ -17,7 +17,7 @@ from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.powered.model_answers import ModelAnswers
+from vantage.measures.powered.sides import ModelAnswers
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import (

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
+from vantage.adaptive.simulated import RULES, WORTH, worth_on
 from vantage.adaptive.simulated import VIEW as SAVINGS
-from vantage.adaptive.simulated import WORTH
 from vantage.adaptive.until import Until
 from vantage.collect.block_document import AttentionPart, GoldPart
 from vantage.collect.phases import accepts
@@ -22,7 +22,6 @@ from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
-from vantage.planning.adapting import RULES, worth_on
 from vantage.planning.model import RatingModel
 from vantage.planning.precision import StudyLayout
 from vantage.recruit.on_prolific import ProlificRecruiter
