@@ -96,11 +96,9 @@ def g_study(
             continue
         variances = _estimated(design, estimator)
         left = _replicates(design, estimator) if how.ci == "items" else None
-        made = (
-            _components(design, variances, left, confidence)
-            if show == "components"
-            else _reliability(design.names, variances, left, confidence, answers, target)
-        )
+        made = _components(design, variances, left, confidence)
+        if show == "reliability":
+            made = _reliability(design.names, variances, left, confidence, answers, target)
         rows += [{**base, **row} for row in made]
     return table(rows, ("rater", "scale"))
 
@@ -150,9 +148,8 @@ def _replicates(design: VarianceDesign, estimator: str) -> Floats:
     for out in np.unique(group).tolist():
         kept = group != out
         factors = [Factor.of(one.name, one.code[kept], one.in_item) for one in design.factors]
-        replicates.append(
-            _estimated(VarianceDesign(design.value[kept] - design.value[kept].mean(), factors), estimator)
-        )
+        value = design.value[kept] - design.value[kept].mean()
+        replicates.append(_estimated(VarianceDesign(value, factors), estimator))
     return np.array(replicates)
 
 
