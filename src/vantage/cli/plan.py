@@ -95,13 +95,13 @@ def plan(
 
 
 def _during(corpus: Any, options: dict[str, Any], *, as_json: bool, as_csv: bool) -> None:
-    from vantage.planning.during import VIEW, during
+    from vantage.planning.plan import DURING, during
 
     row = _with_bar(options["goal"], lambda advance: during(corpus, **options, advance=advance))
     if as_json or as_csv:
         print_frame(row, as_json=as_json, as_csv=as_csv)
         return
-    for line in sentences(row, VIEW):
+    for line in sentences(row, DURING):
         if line:
             typer.echo(line)
 

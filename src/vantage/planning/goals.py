@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from vantage.errors import InputError
@@ -43,6 +44,7 @@ WORDS: Final = {
     "reliability": "reliability of an item's mean",
 }
 CROSSED: Final = "normal effects of items and raters that are crossed, with the same number of answers from everyone"
+LATENT: Final = "latent normal effects of items and raters, cut into the points of the scale"
 MOST_SIMULATED: Final = 1000
 """How many items the alternative annotator test is simulated for, at most."""
 
@@ -115,15 +117,13 @@ def goal_of(
     if name == "alpha":
         return _alpha(aim, settings, pilot, model, progress)
     if name == "alt-test":
-        alt_test = AltTestPower.simulated(
-            model, settings.most, settings.epsilon, settings.simulations, settings.seed, progress
+        alike = f"a model that answers like one more person, ε = {settings.epsilon:g}"
+        sizes = (settings.most, settings.epsilon, settings.simulations, settings.seed)
+        reached, assumed = (
+            AltTestPower.simulated(model, *sizes, progress).power,
+            (alike, "everyone judges every item", LATENT),
         )
-        simulated = (
-            f"a model that answers like one more person, ε = {settings.epsilon:g}",
-            "everyone judges every item",
-            "latent normal effects of items and raters, cut into the points of the scale",
-        )
-        return PlanGoal(name, aim, alt_test.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
+        return PlanGoal(name, aim, reached, assumed, least=3, most_items=MOST_SIMULATED, everyone=True)
     delta, compared, assumes = settings.delta, pilot, [CROSSED]
     if name == "models":
         if pilot is None:
@@ -134,7 +134,6 @@ def goal_of(
         assumes.append(f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
     elif name in ("groups", "items") and delta is None:
         raise InputError(f"the goal '{name}' has no difference", remedy="pass delta, the difference you want to find")
-    share = components.share if name == "mean" else None
     if name == "groups":
         assumes.append("two groups of raters of the same size who judge the same items, in a mixed model")
     if name == "items":
@@ -142,7 +141,7 @@ def goal_of(
 
     def values(variances: Floats, layout: StudyLayout) -> Floats:
         if name == "mean":
-            return mean_width(variances, layout, settings.confidence, share=share)
+            return mean_width(variances, layout, settings.confidence, share=components.share)
         if name == "reliability":
             return reliability(variances, layout)
         if name == "models":
@@ -150,21 +149,16 @@ def goal_of(
         between = "raters" if name == "groups" else "items"
         return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between)
 
-    drawn = None if compared is None else compared.draws
-    return PlanGoal(
-        name,
-        aim,
-        lambda layout: float(values(components.row, layout)[0]),
-        assumes,
-        None if drawn is None else lambda layout: values(drawn, layout),
-        least=2 if name == "groups" else 1,
-    )
+    def value(layout: StudyLayout) -> float:
+        return float(values(components.row, layout)[0])
+
+    draws = None if compared is None else partial(values, compared.draws)
+    return PlanGoal(name, aim, value, assumes, draws, least=2 if name == "groups" else 1)
 
 
 def _alpha(aim: float, settings: GoalSettings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> PlanGoal:
     variance = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
-    assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)"]
-    assumes.append("latent normal effects of items and raters, cut into the points of the scale")
+    assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)", LATENT]
     if pilot is not None:
         variance = variance.measured(pilot.layout, *pilot.alpha_variances)
         assumes[-1] += ", as variable as those of the pilot"

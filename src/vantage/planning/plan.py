@@ -1,4 +1,4 @@
-"""`vantage.plan`: how many items and raters for what I want to know?"""
+"""`vantage.plan` and `vantage.during`: how many items and raters for what I want to know, and are there enough?"""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import polars as pl
 from vantage.adaptive.simulated import VIEW as ADAPTING
 from vantage.adaptive.simulated import worth_on
 from vantage.errors import InputError
+from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
 from vantage.planning.goals import WORDS, GoalName, GoalSettings, PlanGoal, goal_of
@@ -43,8 +44,7 @@ VIEWS: Final = {
         columns={
             **COLUMNS,
             "value": Column("reached", digits=3, interval=("value_low", "value_high")),
-            "value_low": Column(digits=3),
-            "value_high": Column(digits=3),
+            **dict.fromkeys(("value_low", "value_high"), Column(digits=3)),
         },
         says=(
             Fact("{items} items × {per_item} per item: {answers} answers from {raters} people, cost {cost}."),
@@ -221,11 +221,10 @@ class _Space:
             chosen, verdict = cheapest, "It is the cheapest design that reaches the target."
         elif bought:
             chosen = (min if goal.width else max)(bought, key=goal.value)
-            verdict = f"The budget of {self.budget:g} does not reach the target; " + (
-                f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
-                if cheapest is not None
-                else "no design that was looked at does."
-            )
+            other = "no design that was looked at does."
+            if cheapest is not None:
+                other = f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
+            verdict = f"The budget of {self.budget:g} does not reach the target; {other}"
         else:
             raise InputError(
                 f"no design with up to {self.most} answers per item and {goal.most_items:,} items reaches the target "
@@ -240,8 +239,7 @@ class _Space:
             powered = _powered(read, chosen, model_items, confidence)
         assumes = [*goal.assumes, f"{self.price:g} for each answer"]
         if not goal.everyone:
-            many = f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone"
-            assumes.append(many)
+            assumes.append(f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone")
         if powered:
             assumes.append(f"models that judge {model_items:,} items more, drawn from the same texts")
         return Plan(
@@ -337,3 +335,93 @@ def settings_of(layout: StudyLayout) -> str:
         f"# items: {layout.items:,}, answers per item: {layout.per_item}, participants: {layout.raters:,}\n"
         f"raters: {layout.per_item}\nbatch:\n  size: {ceil(own / batches)}\n  per_participant: {batches}"
     )
+
+
+REPEATED: Final = {
+    True: "Stopping when an interval is short enough is fair to the estimate, but with few items the interval covers "
+    "a little less than it says (Chow and Robbins 1965).",
+    False: "Stop when the planned number is reached, not when a test becomes significant: whoever looks again and "
+    "again finds something by chance; pass looks, the number of times you will look.",
+}
+"""What repeated looks do to an interval, and to a test."""
+
+DURING: Final = View(
+    "Whether there are enough judgments",
+    columns={"value": Column("reached", digits=3), "target": Column(digits=3), "per_item": Column("answers per item")},
+    says=(
+        Fact("{answers} answers so far: the {what} is {value}, and the target is {target}."),
+        Fact("{verdict}"),
+        Fact("{caveat}"),
+    ),
+)
+
+
+def during(
+    corpus: Judgments,
+    *,
+    goal: GoalName = "alpha",
+    target: float | None = None,
+    question: str | None = None,
+    delta: float | None = None,
+    models: Sequence[str] | None = None,
+    epsilon: float = 0.1,
+    looks: int = 1,
+    level: Level | None = None,
+    confidence: float = 0.95,
+    simulations: int = 25,
+    seed: int = 0,
+    advance: Advance | None = None,
+) -> pl.DataFrame:
+    """Is there enough already? One row: what is reached, whether to `stop`, and how many answers are `missing`.
+
+    Goals are those of `plan`; the answers per item and per rater stay as they are. With `looks`, the number of times
+    that you will look, intervals have the confidence 1 − (1 − confidence)/looks, so that looking often does no harm.
+
+    >>> from vantage import demo_corpus
+    >>> during(demo_corpus(), goal="reliability", question="trust", target=0.7).select("stop", "missing").row(0)
+    (True, 0)
+    """
+    if looks < 1:
+        raise InputError(f"{looks} looks are not possible", remedy="use 1 or more")
+    strict = 1 - (1 - confidence) / looks
+    read = Pilot.of(corpus, question, level)
+    now = read.layout
+    settings = GoalSettings(delta, models, epsilon, max(now.per_item, 3), strict, simulations, seed)
+    aim = goal_of(goal, target, settings, read, advance)
+    value = aim.value(now) if now.per_item >= aim.least else float("nan")
+    if goal == "alpha":
+        estimated = alpha(read.answers, level=read.level, confidence=strict, seed=seed, kinds="all").row(0, named=True)
+        if estimated["low"] is None:
+            raise InputError(f"alpha has no interval: {estimated['reason']}", remedy="collect more answers first")
+        value = estimated["high"] - estimated["low"]
+    stop = value <= aim.target if aim.width else value >= aim.target
+    per_rater = now.answers / now.raters
+
+    def made(items: int) -> StudyLayout:
+        many = now.per_item if aim.everyone else max(now.per_item, round(items * now.per_item / per_rater))
+        return StudyLayout(items, now.per_item, many)
+
+    need = fewest_items(aim.reached, made, aim.most_items)
+    missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)
+    verdict = "Stop: the target is reached."
+    if missing is None and goal == "reliability" and value < 1e-9:
+        verdict = "Items do not differ beyond chance so far, so that more answers do not reach the target."
+    elif missing is None:
+        verdict = f"Items with {now.per_item} answers each do not reach the target; ask more raters about each."
+    elif missing:
+        more = -(-missing // now.per_item)
+        verdict = f"Go on: some {missing:,} more answers are needed ({more:,} items with {now.per_item} answers each)."
+    row = {
+        "items": now.items,
+        "per_item": now.per_item,
+        "raters": now.raters,
+        "answers": len(read.answers),
+        "what": WORDS[goal],
+        "value": float(value),
+        "target": aim.target,
+        "stop": bool(stop),
+        "missing": missing,
+        "verdict": verdict,
+        "caveat": "" if looks > 1 or goal == "reliability" else REPEATED[aim.width],
+    }
+    return pl.DataFrame([row])

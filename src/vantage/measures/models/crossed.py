@@ -11,8 +11,8 @@ probes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -38,14 +38,9 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
-@contextmanager
-def few_threads(rows: int) -> Iterator[None]:
+def few_threads(rows: int) -> AbstractContextManager[object]:
     """One thread for linear algebra with small matrices: more gain little, and wait for busy cores."""
-    if rows > SMALL:
-        yield
-    else:
-        with _libraries().limit(limits=1):
-            yield
+    return nullcontext() if rows > SMALL else _libraries().limit(limits=1)
 
 
 class Crossed:
@@ -258,27 +253,19 @@ class Factored:
         return out
 
     @cached_property
-    def _paths(self) -> list[Floats]:
-        """For each level of the finest factor, the product of the gains below each factor of the chain."""
-        paths = [np.ones(len(self.gain[0]))]
-        place = np.arange(len(self.gain[0]))
-        for j in range(len(self.design.chain) - 1):
-            paths.append(paths[j] * self.gain[j][place])
-            place = self.design.above[j][place]
-        return paths
-
-    @cached_property
     def _removed(self) -> tuple[Floats, csr_array]:
         """Of a row of A, the part that is the same for all answers of a level of the finest factor: α and B."""
         alpha, place = np.zeros(len(self.gain[0])), np.arange(len(self.gain[0]))
+        path = np.ones(len(self.gain[0]))  # the product of the gains below each factor of the chain
         rows: Any = None
-        for j, path in enumerate(self._paths):
+        for j in range(len(self.design.chain)):
             share = self.shrink[j][place] * path
             alpha += share * path
             pick = csr_array((share, (np.arange(len(place)), place)), shape=(len(place), self.totals[j].shape[0]))
             part = pick @ self.totals[j]
             rows = part if rows is None else rows + part
-            place = self.design.above[j][place] if j < len(self.design.above) else place
+            if j < len(self.design.above):
+                path, place = path * self.gain[j][place], self.design.above[j][place]
         return alpha, csr_array(rows)
 
     def predictor_variance(self) -> Floats:

@@ -222,7 +222,9 @@ class Facets:
                 fair = [float(self.expected(self.origin - severity[g : g + 1], g)[0]) for g in range(n)]
             else:
                 fair = self.expected(self.origin - severity).tolist()
-            part = self._part_of(code) if name == "rater" else None
+            part = (
+                self.parts[np.unique(code, return_index=True)[1]] + 1 if name == "rater" and self.parts.any() else None
+            )
             for place, (label, kind) in enumerate(self.labels[name].iter_rows()):
                 out.append(
                     {
@@ -235,14 +237,10 @@ class Facets:
                         "fair": fair[place],
                         "observed": float(observed[place]),
                         "judgments": int(sums[0][place]),
-                        **({"part": part[place]} if part is not None else {}),
+                        **({"part": int(part[place])} if part is not None else {}),
                     }
                 )
         return [*out, *self._extremes(reach)]
-
-    def _part_of(self, code: Ints) -> list[int] | None:
-        """The part of each rater, from 1 up; null where all are connected."""
-        return None if not self.parts.any() else (self.parts[np.unique(code, return_index=True)[1]] + 1).tolist()
 
     def categories(self) -> list[dict[str, Any]]:
         """How often each rater gave each answer, and how often the model expects it."""

@@ -24,8 +24,8 @@ from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
 from vantage.measures.models.explain import one_question
 from vantage.measures.parts import Part, check_level, counts, names, parts
-from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned_along, sampling
-from vantage.measures.powered.sides import Sides
+from vantage.measures.powered.contributions import Sides
+from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned, sampling
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.rater_variance import RaterVariance, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
@@ -397,7 +397,7 @@ class _Gradients:
     @property
     def lam(self) -> float:
         """The weight of the model for which the variances of the coefficients have the smallest sum."""
-        return power_tuned_along(self.own, self.said, self.other, self.inverse)
+        return power_tuned(self.own, self.said, self.other, self.inverse)
 
     def covariance(self, lam: float) -> Floats:
         """The variances and covariances of the coefficients over items."""

@@ -83,14 +83,16 @@ class PanelAnswers:
         codes = np.array(sorted({*used[0]["value"], *used[1]["value"], *listed}))
         if len(codes) < 2:
             raise InputError("all answers are the same, so there are no errors", remedy="choose another question")
-        given = [_tally(used[0].filter(rater=name), codes, len(units)) for name in names]
-        counts = _tally(used[1], codes, len(units))
-        n = counts.sum(axis=1)
-        rows = [_indicators(tally, nominal=nominal) for tally in (*given, counts)]
+        tallies = [_tally(used[0].filter(rater=name), codes, len(units)) for name in names]
+        tallies.append(_tally(used[1], codes, len(units)))
+        n = tallies[-1].sum(axis=1)
+        # Mean rows of indicators: shares of the options, or of answers up to each code but the last.
+        rows = [tally / tally.sum(axis=1, keepdims=True) for tally in tallies]
+        rows = rows if nominal else [np.cumsum(row, axis=1)[:, :-1] for row in rows]
         weight = np.full(len(codes), 0.5) if nominal else np.diff(codes) / np.ptp(codes)
         shares = rows[-1]
         spread = (shares * (1 - shares)) @ weight * n / (n - 1)
-        means = [tally @ codes / tally.sum(axis=1) for tally in (*given, counts)]
+        means = [tally @ codes / tally.sum(axis=1) for tally in tallies]
         known = not nominal or len(codes) == 2
         return cls(
             names,
@@ -129,15 +131,14 @@ def _sides(
     for name in [*(raters or ()), *(people or ())]:
         if name not in known:
             raise InputError(f"there is no rater '{name}' with answers", remedy=nearest(name, known))
-    kind = pl.col("kind").cast(pl.String) if "kind" in frame.columns else None
-    if kind is None and (raters is None or people is None):
+    if "kind" not in frame.columns and (raters is None or people is None):
         raise InputError(
             "the table does not say which raters are people and which are models",
             remedy="add a column 'kind', or name them with the options raters and people",
         )
-    named = pl.col("rater").is_in(list(raters or ()))
-    member = named if raters is not None or kind is None else kind.is_in(MODELS)
-    person = pl.col("rater").is_in(list(people or ())) if people is not None or kind is None else kind.is_in(PEOPLE)
+    rater, kind = pl.col("rater"), pl.col("kind").cast(pl.String)
+    member = kind.is_in(MODELS) if raters is None else rater.is_in(list(raters))
+    person = kind.is_in(PEOPLE) if people is None else rater.is_in(list(people))
     return frame.filter(member), frame.filter(person & ~member)
 
 
@@ -160,12 +161,6 @@ def _no_overlap(
 def _tally(frame: pl.DataFrame, codes: Floats, units: int) -> Floats:
     cell = frame["unit"].to_numpy().astype(np.int64) * len(codes) + np.searchsorted(codes, frame["value"].to_numpy())
     return np.bincount(cell, minlength=units * len(codes)).reshape(units, -1).astype(np.float64)
-
-
-def _indicators(tally: Floats, *, nominal: bool) -> Floats:
-    """Mean rows of indicators: shares of the options, or of answers up to each code but the last."""
-    shares = tally / tally.sum(axis=1, keepdims=True)
-    return shares if nominal else np.cumsum(shares, axis=1)[:, :-1]
 
 
 def effective_votes(correlation: Floats) -> float:
@@ -236,6 +231,11 @@ class ErrorMoments:
     def items(self) -> int:
         """How many items there are."""
         return len(self.sums)
+
+    @property
+    def observed(self) -> Floats:
+        """The error correlations of the items as they are."""
+        return np.asarray(self.correlations(np.ones((1, self.items)))[0])
 
 
 @dataclass(frozen=True, slots=True)

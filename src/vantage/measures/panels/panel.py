@@ -8,13 +8,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
+from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -24,7 +24,7 @@ from vantage.measures.panels.answers import (
     equal_votes,
     losses,
 )
-from vantage.measures.parts import parts
+from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Statistics, leave_out
@@ -151,7 +151,7 @@ def panel(
 
 def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
     moments = ErrorMoments.of(answers)
-    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = moments.observed
     m = len(correlations)
     everyone = losses(answers.products, tuple(range(m)))
     row: dict[str, Any] = {"members": m, "equal": None, "correlation": None}
@@ -168,15 +168,16 @@ def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float]
 
 def _votes(answers: PanelAnswers, choice: PanelChoice, how: Bootstrap) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
-    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = moments.observed
     sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
     stated = _stated(moments, how, sizes) if np.isfinite(correlations).all() else None
     rows = []
     for size, member in enumerate(choice.order):
-        loss = choice.by_size[size]
-        row: dict[str, Any] = {"size": size + 1, "added": answers.raters[member]}
-        row |= {f"loss{end}": value for end, value in _mean(loss, how.confidence).items()}
-        row |= {"worth": _worth(answers, loss)}
+        row = {
+            "size": size + 1,
+            "added": answers.raters[member],
+            **_loss(answers, choice.by_size[size], how.confidence),
+        }
         rows.append({**row, **(stated[size] if stated else {"reason": _exact(answers, correlations)})})
     return rows
 
@@ -192,10 +193,8 @@ def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]])
     gains, gains_without = (np.diff(one, prepend=0.0) for one in (votes, without))
     rows = []
     for size in range(len(sizes)):
-        row = {
-            "estimate": float(votes[size]),
-            **how.stated(jackknife_interval(votes[size], without[:, size], how.confidence, np.log, np.exp)),
-        }
+        bounds = jackknife_interval(votes[size], without[:, size], how.confidence, np.log, np.exp)
+        row = {"estimate": float(votes[size]), **how.stated(bounds)}
         if len(sizes) > 1:
             low, high = jackknife_interval(gains[size], gains_without[:, size], how.confidence)
             row |= {"gain": float(gains[size]), "gain_low": low, "gain_high": high}
@@ -233,23 +232,18 @@ def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> F
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
-    moments = ErrorMoments.of(answers)
-    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = ErrorMoments.of(answers).observed
     rows = []
     for number, rater in enumerate(answers.raters):
-        others = np.delete(correlations[number], number)
-        loss = losses(answers.products, (number,))
-        values = answers.values[number]
-        row: dict[str, Any] = {"rater": rater, "bias": float(values.mean()) if np.isfinite(values).all() else None}
-        row |= {"correlation": float(others.mean()) if np.isfinite(others).all() else None}
-        row |= {f"loss{end}": value for end, value in _mean(loss, confidence).items()}
-        rows.append({**row, "worth": _worth(answers, loss)})
+        columns = {"bias": answers.values[number], "correlation": np.delete(correlations[number], number)}
+        known = {name: float(one.mean()) if np.isfinite(one).all() else None for name, one in columns.items()}
+        rows.append({"rater": rater, **known, **_loss(answers, losses(answers.products, (number,)), confidence)})
     return rows
 
 
-def _mean(loss: Floats, confidence: float) -> dict[str, float | None]:
+def _loss(answers: PanelAnswers, loss: Floats, confidence: float) -> dict[str, float | None]:
     low, high = student_interval(loss, confidence)
-    return {"": float(loss.mean()), "_low": low, "_high": high}
+    return {"loss": float(loss.mean()), "loss_low": low, "loss_high": high, "worth": _worth(answers, loss)}
 
 
 def _worth(answers: PanelAnswers, loss: Floats) -> float | None:
@@ -316,7 +310,7 @@ def _welch(first: Floats, second: Floats, confidence: float) -> dict[str, Any]:
     if variance == 0:
         return {"estimate": difference, "p": None, "reason": "the errors do not vary"}
     freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
-    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * variance**0.5
+    reach = student(freedom, confidence) * variance**0.5
     p = 2 * float(stdtr(freedom, -abs(difference) / variance**0.5))
     return {"estimate": difference, "low": difference - reach, "high": difference + reach, "over": "items", "p": p}
 
@@ -350,16 +344,12 @@ def with_panel(corpus: Corpus, raters: Sequence[str], *, name: str = "panel", an
         votes = members.with_columns(pl.int_range(pl.len()).over(UNIT).cast(pl.Int32).alias("sample"))
     else:
         part = Corpus(corpus.items, corpus.raters, members, corpus.instruments)
-        made = [
-            aggregate(
-                part.filter(question=question.id),
-                method=answer,
-                rounding="none" if answer == "majority" or question.scale.range else "half_up",
-                kinds="all",
-            )
-            for question in part.questions
-            if question.id in set(members["question"])
-        ]
+        made = []
+        for question in part.questions:
+            if question.id in set(members["question"]):
+                rounding: Rounding = "none" if answer == "majority" or question.scale.range else "half_up"
+                mine = part.filter(question=question.id)
+                made.append(aggregate(mine, method=answer, rounding=rounding, kinds="all"))
         votes = pl.concat(made).drop_nulls("value").with_columns(pl.lit(0, dtype=pl.Int32).alias("sample"))
     rows = votes.select(*UNIT, "sample", "value").with_columns(pl.lit(name).alias("rater"))
     panel = pl.DataFrame({"rater": [name], "kind": ["aggregate"], "members": [" + ".join(sorted(set(raters)))]})

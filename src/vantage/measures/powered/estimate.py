@@ -21,8 +21,7 @@ from vantage.measures.base import RESULT, table
 from vantage.measures.intervals import degrees_of_freedom, student, weights
 from vantage.measures.kinds import APART, Selection, with_left_out
 from vantage.measures.parts import Part, parts
-from vantage.measures.powered.contributions import Contribution, Contributions, without_each_rater
-from vantage.measures.powered.sides import Sides
+from vantage.measures.powered.contributions import Contribution, Contributions, Sides, without_each_rater
 from vantage.measures.rater_variance import RaterVariance
 from vantage.measures.ratings import Floats, Judgments, by_columns, group_name
 
@@ -83,8 +82,8 @@ class Powered:
         try:
             made = function(sides.model, **{**options, **ci, "by": sides.item_by}).to_dicts()
         except InputError as error:
-            refused = str(error)
-            return lambda *_: {"reason": refused}
+            refused = {"reason": str(error)}
+            return lambda *_: refused
 
         def look_up(row: Mapping[str, Any], contribution: Contribution | None) -> dict[str, Any]:
             key = {column: row[column] for column in sides.item_by} | dict(contribution.key if contribution else {})
@@ -137,7 +136,7 @@ class JoinedJudgments:
             own, new = shown[:, 0], rest[:, 0]
         else:
             own, new = cross_fitted(shown, influence, rest, self.options.get("seed", 0))
-        lam = power_tuned(influence, own, new)
+        lam = power_tuned(influence[:, None], own[:, None], new[:, None], np.eye(1))
         moved = float(plain["estimate"] + lam * (new.mean() - own.mean()))
         row |= {"lambda": lam, "estimate": float(np.clip(moved, *contribution.limits)) if lam else plain["estimate"]}
         row |= self._interval(plain, row["estimate"], contribution, (influence, own, new, lam))
@@ -301,17 +300,15 @@ def cross_fitted(judged: Floats, target: Floats, others: Floats, seed: int) -> t
     return own, np.asarray(new @ np.mean(slopes, axis=0))
 
 
-def power_tuned(influence: Floats, judged: Floats, others: Floats) -> float:
+def power_tuned(influence: Floats, judged: Floats, others: Floats, scale: Floats) -> float:
     """The weight λ of the predictions with the smallest variance, from 0 to 1 (PPI++, Angelopoulos et al. 2023).
 
-    >>> power_tuned(np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.0, 1.0]))
+    Of several coefficients at once, one column each, the variances of `scale` × gradients have the smallest sum.
+
+    >>> own, judged = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([[1.0], [0.0], [1.0], [0.0]])
+    >>> power_tuned(own, judged, np.array([[0.0], [1.0]]), np.eye(1))
     0.0
     """
-    return power_tuned_along(influence[:, None], judged[:, None], others[:, None], np.eye(1))
-
-
-def power_tuned_along(influence: Floats, judged: Floats, others: Floats, scale: Floats) -> float:
-    """The same for several coefficients at once: the variances of `scale` × gradients have the smallest sum."""
     if not len(others):
         return 0.0
     along = [part @ scale for part in (influence, judged, others)]

@@ -15,9 +15,8 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
-from vantage.measures.powered.contributions import Contribution
+from vantage.measures.powered.contributions import Contribution, ModelAnswers
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.powered.sides import ModelAnswers
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import Correlation, coefficient, p_value, weighted_correlation
