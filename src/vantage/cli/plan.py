@@ -130,7 +130,7 @@ def _print(made: Any, *, as_json: bool, as_csv: bool) -> None:
 def _with_bar(goal: str, work: Any) -> Any:
     """The result of some work, with a progress bar where designs are simulated."""
     from vantage.cli.study import working
-    from vantage.planning.precision import DESIGNS
+    from vantage.planning.goals import DESIGNS
 
     with working(quiet=goal not in SIMULATED) as progress, progress("Simulating", DESIGNS[0] * DESIGNS[1]) as advance:
         return work(advance)

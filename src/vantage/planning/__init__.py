@@ -1,6 +1,6 @@
 """Planning: how many items and raters a goal needs, before or during collection.
 
-`model` simulates ratings, `pilot` estimates what a plan assumes from a corpus, `precision` says what a design reaches,
-by closed forms or by simulation, and `plan` has the frontier, the choice under a budget and lines for a study file.
-May import measures, corpora and adaptive. The next goal is a function in `precision`, listed in `goals`.
+`model` simulates ratings, `pilot` estimates what a plan assumes from a corpus, `goals` says what a design reaches, by
+closed forms or by simulation, and `plan` has the frontier, the choice under a budget and lines for a study file.
+May import measures, corpora and adaptive. The next goal is a function in `goals`, listed there.
 """

@@ -17,10 +17,20 @@ from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
-from vantage.planning.goals import WORDS, GoalName, GoalSettings, PlanGoal, goal_of
-from vantage.planning.model import Components, RatingModel, component_model, prevalence_model
+from vantage.planning.goals import (
+    FEWEST,
+    WORDS,
+    Advance,
+    GoalName,
+    GoalSettings,
+    PlanGoal,
+    fewest_items,
+    goal_of,
+    mean_variance,
+    mean_width,
+)
+from vantage.planning.model import Components, RatingModel, StudyLayout, component_model, prevalence_model
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import FEWEST, Advance, StudyLayout, fewest_items, mean_variance, mean_width
 from vantage.scales import Level
 
 CURVE: Final = 15

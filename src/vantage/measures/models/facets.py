@@ -155,10 +155,8 @@ class Facets:
         own = levels[thresholds] if thresholds in levels else np.zeros(len(frame), dtype=np.int64)
         loose = LOOSE[thresholds] if thresholds in levels else 0.0
         answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
-        labels = {}
-        for name, code in levels.items():
-            first = np.unique(code, return_index=True)[1]
-            labels[name] = frame[first].select(name, "kind")
+        firsts = {name: np.unique(code, return_index=True)[1] for name, code in levels.items()}
+        labels = {name: frame[first].select(name, "kind") for name, first in firsts.items()}
         return cls(frame, extreme, codes, scale, fit(answers), labels, places)
 
     @cached_property
@@ -166,9 +164,8 @@ class Facets:
         """The mean of each facet, of people among raters, which the items take over."""
         people = self.labels["rater"]["kind"].cast(pl.String).is_in(PEOPLE).to_numpy()
         people = people if people.any() else np.ones_like(people)
-        names = [name for name in self.labels if name != "item"]
-        shifts = {name: float(values.mean()) for name, values in zip(names, self.fit.facets, strict=True)}
-        return {**shifts, "rater": float(self.fit.facets[0][people].mean())}
+        named = zip([name for name, _ in self._facet_codes()], self.fit.facets, strict=True)
+        return {name: float((values[people] if name == "rater" else values).mean()) for name, values in named}
 
     @cached_property
     def thresholds(self) -> Floats:

@@ -22,8 +22,7 @@ from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
-from vantage.planning.model import RatingModel
-from vantage.planning.precision import StudyLayout
+from vantage.planning.model import RatingModel, StudyLayout
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
 from vantage.recruit.rehearsal.answering import ITEM, OPTS_OUT, RATER, RehearsalAnswers
