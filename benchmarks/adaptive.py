@@ -17,10 +17,9 @@ import polars as pl
 import vantage
 from benchmarks.calibration import dices
 from benchmarks.planning import wcsent
-from vantage.adaptive.distributions import Distributions, Z, width
 from vantage.adaptive.sequential import always_valid
 from vantage.adaptive.simulated import Savings, drawn_shares, followed, oracle_ratings, savings
-from vantage.adaptive.until import Until
+from vantage.adaptive.until import Distributions, Until, Z, width
 from vantage.measures.ratings import Floats, Ints
 from vantage.planning.model import RatingModel
 

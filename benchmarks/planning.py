@@ -20,8 +20,8 @@ from benchmarks.calibration import DATA, dices
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.planning.goals import GoalSettings, PlanGoal, goal_of
+from vantage.planning.model import StudyLayout
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import StudyLayout
 
 RESAMPLES = 200
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from vantage.instruments import Instrument as Instrument
     from vantage.instruments import Question as Question
     from vantage.measures._signatures import *  # noqa: F403
-    from vantage.measures.panels.rater import with_panel as with_panel
+    from vantage.measures.panels.panel import with_panel as with_panel
     from vantage.notebook.frames import to_pandas as to_pandas
-    from vantage.planning.during import during as during
+    from vantage.planning.plan import during as during
     from vantage.planning.plan import Plan as Plan
     from vantage.planning.plan import plan as plan
     from vantage.raters.chat import ChatRater as ChatRater
@@ -60,12 +60,12 @@ _HOMES = {
     "corpus": "vantage.corpora.readers.table",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
-    "during": "vantage.planning.during",
+    "during": "vantage.planning.plan",
     "export": "vantage.corpora.writers",
     "load": "vantage.corpora.readers",
     "rate": "vantage.runs.rating",
     "to_pandas": "vantage.notebook.frames",
-    "with_panel": "vantage.measures.panels.rater",
+    "with_panel": "vantage.measures.panels.panel",
 }
 _MOVED = {
     **{name: "vantage.measures" for name in _MEASURES if name not in _HOMES},

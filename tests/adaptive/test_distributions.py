@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vantage.adaptive.distributions import Distributions, needed, width
-from vantage.adaptive.until import Until
+from vantage.adaptive.until import Distributions, Until, needed, width
 from vantage.measures.intervals import wilson
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from benchmarks.adaptive import UNSAFE, biased, compared, counts_of, drawn_answers, known, mean_saved, table_of
 from benchmarks.calibration import dices
-from vantage.adaptive.distributions import needed
 from vantage.adaptive.simulated import error_saved, followed, oracle_ratings, worth
-from vantage.adaptive.until import Until
+from vantage.adaptive.until import Until, needed
 from vantage.measures.ratings import Floats
 
 

@@ -16,13 +16,10 @@ from vantage.collect.study import AnnotationStudy
 from vantage.corpora.bundled import planted_corpus
 from vantage.errors import InputError
 from vantage.measures.intervals import wilson
-from vantage.planning.during import during
-from vantage.planning.goals import TARGETS
-from vantage.planning.model import RatingModel, alphas, component_model, latent_share, prevalence_model
+from vantage.planning.goals import TARGETS, difference_power, mean_variance, mean_width, passes, power, reliability
+from vantage.planning.model import RatingModel, StudyLayout, alphas, component_model, latent_share, prevalence_model
 from vantage.planning.pilot import Pilot
-from vantage.planning.plan import plan, settings_of
-from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
-from vantage.planning.simulated import passes
+from vantage.planning.plan import during, plan, settings_of
 
 VARIANCES = np.array([[0.5, 0.2, 0.8]])
 

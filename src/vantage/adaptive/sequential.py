@@ -119,32 +119,18 @@ def always_valid(
     unit, units = dense(unit[paired])
     rater, raters = dense(rater[paired])
     values, column = np.unique(value[paired], return_inverse=True)
-    reason = None
-    if units < FEWEST:
-        reason = f"an interval needs {FEWEST} items with two ratings, and there are {units}"
-    elif len(values) < 2:
-        reason = "all answers are the same"
-    if reason is not None:
+    if units < FEWEST or len(values) < 2:
+        few = f"an interval needs {FEWEST} items with two ratings, and there are {units}"
+        reason = few if units < FEWEST else "all answers are the same"
         return AlwaysValid(None, None, None, "items", units, len(unit), aim, items or units, reason=reason)
     counts = np.bincount(unit * len(values) + column, minlength=units * len(values)).reshape(units, -1)
     parts = _Parts.of(counts.astype(np.float64), level, values)
     over_raters, single = parts.of_raters(unit, column, rater, raters)
     variance = parts.variance + (max(over_raters, 0.0) if raters >= ENOUGH_RATERS else 0.0)
     radius = float(_radius(np.array(1 / variance), aim, confidence))
-    over = "both" if raters >= ENOUGH_RATERS else "items"
-    return AlwaysValid(
-        parts.alpha,
-        parts.alpha - radius,
-        min(parts.alpha + radius, 1.0),
-        over,
-        units,
-        len(unit),
-        aim,
-        items or units,
-        float(variance**0.5),
-        (single, parts.pairs),
-        confidence,
-    )
+    ends = parts.alpha, parts.alpha - radius, min(parts.alpha + radius, 1.0)
+    over, noise = "both" if raters >= ENOUGH_RATERS else "items", (single, parts.pairs)
+    return AlwaysValid(*ends, over, units, len(unit), aim, items or units, float(variance**0.5), noise, confidence)
 
 
 @dataclass(frozen=True, slots=True)

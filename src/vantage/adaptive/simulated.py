@@ -14,15 +14,18 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.adaptive.distributions import Distributions, error, needed
-from vantage.adaptive.until import Until
+from vantage.adaptive.until import Distributions, Until, error, needed
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.ratings import UNIT, Floats, Ints
 
 WORTH: Final = 0.1
 """A saving below this share is not worth an adaptive study."""
 STEPS: Final = 5
 """In how many steps the ratings beyond the core are given out where the rule is about all items together."""
+RULES: Final = (Until("width", 0.3), Until("error", 0.1))
+MOST_ITEMS: Final = 400
+"""How many items of a pilot are simulated at most."""
+MOST_OPTIONS: Final = 25
 
 VIEW: Final = View(
     "What adapting would save",
@@ -142,3 +145,19 @@ def worth(counts: Floats, rules: Sequence[Until], *, most: int = 400, seed: int 
             }
         )
     return pl.DataFrame(rows)
+
+
+def worth_on(answers: pl.DataFrame, codes: Floats, rules: Sequence[Until] = RULES) -> pl.DataFrame:
+    """What each rule would save on items with these answers, one row per rule; none where answers have no shares.
+
+    `answers` has the columns `item`, `question`, `condition` and `value`, which is one of the `codes`, in order.
+    """
+    if not 2 <= len(codes) <= MOST_OPTIONS:
+        return pl.DataFrame()
+    unit = answers.select(pl.struct(UNIT).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    counts = np.zeros((unit.max() + 1, len(codes)))
+    np.add.at(counts, (unit, np.searchsorted(codes, answers["value"].to_numpy())), 1)
+    counts = counts[counts.sum(axis=1) >= 2]
+    if len(counts) > MOST_ITEMS:
+        counts = np.random.default_rng(0).permutation(counts)[:MOST_ITEMS]
+    return worth(counts, rules) if len(counts) else pl.DataFrame()

@@ -246,7 +246,7 @@ def panel(
 
 
 def _add(corpus: vantage.Corpus, summary: Any, name: str, answer: str, out: Path | None) -> None:
-    from vantage.measures.panels.rater import Answer, with_panel
+    from vantage.measures.panels.panel import Answer, with_panel
 
     if out is None:
         raise InputError("no folder given for the corpus with the panel", remedy="pass --to FOLDER")

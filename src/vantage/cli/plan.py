@@ -95,13 +95,13 @@ def plan(
 
 
 def _during(corpus: Any, options: dict[str, Any], output: Output) -> None:
-    from vantage.planning.during import VIEW, during
+    from vantage.planning.plan import DURING, during
 
     row = _with_bar(options["goal"], lambda advance: during(corpus, **options, advance=advance))
     if output.data:
         output.print(row)
     else:
-        print_lines(filter(None, sentences(row, VIEW)))
+        print_lines(filter(None, sentences(row, DURING)))
 
 
 def _print(made: Any, output: Output) -> None:
@@ -124,7 +124,7 @@ def _print(made: Any, output: Output) -> None:
 
 def _with_bar(goal: str, work: Any) -> Any:
     """The result of some work, with a progress bar where designs are simulated."""
-    from vantage.planning.simulated import DESIGNS
+    from vantage.planning.goals import DESIGNS
 
     with working(quiet=goal not in SIMULATED) as progress, progress("Simulating", DESIGNS[0] * DESIGNS[1]) as advance:
         return work(advance)

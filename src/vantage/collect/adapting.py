@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, bindparam, func, or_, select
 from sqlalchemy.engine import Row
 
-from vantage.adaptive.distributions import Distributions
 from vantage.adaptive.sequential import AlwaysValid, always_valid
-from vantage.adaptive.until import Until
+from vantage.adaptive.until import Distributions, Until
 from vantage.collect.assignment import ArmAllocation, Reserved
 from vantage.collect.document import RatersPart
 from vantage.collect.study import AnnotationStudy

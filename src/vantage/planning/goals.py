@@ -1,19 +1,35 @@
-"""Goals of a collection: what is reached with so many items and raters, and what that assumes."""
+"""Goals of a collection: what a design reaches, by closed forms or by simulation, and what that assumes.
+
+N items with K answers each by R raters: the mean of all answers varies by σ²ᵢ/N + σ²ᵣ/R + σ²ₑ/NK, a difference between
+two halves of the raters by 4σ²ᵣ/R + 4σ²ₑ/NK and one between two halves of the items by 4σ²ᵢ/N + 4σ²ₑ/NK, where raters
+of both groups judge the same items, and raters judge items of both groups (Westfall, Kenny and Judd 2014).
+
+For the width of alpha's interval and the power of the alternative annotator test, tables are simulated from the model
+of ratings for a grid of designs. The variance of alpha follows a/N + b/NK + c/NK(K − 1) + d/R over the grid, which is
+fitted, so that every design learns from all others. Where there is a pilot, a, b and d follow from its measured
+variances over items, single answers and raters instead: its items are seldom normal, and its raters differ by more than
+their severity.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import NormalDist
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
+from scipy.optimize import isotonic_regression, nnls
+from scipy.special import nctdtr, stdtrit
 
 from vantage.errors import InputError
+from vantage.measures.intervals import degrees_of_freedom, student
+from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
-from vantage.planning.model import Components, RatingModel
+from vantage.measures.scoring.replaceability import replaced_p
+from vantage.planning.model import Components, RatingModel, StudyLayout, alphas
 from vantage.planning.pilot import Pilot
-from vantage.planning.precision import StudyLayout, difference_power, mean_variance, mean_width, power, reliability
-from vantage.planning.simulated import Advance, AlphaVariance, AltTestPower
 
 GoalName: TypeAlias = Literal["alpha", "mean", "groups", "items", "models", "alt-test", "reliability"]
 TARGETS: Final[dict[str, float | None]] = {
@@ -36,8 +52,221 @@ WORDS: Final = {
     "reliability": "reliability of an item's mean",
 }
 CROSSED: Final = "normal effects of items and raters that are crossed, with the same number of answers from everyone"
+LATENT: Final = "latent normal effects of items and raters, cut into the points of the scale"
 MOST_SIMULATED: Final = 1000
 """How many items the alternative annotator test is simulated for, at most."""
+FEWEST: Final = 10
+"""No plan has fewer items."""
+DESIGNS: Final = (10, 20)
+"""How many numbers of answers per item, and of items, are simulated."""
+RATERS: Final = (15, 60)
+"""How many raters the simulated designs have, in turn."""
+FLOOR: Final = 0.25
+"""The least share of a simulated variance that a small pilot, which may show none, leaves."""
+OFTEN: Final = 0.25
+"""In a larger share of simulated studies alpha must not be undefined."""
+Advance = Callable[[int], None]
+
+
+def fewest_items(
+    reached: Callable[[StudyLayout], bool], made: Callable[[int], StudyLayout], most: int
+) -> StudyLayout | None:
+    """The layout with the fewest items that reaches something; null where `most` are not enough.
+
+    >>> fewest_items(lambda layout: layout.answers >= 100, lambda items: StudyLayout(items, 3, 10), 1000)
+    StudyLayout(items=34, per_item=3, raters=10)
+    """
+    low, high = FEWEST, most
+    if not reached(made(high)):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(made(middle)) else (middle + 1, high)
+    return made(low)
+
+
+def mean_variance(variances: Floats, layout: StudyLayout, *, saved: float = 0.0) -> tuple[Floats, Floats]:
+    """The variance of the mean and its degrees of freedom, for rows of variances: item, rater, residual.
+
+    `saved` is what a model that judges all items takes off the variance of items (see `powered`).
+    """
+    item, rater, residual = variances.T
+    noise = residual / layout.answers
+    items = np.maximum(item - saved, 0.0) / layout.items + noise
+    raters = rater / layout.raters + noise
+    total = items + raters - noise
+    return total, degrees_of_freedom(total, (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1)))
+
+
+def mean_width(
+    variances: Floats, layout: StudyLayout, confidence: float, *, share: float | None = None, saved: float = 0.0
+) -> Floats:
+    """The width of the interval of the mean over items and raters; of a share, that of Wilson (1927).
+
+    >>> width = mean_width(np.array([[0.0, 0.0, 0.21]]), StudyLayout(400, 1, 400), 0.95, share=0.3)
+    >>> from vantage.measures.intervals import wilson
+    >>> low, high = wilson(120, 400, 0.95)
+    >>> abs(float(width[0]) - (high - low)) < 1e-12
+    True
+    """
+    total, freedom = mean_variance(variances, layout, saved=saved)
+    if share is None:
+        return np.asarray(2 * stdtrit(np.minimum(freedom, 1e9), (1 + confidence) / 2) * np.sqrt(total))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    n = share * (1 - share) / np.maximum(total, 1e-300)  # as many independent answers as would vary like this
+    return np.asarray(2 * z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
+
+
+def difference_power(
+    variances: Floats, layout: StudyLayout, delta: float, confidence: float, *, between: str
+) -> Floats:
+    """The power to find a difference between two halves of the `raters` or of the `items`."""
+    item, rater, residual = variances.T
+    within, units = (rater, layout.raters) if between == "raters" else (item, layout.items)
+    variance = 4 * within / units + 4 * residual / layout.answers
+    return power(delta, variance, np.full(len(variances), max(units - 2, 1), dtype=np.float64), confidence)
+
+
+def power(delta: float, variance: Floats, freedom: Floats, confidence: float) -> Floats:
+    """The power of a two-sided t test.
+
+    >>> round(float(power(0.5, np.array([2 / 64]), np.array([126.0]), 0.95)[0]), 3)  # two groups of 64, d = 0.5
+    0.801
+    """
+    away = abs(delta) / np.sqrt(np.maximum(variance, 1e-300))
+    reach = stdtrit(freedom, (1 + confidence) / 2)
+    chance = nctdtr(freedom, away, -reach) + 1 - nctdtr(freedom, away, reach)
+    return np.where((away > 30) | ~np.isfinite(chance), 1.0, np.clip(chance, 0.0, 1.0))
+
+
+def reliability(variances: Floats, layout: StudyLayout) -> Floats:
+    """How reliable the mean of an item's answers is, where raters differ from item to item (see `d_study`)."""
+    item, rater, residual = variances.T
+    return np.asarray(item / np.maximum(item + (rater + residual) / layout.per_item, 1e-300))
+
+
+def grid(least: int, most: int, fewest: int, highest: int) -> list[tuple[int, int]]:
+    """Numbers of answers per item and of items that are simulated: 200 designs, or fewer.
+
+    >>> len(grid(2, 15, 30, 1000))
+    200
+    """
+    each = np.unique(np.geomspace(least, max(most, least), DESIGNS[0] * 2).round().astype(int))
+    each = each[np.linspace(0, len(each) - 1, min(DESIGNS[0], len(each))).round().astype(int)]
+    items = np.unique(np.geomspace(fewest, highest, DESIGNS[1]).round().astype(int))
+    return [(int(k), int(n)) for k in each for n in items]
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaVariance:
+    """The variance of alpha as a function of the design."""
+
+    coefficients: Floats
+    alpha: float
+
+    @classmethod
+    def simulated(cls, model: RatingModel, most: int, simulations: int, seed: int, advance: Advance) -> AlphaVariance:
+        """Fitted to simulated designs."""
+        rng = np.random.default_rng(seed)
+        rows, variances, estimates = [], [], []
+        for number, (k, n) in enumerate(grid(2, most, 40, 600)):
+            raters = max(RATERS[number % len(RATERS)], k)
+            tables = model.answers(rng, items=n, per_item=k, raters=raters, tables=simulations)
+            values = alphas(tables, model.level, model.codes)
+            if (undefined := float(np.isnan(values).mean())) > OFTEN:
+                raise InputError(
+                    f"alpha is undefined in {undefined:.0%} of simulated studies with {n} items and {k} answers each, "
+                    "since nearly all answers are the same",
+                    remedy="plan another goal, such as mean, or choose items of which more have the rare answer",
+                )
+            rows.append(_terms(StudyLayout(n, k, raters)))
+            variances.append(float(np.nanvar(values, ddof=1)))
+            estimates.append(float(np.nanmean(values)))
+            advance(1)
+        terms, variance = np.array(rows), np.maximum(variances, 1e-12)
+        weight = 1 / variance
+        for _ in range(4):  # the error of a variance is proportional to it
+            coefficients, _ = nnls(terms * weight[:, None], variance * weight)
+            weight = 1 / np.maximum(terms @ coefficients, 1e-12)
+        return cls(coefficients, float(np.mean(estimates)))
+
+    def measured(
+        self, layout: StudyLayout, over_items: float, over_raters: float | None, noise: float
+    ) -> AlphaVariance:
+        """The same, with the variances that a pilot of this layout has over items and over raters, noise included.
+
+        Of few raters nothing is measured but the variance over items.
+        """
+        a, b, c, d = self.coefficients.tolist()
+        pairs = float(_terms(layout)[2] * c)
+        if over_raters is None:
+            noise = b / layout.answers + pairs
+        else:
+            b = max((noise - pairs) * layout.answers, FLOOR * b)
+            d = max((over_raters - noise) * layout.raters, FLOOR * d)
+        a = max((over_items - noise) * layout.items, FLOOR * a)
+        return replace(self, coefficients=np.array([a, b, c, d]))
+
+    def width(self, layout: StudyLayout, confidence: float) -> float:
+        """The width of the interval over items and raters."""
+        parts = _terms(layout) * self.coefficients
+        total, items = float(parts.sum()), float(parts[:3].sum())
+        raters = float(parts[1] + parts[3])
+        sources = (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1))
+        return float(2 * student(degrees_of_freedom(total, *sources), confidence) * total**0.5)
+
+
+def _terms(layout: StudyLayout) -> Floats:
+    n, k = layout.items, layout.per_item
+    return np.array([1 / n, 1 / (n * k), 1 / (n * k * (k - 1)), 1 / layout.raters])
+
+
+@dataclass(frozen=True, slots=True)
+class AltTestPower:
+    """How often a model that answers like one more person passes, by answers per item and items."""
+
+    each: Sequence[int]
+    items: Sequence[int]
+    passed: Floats
+
+    @classmethod
+    def simulated(
+        cls, model: RatingModel, most: int, epsilon: float, simulations: int, seed: int, advance: Advance
+    ) -> AltTestPower:
+        """Simulated for everyone judging every item; more items never lower the power."""
+        rng = np.random.default_rng(seed)
+        designs = grid(3, most, 30, 1000)
+        each, items = (sorted({design[side] for design in designs}) for side in (0, 1))
+        passed = np.empty((len(each), len(items)))
+        for k, n in designs:
+            tables = model.answers(rng, items=n, per_item=k + 1, raters=k + 1, tables=simulations)
+            values = model.codes[tables.astype(np.int64)] if len(model.codes) else tables
+            share = [passes(table, epsilon, nominal=model.level == "nominal") for table in values]
+            passed[each.index(k), items.index(n)] = float(np.mean(share))
+            advance(1)
+        return cls(each, items, np.array([isotonic_regression(row).x for row in passed]))
+
+    def power(self, layout: StudyLayout) -> float:
+        """Interpolated between the designs; beyond them the nearest."""
+        at = [float(np.interp(np.log(layout.items), np.log(self.items), row)) for row in self.passed]
+        return float(np.interp(layout.per_item, self.each, at))
+
+
+def passes(table: Floats, epsilon: float, *, nominal: bool, q: float = 0.05) -> bool:
+    """Whether the last column, a model, passes the alternative annotator test against the others (see `alt_test`)."""
+    *columns, model = table.T
+    people = np.array(columns)
+    chances: list[float | None] = []
+    for person in range(len(people)):
+        others = np.delete(people, person, axis=0)
+        if nominal:
+            scores = [(others == one).mean(axis=0) for one in (people[person], model)]
+        else:
+            scores = [-np.sqrt(np.square(others - one).mean(axis=0)) for one in (people[person], model)]
+        mine, theirs = (score.round(9) for score in scores)  # rounding errors break no ties
+        apart = (mine >= theirs).astype(float) - (theirs >= mine)
+        chances.append(replaced_p(apart, epsilon))
+    return float(np.mean([(p or 0.0) <= q for p in adjusted(chances, "by")])) >= 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +337,13 @@ def goal_of(
     if name == "alpha":
         return _alpha(aim, settings, pilot, model, progress)
     if name == "alt-test":
-        alt_test = AltTestPower.simulated(
-            model, settings.most, settings.epsilon, settings.simulations, settings.seed, progress
+        alike = f"a model that answers like one more person, ε = {settings.epsilon:g}"
+        sizes = (settings.most, settings.epsilon, settings.simulations, settings.seed)
+        reached, assumed = (
+            AltTestPower.simulated(model, *sizes, progress).power,
+            (alike, "everyone judges every item", LATENT),
         )
-        simulated = (
-            f"a model that answers like one more person, ε = {settings.epsilon:g}",
-            "everyone judges every item",
-            "latent normal effects of items and raters, cut into the points of the scale",
-        )
-        return PlanGoal(name, aim, alt_test.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
+        return PlanGoal(name, aim, reached, assumed, least=3, most_items=MOST_SIMULATED, everyone=True)
     delta, compared, assumes = settings.delta, pilot, [CROSSED]
     if name == "models":
         if pilot is None:
@@ -127,7 +354,6 @@ def goal_of(
         assumes.append(f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
     elif name in ("groups", "items") and delta is None:
         raise InputError(f"the goal '{name}' has no difference", remedy="pass delta, the difference you want to find")
-    share = components.share if name == "mean" else None
     if name == "groups":
         assumes.append("two groups of raters of the same size who judge the same items, in a mixed model")
     if name == "items":
@@ -135,7 +361,7 @@ def goal_of(
 
     def values(variances: Floats, layout: StudyLayout) -> Floats:
         if name == "mean":
-            return mean_width(variances, layout, settings.confidence, share=share)
+            return mean_width(variances, layout, settings.confidence, share=components.share)
         if name == "reliability":
             return reliability(variances, layout)
         if name == "models":
@@ -143,22 +369,16 @@ def goal_of(
         between = "raters" if name == "groups" else "items"
         return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between)
 
-    point = np.array([[components.item, components.rater, components.residual]])
-    drawn = None if compared is None else compared.draws
-    return PlanGoal(
-        name,
-        aim,
-        lambda layout: float(values(point, layout)[0]),
-        assumes,
-        None if drawn is None else lambda layout: values(drawn, layout),
-        least=2 if name == "groups" else 1,
-    )
+    def value(layout: StudyLayout) -> float:
+        return float(values(components.row, layout)[0])
+
+    draws = None if compared is None else partial(values, compared.draws)
+    return PlanGoal(name, aim, value, assumes, draws, least=2 if name == "groups" else 1)
 
 
 def _alpha(aim: float, settings: GoalSettings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> PlanGoal:
     variance = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
-    assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)"]
-    assumes.append("latent normal effects of items and raters, cut into the points of the scale")
+    assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)", LATENT]
     if pilot is not None:
         variance = variance.measured(pilot.layout, *pilot.alpha_variances)
         assumes[-1] += ", as variable as those of the pilot"

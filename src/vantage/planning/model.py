@@ -25,6 +25,20 @@ PAIRS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
+class StudyLayout:
+    """So many items, answers to each, and raters, who all give the same number of answers."""
+
+    items: int
+    per_item: int
+    raters: int
+
+    @property
+    def answers(self) -> int:
+        """How many answers there are."""
+        return self.items * self.per_item
+
+
+@dataclass(frozen=True, slots=True)
 class Components:
     """Variances of items, raters and single answers, on the scale of the answers."""
 
@@ -38,6 +52,11 @@ class Components:
     def total(self) -> float:
         """The variance of a single answer."""
         return self.item + self.rater + self.residual
+
+    @property
+    def row(self) -> Floats:
+        """The three variances, as closed forms take them."""
+        return np.array([[self.item, self.rater, self.residual]])
 
 
 @dataclass(frozen=True, slots=True)

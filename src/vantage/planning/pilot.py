@@ -22,8 +22,7 @@ from vantage.measures.rater_variance import LeftOut, several_items
 from vantage.measures.ratings import UNIT, Floats, Judgments, canonical, has_column, level_of
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
-from vantage.planning.model import Components, RatingModel, agreeing_share, latent_share
-from vantage.planning.precision import StudyLayout
+from vantage.planning.model import Components, RatingModel, StudyLayout, agreeing_share, latent_share
 from vantage.scales import Level
 
 LEAST: Final = 14

@@ -1,9 +1,9 @@
-"""`vantage.plan`: how many items and raters for what I want to know?"""
+"""`vantage.plan` and `vantage.during`: how many items and raters for what I want to know, and are there enough?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Any, Final
@@ -12,16 +12,25 @@ import numpy as np
 import polars as pl
 
 from vantage.adaptive.simulated import VIEW as ADAPTING
+from vantage.adaptive.simulated import worth_on
 from vantage.errors import InputError
+from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
-from vantage.planning.adapting import adapting
-from vantage.planning.goals import WORDS, GoalName, GoalSettings, PlanGoal, goal_of
-from vantage.planning.model import Components, RatingModel, component_model, prevalence_model
+from vantage.planning.goals import (
+    FEWEST,
+    WORDS,
+    Advance,
+    GoalName,
+    GoalSettings,
+    PlanGoal,
+    fewest_items,
+    goal_of,
+    mean_variance,
+    mean_width,
+)
+from vantage.planning.model import Components, RatingModel, StudyLayout, component_model, prevalence_model
 from vantage.planning.pilot import Pilot
-from vantage.planning.powered import savings
-from vantage.planning.precision import FEWEST, StudyLayout, fewest_items
-from vantage.planning.simulated import Advance
 from vantage.scales import Level
 
 CURVE: Final = 15
@@ -45,8 +54,7 @@ VIEWS: Final = {
         columns={
             **COLUMNS,
             "value": Column("reached", digits=3, interval=("value_low", "value_high")),
-            "value_low": Column(digits=3),
-            "value_high": Column(digits=3),
+            **dict.fromkeys(("value_low", "value_high"), Column(digits=3)),
         },
         says=(
             Fact("{items} items × {per_item} per item: {answers} answers from {raters} people, cost {cost}."),
@@ -223,11 +231,10 @@ class _Space:
             chosen, verdict = cheapest, "It is the cheapest design that reaches the target."
         elif bought:
             chosen = (min if goal.width else max)(bought, key=goal.value)
-            verdict = f"The budget of {self.budget:g} does not reach the target; " + (
-                f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
-                if cheapest is not None
-                else "no design that was looked at does."
-            )
+            other = "no design that was looked at does."
+            if cheapest is not None:
+                other = f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
+            verdict = f"The budget of {self.budget:g} does not reach the target; {other}"
         else:
             raise InputError(
                 f"no design with up to {self.most} answers per item and {goal.most_items:,} items reaches the target "
@@ -239,11 +246,10 @@ class _Space:
         row |= {"value_low": ends[0], "value_high": ends[1]}
         powered: list[dict[str, Any]] = []
         if goal.name == "mean" and read is not None and len(read.others):
-            powered = savings(read, chosen, model_items, confidence)
+            powered = _powered(read, chosen, model_items, confidence)
         assumes = [*goal.assumes, f"{self.price:g} for each answer"]
         if not goal.everyone:
-            many = f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone"
-            assumes.append(many)
+            assumes.append(f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone")
         if powered:
             assumes.append(f"models that judge {model_items:,} items more, drawn from the same texts")
         return Plan(
@@ -256,7 +262,7 @@ class _Space:
             self._frame(bought, chosen),
             self._curve(chosen),
             pl.DataFrame([{**one, "model_items": model_items} for one in powered]),
-            pl.DataFrame() if read is None else adapting(read, goal.name),
+            pl.DataFrame() if read is None else _adapting(read, goal.name),
             settings_of(chosen),
         )
 
@@ -279,6 +285,50 @@ class _Space:
         return pl.DataFrame(rows)
 
 
+def _powered(pilot: Pilot, chosen: StudyLayout, model_items: int, confidence: float) -> list[dict[str, Any]]:
+    """One row per model of the pilot: the items that give the chosen width with its help, and what they are worth.
+
+    The people and the answers per item stay the same. With n items judged by people and M more by the model alone, the
+    best weight takes r² · M/(M + n) off the variance of the items' means, where r is their correlation with the model's
+    answers (PPI++; Angelopoulos, Duchi and Zrnic 2023).
+    """
+    parts = pilot.components
+    aim = float(mean_width(parts.row, chosen, confidence, share=parts.share)[0])
+    rows = []
+    for rater in pilot.others["rater"].unique().sort().to_list():
+        explained = min(pilot.explained(rater), parts.item)
+
+        def saved(layout: StudyLayout, explained: float = explained) -> float:
+            return explained * model_items / (model_items + layout.items)
+
+        def reached(layout: StudyLayout, saved: Callable[[StudyLayout], float] = saved) -> bool:
+            width = mean_width(parts.row, layout, confidence, share=parts.share, saved=saved(layout))
+            return float(width[0]) <= aim * (1 + 1e-9)
+
+        enough = fewest_items(reached, lambda items: replace(chosen, items=items), chosen.items) or chosen
+        plain, with_model = (float(mean_variance(parts.row, chosen, saved=one)[0][0]) for one in (0.0, saved(chosen)))
+        rows.append(
+            {
+                "rater": rater,
+                "explained": explained / parts.item if parts.item > 0 else 0.0,
+                "items": enough.items,
+                "answers": enough.answers,
+                "saved": chosen.answers - enough.answers,
+                "worth": chosen.answers * (plain / with_model - 1) if with_model > 0 else 0.0,
+            }
+        )
+    return rows
+
+
+def _adapting(pilot: Pilot, goal: GoalName) -> pl.DataFrame:
+    """One row per rule with what it saves, and one for the plan's own goal; no rows where answers have no shares."""
+    rows = worth_on(pilot.answers, pilot.codes)
+    if rows.is_empty():
+        return rows
+    own = f"Adapting is not worth it for the {WORDS[goal]}: such estimates rest on the ratings that every item has."
+    return pl.concat([rows, pl.DataFrame([{"until": goal, "worth": False, "sentence": own}])], how="diagonal")
+
+
 def settings_of(layout: StudyLayout) -> str:
     """A design as the lines of a study file.
 
@@ -295,3 +345,93 @@ def settings_of(layout: StudyLayout) -> str:
         f"# items: {layout.items:,}, answers per item: {layout.per_item}, participants: {layout.raters:,}\n"
         f"raters: {layout.per_item}\nbatch:\n  size: {ceil(own / batches)}\n  per_participant: {batches}"
     )
+
+
+REPEATED: Final = {
+    True: "Stopping when an interval is short enough is fair to the estimate, but with few items the interval covers "
+    "a little less than it says (Chow and Robbins 1965).",
+    False: "Stop when the planned number is reached, not when a test becomes significant: whoever looks again and "
+    "again finds something by chance; pass looks, the number of times you will look.",
+}
+"""What repeated looks do to an interval, and to a test."""
+
+DURING: Final = View(
+    "Whether there are enough judgments",
+    columns={"value": Column("reached", digits=3), "target": Column(digits=3), "per_item": Column("answers per item")},
+    says=(
+        Fact("{answers} answers so far: the {what} is {value}, and the target is {target}."),
+        Fact("{verdict}"),
+        Fact("{caveat}"),
+    ),
+)
+
+
+def during(
+    corpus: Judgments,
+    *,
+    goal: GoalName = "alpha",
+    target: float | None = None,
+    question: str | None = None,
+    delta: float | None = None,
+    models: Sequence[str] | None = None,
+    epsilon: float = 0.1,
+    looks: int = 1,
+    level: Level | None = None,
+    confidence: float = 0.95,
+    simulations: int = 25,
+    seed: int = 0,
+    advance: Advance | None = None,
+) -> pl.DataFrame:
+    """Is there enough already? One row: what is reached, whether to `stop`, and how many answers are `missing`.
+
+    Goals are those of `plan`; the answers per item and per rater stay as they are. With `looks`, the number of times
+    that you will look, intervals have the confidence 1 − (1 − confidence)/looks, so that looking often does no harm.
+
+    >>> from vantage import demo_corpus
+    >>> during(demo_corpus(), goal="reliability", question="trust", target=0.7).select("stop", "missing").row(0)
+    (True, 0)
+    """
+    if looks < 1:
+        raise InputError(f"{looks} looks are not possible", remedy="use 1 or more")
+    strict = 1 - (1 - confidence) / looks
+    read = Pilot.of(corpus, question, level)
+    now = read.layout
+    settings = GoalSettings(delta, models, epsilon, max(now.per_item, 3), strict, simulations, seed)
+    aim = goal_of(goal, target, settings, read, advance)
+    value = aim.value(now) if now.per_item >= aim.least else float("nan")
+    if goal == "alpha":
+        estimated = alpha(read.answers, level=read.level, confidence=strict, seed=seed, kinds="all").row(0, named=True)
+        if estimated["low"] is None:
+            raise InputError(f"alpha has no interval: {estimated['reason']}", remedy="collect more answers first")
+        value = estimated["high"] - estimated["low"]
+    stop = value <= aim.target if aim.width else value >= aim.target
+    per_rater = now.answers / now.raters
+
+    def made(items: int) -> StudyLayout:
+        many = now.per_item if aim.everyone else max(now.per_item, round(items * now.per_item / per_rater))
+        return StudyLayout(items, now.per_item, many)
+
+    need = fewest_items(aim.reached, made, aim.most_items)
+    missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)
+    verdict = "Stop: the target is reached."
+    if missing is None and goal == "reliability" and value < 1e-9:
+        verdict = "Items do not differ beyond chance so far, so that more answers do not reach the target."
+    elif missing is None:
+        verdict = f"Items with {now.per_item} answers each do not reach the target; ask more raters about each."
+    elif missing:
+        more = -(-missing // now.per_item)
+        verdict = f"Go on: some {missing:,} more answers are needed ({more:,} items with {now.per_item} answers each)."
+    row = {
+        "items": now.items,
+        "per_item": now.per_item,
+        "raters": now.raters,
+        "answers": len(read.answers),
+        "what": WORDS[goal],
+        "value": float(value),
+        "target": aim.target,
+        "stop": bool(stop),
+        "missing": missing,
+        "verdict": verdict,
+        "caveat": "" if looks > 1 or goal == "reliability" else REPEATED[aim.width],
+    }
+    return pl.DataFrame([row])

@@ -12,10 +12,8 @@ import pytest
 import vantage
 from vantage.corpora.bundled import planted_corpus
 from vantage.errors import InputError
-from vantage.measures.panels.answers import PanelAnswers, effective_votes, equal_votes
-from vantage.measures.panels.choice import choose, losses
-from vantage.measures.panels.panel import panel
-from vantage.measures.panels.preference import self_preference
+from vantage.measures.panels.answers import PanelAnswers, choose, effective_votes, equal_votes, losses
+from vantage.measures.panels.panel import panel, self_preference
 from vantage.measures.parts import parts
 
 

@@ -127,7 +127,7 @@ def test_a_distribution_says_more_than_one_answer() -> None:
 
 def test_stored_probabilities_are_the_distribution() -> None:
     from vantage import demo_corpus
-    from vantage.measures.powered.model_answers import ModelAnswers
+    from vantage.measures.powered.contributions import ModelAnswers
 
     scale = demo_corpus().questions[0].scale
     chances = [0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0]

@@ -18,9 +18,8 @@ from scipy import stats
 from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.measures.intervals import percentile, weights
-from vantage.measures.models.two_groups import two_groups
 from vantage.measures.ratings import judgments_frame
-from vantage.measures.relations.compare import compare
+from vantage.measures.relations.compare import compare, two_groups
 from vantage.measures.reliability.rater_scores import _error_to_item, rater_scores
 
 samples = st.lists(st.integers(0, 6), min_size=3, max_size=10)

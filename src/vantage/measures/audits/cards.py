@@ -18,7 +18,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.codes import encode
 from vantage.measures.parts import counts
-from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, has_column, judgments_frame, scales_of
+from vantage.measures.ratings import UNIT, Floats, Ints, Judgments, by_columns, has_column, judgments_frame, scales_of
 from vantage.presentations import FACTORS, Presentation
 from vantage.scales import Scale, show_code
 
@@ -164,7 +164,7 @@ def cards(data: Judgments, rater: str | Sequence[str] = ()) -> Iterator[Card]:
     )
     frame = _presented(frame)
     everyone = _named(frame)
-    chosen = [rater] if isinstance(rater, str) else list(rater)
+    chosen = by_columns(rater)
     for name in chosen:
         if name not in (*everyone, *frame["rater"].unique()):
             raise InputError(f"there is no rater '{name}'", remedy=nearest(name, list(everyone)))
@@ -177,16 +177,15 @@ def cards(data: Judgments, rater: str | Sequence[str] = ()) -> Iterator[Card]:
         shape = ("",) if scale is None else (scale.codes, scale.range) if _ordered(scale) else ("nominal",)
         grouped.setdefault(shape, []).append(question)
     for name in chosen or everyone:
-        mine = frame.filter(everyone.get(name, pl.col("rater") == name))
         for asked in grouped.values():
-            part = mine.filter(pl.col("question").is_in(asked))
+            there = frame.filter(pl.col("question").is_in(asked))
+            part = there.filter(everyone.get(name, pl.col("rater") == name))
             answered = part.filter(pl.col("value").is_not_null())
             if answered.is_empty():
                 continue
-            others = frame.filter(pl.col("__person") & (pl.col("rater") != name), pl.col("question").is_in(asked))
-            others = others.clear() if name == CROWD else others.filter(pl.col("value").is_not_null())
-            outcome = AuditOutcome.of(scales.get(asked[0]), frame.filter(pl.col("question").is_in(asked))["value"])
-            yield Card(name, outcome, answered, part, others)
+            beside = pl.lit(name != CROWD) & pl.col("__person") & (pl.col("rater") != name)
+            others = there.filter(beside & pl.col("value").is_not_null())
+            yield Card(name, AuditOutcome.of(scales.get(asked[0]), there["value"]), answered, part, others)
 
 
 def _placed(frame: pl.DataFrame, scales: Mapping[str, Scale]) -> pl.DataFrame:
@@ -206,16 +205,11 @@ def _ordered(scale: Scale) -> bool:
 def _named(frame: pl.DataFrame) -> dict[str, pl.Expr]:
     """The cards by name, with the rows of each."""
     # An average over presentations has none of its own to look at.
-    singles = (
-        frame.filter(~pl.col("__person") & ~pl.col("rater").str.ends_with(SUFFIX))["rater"].unique().sort().to_list()
-    )
+    models = frame.filter(~pl.col("__person") & ~pl.col("rater").str.ends_with(SUFFIX))["rater"].unique().sort()
+    people = frame.filter("__person")["rater"].unique().sort()
+    singles = [*models, *(people if len(people) == 1 else ())]
     named = {name: pl.col("rater") == name for name in singles}
-    people = frame.filter("__person")["rater"].unique().sort().to_list()
-    if len(people) == 1:
-        named[people[0]] = pl.col("rater") == people[0]
-    elif people:
-        named[CROWD] = pl.col("__person")
-    return named
+    return {**named, CROWD: pl.col("__person")} if len(people) > 1 else named
 
 
 def _presented(frame: pl.DataFrame) -> pl.DataFrame:
@@ -229,12 +223,10 @@ def _presented(frame: pl.DataFrame) -> pl.DataFrame:
         except InputError as error:
             row = int((frame[COLUMN] == text).arg_max() or 0) + 1
             raise InputError(str(error), file="judgments", row=row, column=COLUMN) from None
-    names = (*FACTORS, "seen")
+    levels = {name: {text: levels.get(name) for text, levels in read.items()} for name in (*FACTORS, "seen")}
     return frame.with_columns(
-        pl.col(COLUMN)
-        .replace_strict({text: levels.get(name) for text, levels in read.items()}, default=None, return_dtype=pl.String)
-        .alias(name)
-        for name in names
+        pl.col(COLUMN).replace_strict(of_text, default=None, return_dtype=pl.String).alias(name)
+        for name, of_text in levels.items()
     )
 
 

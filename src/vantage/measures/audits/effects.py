@@ -147,15 +147,12 @@ def audit(data: Judgments, *, rater: str | Sequence[str] = (), confidence: float
     >>> audit(frame).filter(effect="order").select("contrast", "estimate", "unit").row(0)
     ('down − up', 1.0, 'points')
     """
-    rows: list[dict[str, Any]] = []
-    for card in cards(data, rater):
-        base = {**card.key, **card.counts}
-        rows += [
-            {**base, **_with_phrases(row, card)} for row in [*_shifted(card, confidence), *_levels(card, confidence)]
-        ]
     by_card: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_card.setdefault(row["rater"], []).append(row)
+    for card in cards(data, rater):
+        made = [*_shifted(card, confidence), *_levels(card, confidence)]
+        by_card.setdefault(card.rater, []).extend(
+            {**card.key, **card.counts, **_with_phrases(row, card)} for row in made
+        )
     rows = [row for mine in by_card.values() for row in _once(mine)]
     for mine in by_card.values():
         for row, p in zip(mine, adjusted([row["p"] for row in mine], "holm"), strict=True):
@@ -191,9 +188,7 @@ def _with_phrases(row: dict[str, Any], card: Card) -> dict[str, Any]:
         "contrast": row["contrast"],
         "unit": unit,
         "limit": limit,
-        "t": None,
-        "p": None,
-        "p_adjusted": None,
+        **dict.fromkeys(("t", "p", "p_adjusted")),
         **dict(zip(("relative", "relative_low", "relative_high"), relative, strict=True)),
         **row,
         "above": above,
@@ -204,7 +199,7 @@ def _with_phrases(row: dict[str, Any], card: Card) -> dict[str, Any]:
 
 def _shifted(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
     """The effects of what was varied, and why others have none."""
-    columns = [*_ordering(card), *_direction(card), *_factors(card), *_middle(card), *_dates(card)]
+    columns = [*_ordering(card), *_factors(card)]
     design = np.column_stack([column.values for column in columns]) if columns else np.zeros((len(card.value), 0))
     scored = card.outcome.scored(card.value)
     moved = shifts(scored, design, card.unit, card.item, card.raters) if columns else []
@@ -217,18 +212,12 @@ def _shifted(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
         rows[hidden] = _row(columns[hidden], again, confidence)
     there = {row["effect"] for row in rows}
     factors = {"order": "order", "direction": "acquiescence", **FACTOR, "middle": "middle option"}
-    for factor, effect in factors.items():
-        if effect not in there:
-            rows.append({"effect": effect, "contrast": "", "reason": _unvaried(card, factor)})
-    if "letters" not in there:
-        why = "order was not varied with letters and with other labels" if card.varied else _unvaried(card, "labels")
-        rows.append({"effect": "letters", "contrast": "", "reason": why})
-    if "drift" not in there:
-        dates = card.frame["__date"].drop_nulls().n_unique()
-        why = "the judgments have no dates" if dates == 0 else "all judgments are of one date"
-        rows.append({"effect": "drift", "contrast": "", "reason": why})
-    place = {effect: n for n, effect in enumerate(ORDER)}
-    yield from sorted(rows, key=lambda row: place[row["effect"]])
+    why = {effect: _unvaried(card, factor) for factor, effect in factors.items()}
+    why["letters"] = "order was not varied with letters and with other labels" if card.varied else why["labels"]
+    dated = card.frame["__date"].drop_nulls().n_unique() > 0
+    why["drift"] = "all judgments are of one date" if dated else "the judgments have no dates"
+    rows += [_without(effect, reason) for effect, reason in why.items() if effect not in there]
+    yield from sorted(rows, key=lambda row: ORDER.index(row["effect"]))
 
 
 ORDER: Final = (
@@ -243,6 +232,10 @@ def _row(column: Varied, shift: Shift | str, confidence: float) -> dict[str, Any
     if isinstance(shift, str):
         return {**named, "reason": shift}
     return {**named, **Shift(column.sign * shift.estimate, shift.error, shift.freedom).stated(confidence)}
+
+
+def _without(effect: str, reason: str) -> dict[str, Any]:
+    return {"effect": effect, "contrast": "", "reason": reason}
 
 
 def _unvaried(card: Card, factor: str) -> str:
@@ -268,67 +261,56 @@ def _ordering(card: Card) -> Iterator[Varied]:
         yield Varied("letters", "down − up, letters − others", fall * letters, sign)
 
 
-def _direction(card: Card) -> Iterator[Varied]:
-    """Towards the statement: 1 for the plain form, −1 for its reversed twin, 0 where both sides are stated."""
+def _factors(card: Card) -> Iterator[Varied]:
+    """What else was varied: the statement, the factors whose levels are compared, the middle option, and dates."""
     if len(levels := card.levels("direction")) > 1:
+        # Towards the statement: 1 for the plain form, −1 for its reversed twin, 0 where both sides are stated.
         towards = card.frame["direction"].replace_strict({"plain": 1.0, "reversed": -1.0}, default=0.0)
         yield Varied("acquiescence", " − ".join(levels), towards.cast(pl.Float64).to_numpy())
-
-
-def _factors(card: Card) -> Iterator[Varied]:
     for factor, effect in FACTOR.items():
         first, *others = card.levels(factor) or [""]
         for level in others:
-            marked = (card.frame[factor] == level).fill_null(value=False).cast(pl.Float64).to_numpy()
-            yield Varied(effect, f"{level} − {first}", marked)
-
-
-def _middle(card: Card) -> Iterator[Varied]:
+            yield Varied(effect, f"{level} − {first}", _marked(card.frame[factor] == level))
     if len(card.levels("middle")) > 1 and card.outcome.middle is not None:
-        hidden = (card.frame["middle"] == "hidden").fill_null(value=False).cast(pl.Float64).to_numpy()
-        yield Varied("middle option", "hidden − shown", hidden)
+        yield Varied("middle option", "hidden − shown", _marked(card.frame["middle"] == "hidden"))
+    days = card.frame["__date"].drop_nulls().unique().sort().to_list()
+    if len(days) > 1:
+        cut = days[len(days) // 2]  # the later half of the dates
+        yield Varied("drift", f"from {cut} − before", _marked(card.frame["__date"] >= cut))
 
 
-def _dates(card: Card) -> Iterator[Varied]:
-    """The later half of the dates."""
-    days = card.frame["__date"]
-    known = days.drop_nulls().unique().sort().to_list()
-    if len(known) > 1:
-        cut = known[len(known) // 2]
-        later = (days >= cut).fill_null(value=False).cast(pl.Float64).to_numpy()
-        yield Varied("drift", f"from {cut} − before", later)
+def _marked(there: pl.Series) -> Floats:
+    return there.fill_null(value=False).cast(pl.Float64).to_numpy()
 
 
 def _levels(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
     """What describes a rater by itself or beside people: middle, ends, repetition, and several questions."""
     outcome = card.outcome
     both = pl.concat([card.frame.with_columns(__own=pl.lit(1.0)), card.people.with_columns(__own=pl.lit(0.0))])
-    value = both["value"].to_numpy()
-    discrete = outcome.ordered and len(outcome.codes) > 2
-    if outcome.middle is not None:
-        marked = both.with_columns(__score=outcome.among(value, (outcome.middle,)))
-        yield _beside("middle responding", marked, UNIT, confidence)
-    else:
-        yield {"effect": "middle responding", "contrast": "", "reason": "the scale has no middle option"}
-    if discrete:
-        marked = both.with_columns(__score=outcome.among(value, outcome.ends))
-        yield _beside("extreme responding", marked, UNIT, confidence)
-    else:
-        yield {"effect": "extreme responding", "contrast": "", "reason": "the scale has no ends beside other options"}
+
+    def chosen(*codes: float) -> pl.DataFrame:
+        return both.with_columns(__score=outcome.among(both["value"].to_numpy(), codes))
+
+    middle = None if outcome.middle is None else chosen(outcome.middle)
+    ends = chosen(*outcome.ends) if outcome.ordered and len(outcome.codes) > 2 else None
     again = _distances(both, [*UNIT, "rater", COLUMN, "__date"], card)
-    if again.filter(pl.col("__own") == 1).is_empty():
-        yield {"effect": "test–retest", "contrast": "", "reason": "no question was put twice in the same way"}
-    else:
-        yield _beside("test–retest", again, UNIT, confidence)
-    across = _distances(both, ["item", "condition", "rater", "sample", COLUMN], card)
-    if across.filter(pl.col("__own") == 1).is_empty() or not outcome.ordered:
-        yield {"effect": "across questions", "contrast": "", "reason": "no two questions on this scale with an order"}
-    else:
-        yield _beside("across questions", across, ("item", "condition"), confidence)
+    across = _distances(both, ["item", "condition", "rater", "sample", COLUMN], card) if outcome.ordered else None
+    yield _beside("middle responding", middle, UNIT, confidence, "the scale has no middle option")
+    yield _beside("extreme responding", ends, UNIT, confidence, "the scale has no ends beside other options")
+    yield _beside("test–retest", again, UNIT, confidence, "no question was put twice in the same way")
+    unit, why = ("item", "condition"), "no two questions on this scale with an order"
+    yield _beside("across questions", across, unit, confidence, why)
 
 
-def _beside(effect: str, frame: pl.DataFrame, unit: Sequence[str], confidence: float) -> dict[str, Any]:
-    """The mean score of the rater less that of people on the same units; by itself where there are no such units."""
+def _beside(
+    effect: str, frame: pl.DataFrame | None, unit: Sequence[str], confidence: float, why: str
+) -> dict[str, Any]:
+    """The mean score of the rater less that of people on the same units; by itself where there are no such units.
+
+    Without scores of the rater, the row says why.
+    """
+    if frame is None or not (frame["__own"] == 1).any():
+        return _without(effect, why)
     paired = frame.filter((pl.col("__own").min() < pl.col("__own").max()).over(list(unit)))
     if paired.is_empty():
         own = frame.filter(pl.col("__own") == 1)
@@ -340,9 +322,8 @@ def _beside(effect: str, frame: pl.DataFrame, unit: Sequence[str], confidence: f
         return {"effect": effect, "contrast": "level", **level.stated(confidence, tested=False), "reason": NO_PEOPLE}
     mine = paired["__own"].to_numpy()
     several_people: Ints = np.where(mine == 1, -1, encode(paired, ["rater"]))
-    (shift,) = shifts(
-        paired["__score"].to_numpy(), mine[:, None], encode(paired, unit), encode(paired, ["item"]), several_people
-    )
+    place, item = encode(paired, unit), encode(paired, ["item"])
+    (shift,) = shifts(paired["__score"].to_numpy(), mine[:, None], place, item, several_people)
     return _row(Varied(effect, "beyond people", mine), shift, confidence)
 
 

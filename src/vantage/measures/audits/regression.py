@@ -31,19 +31,11 @@ class Shift:
     def stated(self, confidence: float, tested: bool = True) -> dict[str, float | str | None]:
         """The columns of a result row: estimate, interval, and p value against zero."""
         reach = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
-        low, high = self.estimate - reach, self.estimate + reach
+        row = {"estimate": self.estimate, "low": self.estimate - reach, "high": self.estimate + reach}
+        t, p = None, float(self.estimate == 0)
         if self.error > 0:
-            p = 2 * float(stdtr(self.freedom, -abs(self.estimate) / self.error))
-        else:
-            p = 1.0 if self.estimate == 0 else 0.0
-        return {
-            "estimate": self.estimate,
-            "low": low,
-            "high": high,
-            "t": self.estimate / self.error if tested and self.error > 0 else None,
-            "p": p if tested else None,
-            "over": "items",
-        }
+            t, p = self.estimate / self.error, 2 * float(stdtr(self.freedom, -abs(self.estimate) / self.error))
+        return {**row, "t": t if tested else None, "p": p if tested else None, "over": "items"}
 
 
 def shifts(
@@ -71,15 +63,14 @@ def shifts(
     coefficients = inverse @ side
     known = np.isclose(np.diagonal(inverse @ whole), 1.0, atol=1e-6) & (np.diagonal(whole) > 0)
     own = x @ inverse  # what a column has beyond the others, answer by answer
-    clusters = (
-        [item] if rater is None else [item, rater, np.where(rater < 0, -1, item * (int(rater.max()) + 1) + rater)]
-    )
+    clusters = [item]
+    if rater is not None:
+        clusters += [rater, np.where(rater < 0, -1, item * (int(rater.max()) + 1) + rater)]
     parts = [_left_out(code, products, sides, own, whole, side, coefficients) for code in clusters]
-    moved = np.diagonal(whole) > 0
     out: list[Shift | str] = []
     for j, estimate in enumerate(coefficients.tolist()):
         variances, counts = [float(part[0][j]) for part in parts], [int(part[1][j]) for part in parts[:2]]
-        if not moved[j]:
+        if not whole[j, j] > 0:
             out.append("no item was answered in two ways that differ in this")
         elif not known[j]:
             out.append("the design cannot tell it apart from what else was varied")
@@ -118,10 +109,10 @@ def _left_out(
     kept = code >= 0
     _, place = np.unique(code[kept], return_inverse=True)
     size, width = int(place.max(initial=-1)) + 1, len(effects)
-    flat = np.concatenate([products.reshape(len(code), -1), sides, own**2], axis=1)[kept]
-    sums = np.column_stack([np.bincount(place, column, size) for column in flat.T]) if size else np.zeros((0, 1))
     if not size:
         return np.zeros(width), np.zeros(width, dtype=np.int64)
+    flat = np.concatenate([products.reshape(len(code), -1), sides, own**2], axis=1)[kept]
+    sums = np.column_stack([np.bincount(place, column, size) for column in flat.T])
     a, b, says = sums[:, : width**2].reshape(size, width, width), sums[:, width**2 : -width], sums[:, -width:]
     others = np.linalg.pinv(whole - a, rcond=APART, hermitian=True) @ (side - b)[:, :, None]
     counts = (says > 1e-12 * says.max(axis=0, initial=1e-300)).sum(axis=0)

@@ -9,7 +9,7 @@ that a judgment implies: the best beats the others, and all of them beat the wor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -28,7 +28,7 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, RaterVariance, left_out_together, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
 from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
-from vantage.measures.resampling import Resampling, Statistics, leave_out
+from vantage.measures.resampling import Resampling, Statistics, item_codes, leave_out
 from vantage.notebook.frames import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
@@ -53,10 +53,8 @@ class Comparisons:
 
     def kept(self, mask: Any) -> Comparisons:
         """Some of the judgments, of the same tuples and members."""
-        return replace(
-            self,
-            **{name: getattr(self, name)[mask] for name in ("member", "best", "worst", "unit", "rater")},
-        )
+        names = ("member", "best", "worst", "unit", "rater")
+        return replace(self, **{name: getattr(self, name)[mask] for name in names})
 
     def statistics(self, method: Scoring, prior: float) -> Statistics:
         """From weights of tuples to the scores of the members."""
@@ -152,12 +150,8 @@ def compared(data: Judgments, by: By, worst: str) -> Iterator[tuple[dict[str, An
 
 
 def _places(data: Any) -> list[str]:
-    columns: Sequence[str]
-    if hasattr(data, "with_columns_of"):
-        columns = data.items.columns
-    else:
-        frame = to_polars(data)
-        columns = [] if frame is None else frame.lazy().collect_schema().names()
+    frame = data.items if hasattr(data, "with_columns_of") else to_polars(data)
+    columns = [] if frame is None else frame.lazy().collect_schema().names()
     places = sorted((name for name in columns if PLACE.fullmatch(name)), key=lambda name: int(name[5:]))
     if len(places) < 2 or places != [f"item_{number}" for number in range(1, len(places) + 1)]:
         raise InputError(
@@ -173,11 +167,10 @@ def _comparisons(
     asked = part.frame.filter(pl.col("question").is_in([question, worst]))
     answered = asked.filter(pl.col("value").is_not_null())
     used = answered.filter(pl.col("question") == question)
+    used = used.with_columns(pl.lit(0.0).alias("__worst"))
     if worst is not None:
         other = answered.filter(pl.col("question") == worst).select(*_RUN, pl.col("value").alias("__worst"))
-        used = used.join(other, on=_RUN, how="inner", nulls_equal=True)
-    else:
-        used = used.with_columns(pl.lit(0.0).alias("__worst"))
+        used = used.drop("__worst").join(other, on=_RUN, how="inner", nulls_equal=True)
     incomplete = len(answered) - len(used) * (2 if worst is not None else 1)
     names = pl.concat([used[place].cast(pl.String) for place in places]).drop_nulls().unique().sort().to_list()
     number = {name: place for place, name in enumerate(names)}
@@ -189,22 +182,9 @@ def _comparisons(
                 f"question '{question}' has an answer that is no place from 1 to {len(places)}",
                 remedy="code the first member of a tuple as 1, the second as 2 …",
             )
-    unit = used["item"].rank("dense").to_numpy().astype(np.int64) - 1
-    rater = used["rater"].rank("dense").to_numpy().astype(np.int64) - 1
+    (unit, units), (rater, _) = (item_codes(used[column]) for column in ("item", "rater"))
     row = {**part.key, "question": question, **counts(used, asked, incomplete=incomplete)}
-    made = Comparisons(
-        tuple(names), member.reshape(len(used), -1), best, worse, unit, int(unit.max(initial=-1)) + 1, rater
-    )
-    return row, made
-
-
-Fit: TypeAlias = Callable[[Comparisons], Floats]
-"""The scores of the members, all tuples counting alike."""
-
-
-def scores(method: Scoring, prior: float) -> Fit:
-    """The function that scores members."""
-    return lambda made: made.statistics(method, prior)(np.ones((1, made.units)))[0]
+    return row, Comparisons(tuple(names), member.reshape(len(used), -1), best, worse, unit, units, rater)
 
 
 UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
@@ -274,7 +254,7 @@ def scaling(
         how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
         statistics = made.statistics(method, prior)
         bounds = how.intervals(made.units, statistics, partial(made.without, method, prior, seed))
-        estimates = scores(method, prior)(made)
+        estimates = statistics(np.ones((1, made.units)))[0]
         counted = zip(made.appearances, made.chosen(made.best), made.chosen(made.worst), strict=True)
         scored: list[dict[str, Any]] = [
             {"member": name, "appearances": int(n), "best": int(best), "worst": int(worse), "estimate": float(estimate)}
@@ -347,8 +327,8 @@ def scaling_split_half(
         bounds = replace(split, halves=halves[:LEFT_OUT_SPLITS]).interval(float(drawn.mean()), how)
         if spearman_brown:
             drawn = _stepped_up(drawn)
-            low, high = (None if bound is None else float(_stepped_up(np.array([bound]))[0]) for bound in bounds)
-            bounds = low, high
+            low, high = bounds
+            bounds = bounds if low is None or high is None else tuple(_stepped_up(np.array([low, high])).tolist())
         split_low, split_high = percentile(drawn)
         sd = float(drawn.std(ddof=1)) if len(drawn) > 1 else None
         row |= {"estimate": float(drawn.mean()), "sd": sd, "split_low": split_low, "split_high": split_high}
@@ -410,15 +390,13 @@ class SplitScores:
         left_out = np.concatenate([self.mean(w) for w in leave_out(self.made.units, how.seed, LEFT_OUT)])
         tuples = RaterVariance.from_estimates(np.tile(left_out.T, (2, 1)))
         group = self.made.left_out_together(how.seed)
-        without = (
-            [self.kept(group != number).mean for number in range(int(group.max()) + 1)] if how.ci != "items" else []
-        )
+        numbers = range(int(group.max()) + 1 if how.ci != "items" else 0)
+        without = [self.kept(group != number).mean for number in numbers]
         raters = RaterVariance.of_tables(without, self.made.units, how.seed)[0] if len(without) > 2 else None
         used = {"items": tuples, "raters": raters}.get(how.ci) if how.ci != "both" else tuples and tuples.plus(raters)
         if used is None:
             return None, None
-        z = float(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12)))
-        low, high = used.around(z, how.confidence)
+        low, high = used.around(float(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12))), how.confidence)
         return (None, None) if low is None or high is None else (float(np.tanh(low)), float(np.tanh(high)))
 
 

@@ -23,9 +23,8 @@ from vantage.measures.parts import (
     share_items,
     two_values,
 )
-from vantage.measures.powered.contributions import Contribution, without_each_rater
+from vantage.measures.powered.contributions import Contribution, ModelAnswers, without_each_rater
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.powered.model_answers import ModelAnswers
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Judgments

@@ -11,8 +11,8 @@ probes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -38,14 +38,9 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
-@contextmanager
-def few_threads(rows: int) -> Iterator[None]:
+def few_threads(rows: int) -> AbstractContextManager[object]:
     """One thread for linear algebra with small matrices: more gain little, and wait for busy cores."""
-    if rows > SMALL:
-        yield
-    else:
-        with _libraries().limit(limits=1):
-            yield
+    return nullcontext() if rows > SMALL else _libraries().limit(limits=1)
 
 
 class Crossed:
@@ -75,9 +70,9 @@ class Crossed:
         self.columns = int(starts[-1])
         self.blocks = {k: slice(int(a), int(b)) for k, a, b in zip(self.rest, starts[:-1], starts[1:], strict=True)}
         self.first = self.codes[self.chain[0]]
-        rows = np.concatenate([self.first] * len(self.rest)) if self.rest else np.empty(0, np.int64)
-        places = [self.codes[k] + self.blocks[k].start for k in self.rest]
-        key = rows * max(self.columns, 1) + (np.concatenate(places) if places else rows)
+        self.places = [self.codes[k] + self.blocks[k].start for k in self.rest]
+        rows, columns = np.tile(self.first, len(self.rest)), np.concatenate([self.first[:0], *self.places])
+        key = rows * max(self.columns, 1) + columns
         cells, self._cell = np.unique(key, return_inverse=True)
         row, self._column = np.divmod(cells, max(self.columns, 1))
         self._pointer = np.searchsorted(row, np.arange(self.sizes[self.chain[0]] + 1))
@@ -89,8 +84,7 @@ class Crossed:
 
     def rest_sums(self, values: Floats) -> Floats:
         """The same for all factors outside the chain, one after the other."""
-        parts = [self.sums(k, values) for k in self.rest]
-        return np.concatenate(parts) if parts else np.zeros((0, *values.shape[1:]))
+        return np.concatenate([np.zeros((0, *values.shape[1:])), *(self.sums(k, values) for k in self.rest)])
 
     def cells(self, weight: Floats) -> csr_array:
         """The total weight of each level of the finest factor by each level of the factors outside the chain."""
@@ -98,17 +92,17 @@ class Crossed:
         shape = (self.sizes[self.chain[0]], self.columns)
         return csr_array((data, self._column, self._pointer), shape=shape)
 
-    def between(self, weight: Floats) -> Floats | csr_array:
-        """Z′WZ of the factors outside the chain; the diagonal alone where there is one such factor."""
+    def between(self, weight: Floats) -> csr_array:
+        """Z′WZ of the factors outside the chain, which is diagonal where there is one such factor."""
+        size, shape = self.columns, (self.columns, self.columns)
         if len(self.rest) <= 1:
-            return self.rest_sums(weight)
-        places = [self.codes[k] + self.blocks[k].start for k in self.rest]
-        row = np.concatenate([place for place in places for _ in places])
-        column = np.concatenate([place for _ in places for place in places])
-        return csr_array((np.tile(weight, len(places) ** 2), (row, column)), shape=(self.columns, self.columns))
+            return csr_array((self.rest_sums(weight), np.arange(size), np.arange(size + 1)), shape=shape)
+        row = np.concatenate([place for place in self.places for _ in self.places])
+        column = np.tile(np.concatenate(self.places), len(self.places))
+        return csr_array((np.tile(weight, len(self.places) ** 2), (row, column)), shape=shape)
 
     @cached_property
-    def plain(self) -> tuple[Floats, csr_array, Floats | csr_array]:
+    def plain(self) -> tuple[Floats, csr_array, csr_array]:
         """Weights of one, and what follows from them."""
         ones = np.ones(self.n)
         return ones, self.cells(ones), self.between(ones)
@@ -125,8 +119,8 @@ class Crossed:
 
         starts = np.cumsum([0, *self.sizes])
         places = [code + start for code, start in zip(self.codes, starts[:-1], strict=True)]
-        row = np.concatenate([places[0]] * (len(places) - 1)) if len(places) > 1 else places[0]
-        column = np.concatenate(places[1:]) if len(places) > 1 else places[0]
+        others = places[1:] or places
+        row, column = np.tile(places[0], len(others)), np.concatenate(others)
         graph = csr_array((np.ones(len(row)), (row, column)), shape=(int(starts[-1]),) * 2)
         return np.asarray(connected_components(graph, directed=False)[1][places[0]], dtype=np.int64)
 
@@ -155,10 +149,8 @@ class Factored:
             self.log_determinant -= float(np.log(gain).sum())
             if j + 1 < len(design.chain):
                 self.mass.append(self._up(j, gain * self.mass[j]))
-                self.totals.append(self._up_cells(j, gain))
-        self.scale = (
-            np.concatenate([design.spread(k, self.theta[k]) for k in design.rest]) if design.rest else np.empty(0)
-        )
+                self.totals.append(self._above(j, gain) @ self.totals[j])
+        self.scale = np.concatenate([np.empty(0), *(design.spread(k, self.theta[k]) for k in design.rest)])
         self._between = between
         self.iterative = design.columns > DENSE
         if self.iterative:
@@ -168,28 +160,24 @@ class Factored:
 
     def _up(self, j: int, values: Floats) -> Floats:
         """Sums over the levels of the next factor in the chain."""
-        size = self.design.sizes[self.design.chain[j + 1]]
-        return level_sums(self.design.above[j], values, size)
+        return level_sums(self.design.above[j], values, self.design.sizes[self.design.chain[j + 1]])
 
-    def _up_cells(self, j: int, gain: Floats) -> csr_array:
+    def _above(self, j: int, weight: Floats) -> csr_array:
+        """The matrix that sums weighted levels of a factor of the chain over those of the next."""
         above, size = self.design.above[j], self.design.sizes[self.design.chain[j + 1]]
-        return csr_array((gain, (above, np.arange(len(above)))), shape=(size, len(above))) @ self.totals[j]
+        return csr_array((weight, (above, np.arange(len(above)))), shape=(size, len(above)))
 
     @cached_property
     def _factor(self) -> tuple[Floats, bool]:
         """The Cholesky factor of C."""
-        dense = self._between if not isinstance(self._between, np.ndarray) else np.diag(self._between)
-        inner = np.array(dense.toarray() if isinstance(dense, csr_array) else dense, dtype=np.float64)
+        inner = self._between.toarray()
         for total, shrink in zip(self.totals, self.shrink, strict=True):
             if self.design._dense:
                 table = total.toarray()
                 inner -= (table.T * shrink) @ table
             else:
-                scaled = csr_array(
-                    (total.data * np.repeat(shrink, np.diff(total.indptr)), total.indices, total.indptr),
-                    shape=total.shape,
-                )
-                inner -= (total.T @ scaled).toarray()
+                scaled = total.data * np.repeat(shrink, np.diff(total.indptr))
+                inner -= (total.T @ csr_array((scaled, total.indices, total.indptr), shape=total.shape)).toarray()
         inner *= self.scale[:, None] * self.scale
         inner[np.diag_indices_from(inner)] += 1.0
         factor: tuple[Floats, bool] = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
@@ -198,8 +186,7 @@ class Factored:
     @cached_property
     def _diagonal(self) -> Floats:
         """The diagonal of C, for preconditioning."""
-        between = self._between if isinstance(self._between, np.ndarray) else self._between.diagonal()
-        inner = np.array(between, dtype=np.float64)
+        inner = self._between.diagonal()
         for total, shrink in zip(self.totals, self.shrink, strict=True):
             inner -= total.power(2).T @ shrink
         return np.asarray(1 + self.scale**2 * inner)
@@ -207,7 +194,7 @@ class Factored:
     def _multiply(self, block: Floats) -> Floats:
         """C times a block of columns."""
         scaled = self.scale[:, None] * block
-        inner = self._between[:, None] * scaled if isinstance(self._between, np.ndarray) else self._between @ scaled
+        inner = self._between @ scaled
         for total, shrink in zip(self.totals, self.shrink, strict=True):
             inner = inner - total.T @ (shrink[:, None] * (total @ scaled))
         return np.asarray(block + self.scale[:, None] * inner)
@@ -266,27 +253,19 @@ class Factored:
         return out
 
     @cached_property
-    def _paths(self) -> list[Floats]:
-        """For each level of the finest factor, the product of the gains below each factor of the chain."""
-        paths = [np.ones(len(self.gain[0]))]
-        place = np.arange(len(self.gain[0]))
-        for j in range(len(self.design.chain) - 1):
-            paths.append(paths[j] * self.gain[j][place])
-            place = self.design.above[j][place]
-        return paths
-
-    @cached_property
     def _removed(self) -> tuple[Floats, csr_array]:
         """Of a row of A, the part that is the same for all answers of a level of the finest factor: α and B."""
         alpha, place = np.zeros(len(self.gain[0])), np.arange(len(self.gain[0]))
+        path = np.ones(len(self.gain[0]))  # the product of the gains below each factor of the chain
         rows: Any = None
-        for j, path in enumerate(self._paths):
+        for j in range(len(self.design.chain)):
             share = self.shrink[j][place] * path
             alpha += share * path
             pick = csr_array((share, (np.arange(len(place)), place)), shape=(len(place), self.totals[j].shape[0]))
             part = pick @ self.totals[j]
             rows = part if rows is None else rows + part
-            place = self.design.above[j][place] if j < len(self.design.above) else place
+            if j < len(self.design.above):
+                path, place = path * self.gain[j][place], self.design.above[j][place]
         return alpha, csr_array(rows)
 
     def predictor_variance(self) -> Floats:
@@ -295,14 +274,13 @@ class Factored:
         design, first = self.design, self.design.first
         variance = alpha.copy()
         out = np.zeros(design.n)
-        columns = [design.codes[k] + design.blocks[k].start for k in design.rest]
-        if columns:
+        if design.places:
             scaled = self.inverse * self.scale[:, None] * self.scale
             product = rows @ scaled
             variance += np.asarray(rows.multiply(product).sum(axis=1))
-            for place in columns:
+            for place in design.places:
                 out -= 2 * product[first, place]
-                for other in columns:
+                for other in design.places:
                     out += scaled[place, other]
         return np.asarray(out + variance[first])
 
@@ -323,9 +301,7 @@ class Factored:
         if design.columns:
             rows: Any = self.totals[0] - csr_array(self._removed[1].multiply(self.mass[0][:, None]))
             for i in range(j):
-                size = design.sizes[design.chain[i + 1]]
-                above = design.above[i]
-                rows = csr_array((np.ones(len(above)), (above, np.arange(len(above)))), shape=(size, len(above))) @ rows
+                rows = self._above(i, np.ones(len(design.above[i]))) @ rows
             if self.iterative:
                 own = own - rows.power(2) @ (self.scale**2 * self.inverse)
             else:

@@ -151,9 +151,9 @@ class CumulativeFit:
             if gain < 1e-9 * (1 + abs(now)) ** 0.5:
                 break
         self.model._mode = effects
-        _, upper, lower = pieces
+        log_p, upper, lower = pieces
         weight = np.maximum(upper * (1 - upper) + lower * (1 - lower), 1e-10)
-        return random, effects, Factored(design, theta, weight), pieces[0], upper, lower
+        return random, effects, Factored(design, theta, weight), log_p, upper, lower
 
     @cached_property
     def log_likelihood(self) -> float:

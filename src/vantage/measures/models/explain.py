@@ -208,20 +208,18 @@ class Explanation:
             freedom = float(max(people - 1 - inside, 1)) if term.of_raters else np.inf
             means, covariance = fit.margins(term.contrasts, self.ready.matrix[:, term.columns])
             rows.append({"term": term.name, **self._joint(term, means, covariance, freedom, how)})
-            number = {level: place for place, level in enumerate(term.levels)}
-            base = number[term.base]
-            for level, place in number.items():
-                size = self._raters_with(term, place)
-                whole = np.eye(len(number))[place] - (
-                    1 / len(number) if term.number is None else np.eye(len(number))[base]
-                )
-                single = np.eye(len(number))[place] - np.eye(len(number))[base]
-                for versus, weights in (("mean of levels", whole), (term.base, single)):
-                    if not weights.any() or (term.number is not None and versus == "mean of levels"):
+            unit = np.eye(len(term.levels))
+            others: dict[str, Any] = {"mean of levels": 1 / len(unit)} if term.number is None else {}
+            others[term.base] = unit[term.levels.index(term.base)]
+            for place, level in enumerate(term.levels):
+                there = term.code == place if term.number is None else term.code >= 0
+                size = self.ready.frame.filter(pl.Series(there))["rater"].n_unique()
+                for versus, other in others.items():
+                    weights = unit[place] - other
+                    if not weights.any():
                         continue
-                    shown = _spread(
-                        "points", float(weights @ means), float(weights @ covariance @ weights), freedom, how
-                    )
+                    spread = float(weights @ covariance @ weights)
+                    shown = _spread("points", float(weights @ means), spread, freedom, how)
                     row = self._contrast(weights @ term.contrasts, freedom, how)
                     rows.append({"term": term.name, "level": level, "versus": versus, **row, **shown, "raters": size})
         return rows
@@ -230,10 +228,10 @@ class Explanation:
         """A linear combination of the fixed effects, with its interval and its p value."""
         estimate = float(weights @ self.fit.beta)
         variance = float(weights @ self.fit.covariance @ weights)
-        row = _spread("", estimate, variance, freedom, how)
         se = float(np.sqrt(variance))
         p = 2 * float(stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se > 0 else None
-        return {"estimate": row["estimate"], "se": se, "low": row["low"], "high": row["high"], "over": "both", "p": p}
+        ends = _spread("", estimate, variance, freedom, how)
+        return {"estimate": estimate, "se": se, **ends, "over": "both", "p": p}
 
     def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float, how: _How) -> dict[str, Any]:
         """The tests of a term, and the largest difference between two of its levels in points of the scale."""
@@ -241,7 +239,7 @@ class Explanation:
         places = max(pairs, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
         first, second = sorted(places, key=lambda place: -means[place])
         variance = float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
-        corrected = _How(1 - (1 - how.confidence) / len(pairs), how.permutations, how.seed)
+        corrected = replace(how, confidence=1 - (1 - how.confidence) / len(pairs))
         ends = _spread("difference", float(means[first] - means[second]), variance, freedom, corrected)
         kept = np.setdiff1d(np.arange(self.ready.matrix.shape[1]), term.columns)
         without = self._fitted(kept, reml=False)
@@ -253,9 +251,7 @@ class Explanation:
             "level": f"{term.levels[first]} − {term.levels[second]}",
             "versus": "largest difference",
             **row,
-            "points": ends["difference"],
-            "points_low": ends["difference_low"],
-            "points_high": ends["difference_high"],
+            **{name.replace("difference", "points"): end for name, end in ends.items()},
             "p": p_lr if p_permutation is None else p_permutation,
             "statistic": statistic,
             "df": len(term.columns),
@@ -299,40 +295,23 @@ class Explanation:
 
         return permutation_p(beyond, how.permutations)
 
-    def _raters_with(self, term: Term, place: int) -> int:
-        there = pl.Series(term.code == place) if term.number is None else pl.Series(term.code >= 0)
-        return self.ready.frame.filter(there)["rater"].n_unique()
-
     def variance(self, how: _How) -> list[dict[str, Any]]:
         """One row per component, with the log-likelihood of the model."""
         fit = self.fit
         component = [*self.ready.codes, *(["residual"] if self.family == "gaussian" else [])]
-        apart = int(self.design.components().max(initial=0)) + 1
-        reason = None
-        if apart > 1:
-            parts = self.ready.frame.with_columns(__part=pl.Series(self.design.components()))
-            raters = parts.group_by("__part").agg(pl.col("rater").unique().sort()).sort("__part")["rater"].to_list()
-            shown = "; ".join(", ".join(map(str, some[:3])) + (" …" if len(some) > 3 else "") for some in raters[:4])
-            reason = (
-                f"raters fall into {apart} parts that share no items ({shown}{' …' if apart > 4 else ''}); differences "
-                "between parts are told from differences between items by assumption only"
-            )
-        rows = []
-        total = float(sum(fit.variances))
-        for name, value, (low, high) in zip(
-            component, fit.variances, fit.variance_intervals(how.confidence), strict=True
-        ):
+        apart, shown = raters_of_parts(self.ready.frame, self.design.components(), 3)
+        reason = (
+            f"raters fall into {apart} parts that share no items ({shown}); differences between parts are told from "
+            "differences between items by assumption only"
+        )
+        rows: list[dict[str, Any]] = []
+        total, ends = float(sum(fit.variances)), fit.variance_intervals(how.confidence)
+        for name, value, (low, high) in zip(component, fit.variances, ends, strict=True):
             size = int(self.ready.codes[name].max()) + 1 if name in self.ready.codes else None
-            row = {
-                "component": name,
-                "estimate": float(value),
-                "low": low,
-                "high": high,
-                "over": "both",
-                "levels": size,
-            }
-            row |= {"sd": float(np.sqrt(value)), "share": float(value / total) if self.family == "gaussian" else None}
-            rows.append({**row, "log_likelihood": fit.log_likelihood, "reason": reason})
+            row = {"component": name, "estimate": float(value), "low": low, "high": high, "over": "both"}
+            share = float(value / total) if self.family == "gaussian" else None
+            row |= {"levels": size, "sd": float(np.sqrt(value)), "share": share}
+            rows.append({**row, "log_likelihood": fit.log_likelihood, "reason": reason if apart > 1 else None})
         return rows
 
     def levels(self, show: str, how: _How) -> list[dict[str, Any]]:
@@ -355,9 +334,21 @@ class Explanation:
             size = np.bincount(code[code >= 0])
             for n, (value, se) in enumerate(zip(mean.tolist(), error.tolist(), strict=True)):
                 named = {column: values[n] for column, values in own.items()}
-                ends = {"estimate": value, "se": se, "low": value - reach * se, "high": value + reach * se}
-                rows.append({**named, **ends, "over": over, "judgments": int(size[n])})
+                rows.append({**named, **around(value, se, reach), "over": over, "judgments": int(size[n])})
         return rows
+
+
+def around(estimate: float, se: float, reach: float) -> dict[str, float]:
+    """An estimate with its standard error, and an interval of so many of them to either side."""
+    return {"estimate": estimate, "se": se, "low": estimate - reach * se, "high": estimate + reach * se}
+
+
+def raters_of_parts(frame: pl.DataFrame, places: Ints, most: int) -> tuple[int, str]:
+    """How many parts without common items there are, and some raters of each, at most so many."""
+    parted = frame.with_columns(__part=pl.Series(places)).group_by("__part").agg(pl.col("rater").unique().sort())
+    raters = parted.sort("__part")["rater"].to_list()
+    shown = "; ".join(", ".join(map(str, some[:most])) + (" …" if len(some) > most else "") for some in raters[:4])
+    return len(raters), shown + (" …" if len(raters) > 4 else "")
 
 
 def one_question(part: Part, question: str | None) -> Part:

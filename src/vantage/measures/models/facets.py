@@ -16,7 +16,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.models.crossed import Crossed, level_sums
-from vantage.measures.models.explain import MANY_POINTS, one_question
+from vantage.measures.models.explain import MANY_POINTS, around, one_question, raters_of_parts
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Extremes, View
@@ -155,10 +155,8 @@ class Facets:
         own = levels[thresholds] if thresholds in levels else np.zeros(len(frame), dtype=np.int64)
         loose = LOOSE[thresholds] if thresholds in levels else 0.0
         answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
-        labels = {}
-        for name, code in levels.items():
-            first = np.unique(code, return_index=True)[1]
-            labels[name] = frame[first].select(name, "kind")
+        firsts = {name: np.unique(code, return_index=True)[1] for name, code in levels.items()}
+        labels = {name: frame[first].select(name, "kind") for name, first in firsts.items()}
         return cls(frame, extreme, codes, scale, fit(answers), labels, places)
 
     @cached_property
@@ -166,9 +164,8 @@ class Facets:
         """The mean of each facet, of people among raters, which the items take over."""
         people = self.labels["rater"]["kind"].cast(pl.String).is_in(PEOPLE).to_numpy()
         people = people if people.any() else np.ones_like(people)
-        names = [name for name in self.labels if name != "item"]
-        shifts = {name: float(values.mean()) for name, values in zip(names, self.fit.facets, strict=True)}
-        return {**shifts, "rater": float(self.fit.facets[0][people].mean())}
+        named = zip([name for name, _ in self._facet_codes()], self.fit.facets, strict=True)
+        return {name: float((values[people] if name == "rater" else values).mean()) for name, values in named}
 
     @cached_property
     def thresholds(self) -> Floats:
@@ -199,11 +196,10 @@ class Facets:
                 *({"facet": "item", "name": str(row["item"]), **row} for row in items),
                 *({"facet": "threshold", "name": row["threshold"], **row} for row in steps),
             ]
-        tables = {"raters": self.raters, "items": self.items}
-        if show in tables:
-            return tables[show](reach)
-        others = {"thresholds": self.steps, "categories": self.categories, "summary": self.summary, "curve": self.curve}
-        return others[show]()
+        if show in ("raters", "items"):
+            return self.raters(reach) if show == "raters" else self.items(reach)
+        tables = {"thresholds": self.steps, "categories": self.categories, "summary": self.summary, "curve": self.curve}
+        return tables[show]()
 
     def raters(self, reach: float) -> list[dict[str, Any]]:
         """One row per level of every facet but items."""
@@ -223,16 +219,14 @@ class Facets:
                 fair = [float(self.expected(self.origin - severity[g : g + 1], g)[0]) for g in range(n)]
             else:
                 fair = self.expected(self.origin - severity).tolist()
-            part = self._part_of(code) if name == "rater" else None
+            part = (
+                self.parts[np.unique(code, return_index=True)[1]] + 1 if name == "rater" and self.parts.any() else None
+            )
             for place, (label, kind) in enumerate(self.labels[name].iter_rows()):
-                middle, margin = float(severity[place]), reach * float(errors[place])
                 out.append(
                     {
                         **({"rater": label, "kind": str(kind)} if name == "rater" else {name: label}),
-                        "estimate": middle,
-                        "se": float(errors[place]),
-                        "low": middle - margin,
-                        "high": middle + margin,
+                        **around(float(severity[place]), float(errors[place]), reach),
                         "over": "items",
                         "infit": float(sums[1][place] / sums[2][place]),
                         "outfit": float(sums[3][place] / sums[0][place]),
@@ -240,14 +234,10 @@ class Facets:
                         "fair": fair[place],
                         "observed": float(observed[place]),
                         "judgments": int(sums[0][place]),
-                        **({"part": part[place]} if part is not None else {}),
+                        **({"part": int(part[place])} if part is not None else {}),
                     }
                 )
         return [*out, *self._extremes(reach)]
-
-    def _part_of(self, code: Ints) -> list[int] | None:
-        """The part of each rater, from 1 up; null where all are connected."""
-        return None if not self.parts.any() else (self.parts[np.unique(code, return_index=True)[1]] + 1).tolist()
 
     def categories(self) -> list[dict[str, Any]]:
         """How often each rater gave each answer, and how often the model expects it."""
@@ -275,10 +265,9 @@ class Facets:
         for (rater, kind), given in self.extreme.group_by("rater", "kind", maintain_order=True):
             places = [where[item] for item in given["item"] if item in where]
             at = self.fit.items[0][places] + self.origin
-            top = given["value"][0] == self.codes[-1]
-            low, high = self.codes[0], self.codes[-1]
-            goal = len(places) * high - EXTREME if top else len(places) * low + EXTREME
-            answer, end = float(given["value"][0]), "highest" if top else "lowest"
+            answer = float(given["value"][0])
+            end, inwards = ("highest", -EXTREME) if answer == self.codes[-1] else ("lowest", EXTREME)
+            goal = len(places) * answer + inwards
             row: dict[str, Any] = {"rater": rater, "kind": str(kind), "observed": answer, "judgments": len(given)}
             reason = f"gave only the {end} answer ({show_code(answer)}), so the severity is a bound"
             if not places:
@@ -287,9 +276,9 @@ class Facets:
             severity = float(brentq(lambda s, at=at, goal=goal: self.expected(at - s).sum() - goal, -60, 60))
             slope = float((self.expected(at - severity + 0.01) - self.expected(at - severity - 0.01)).sum() / 0.02)
             se = 1 / np.sqrt(max(slope, 1e-6))
-            ends = {"estimate": severity, "se": se, "low": severity - reach * se, "high": severity + reach * se}
             fair = float(self.expected(np.array([self.origin - severity]))[0])
-            out.append({**row, **ends, "over": "items", "fair": fair, "range_use": 0.0, "reason": reason})
+            stated = {**around(severity, se, reach), "over": "items", "fair": fair, "range_use": 0.0}
+            out.append({**row, **stated, "reason": reason})
         return out
 
     def items(self, reach: float) -> list[dict[str, Any]]:
@@ -303,10 +292,7 @@ class Facets:
         return [
             {
                 "item": item,
-                "estimate": float(mean[n]),
-                "se": float(spread[n]),
-                "low": float(mean[n] - reach * spread[n]),
-                "high": float(mean[n] + reach * spread[n]),
+                **around(float(mean[n]), float(spread[n]), reach),
                 "over": "raters",
                 **dict(zip(("fair", "fair_low", "fair_high"), (float(values[n]) for values in ends), strict=True)),
                 "observed": float(observed[n]),
@@ -400,11 +386,8 @@ def _connected(frame: pl.DataFrame, unconnected: str) -> tuple[pl.DataFrame, Int
         return frame.filter(pl.Series(places == 0)), np.zeros(int((places == 0).sum()), dtype=np.int64)
     if unconnected == "assume" or places.max() == 0:
         return frame, places
-    raters = frame.with_columns(__part=pl.Series(places)).group_by("__part").agg(pl.col("rater").unique().sort())
-    listed = raters.sort("__part")["rater"].to_list()
-    shown = "; ".join(", ".join(map(str, some[:4])) + (" …" if len(some) > 4 else "") for some in listed[:4])
+    apart, shown = raters_of_parts(frame, places, 4)
     raise InputError(
-        f"raters fall into {len(listed)} parts that share no items, so they have no common scale: {shown}"
-        + (" …" if len(listed) > 4 else ""),
+        f"raters fall into {apart} parts that share no items, so they have no common scale: {shown}",
         remedy="pass unconnected assume if the items of parts are alike on average, or largest for the largest part",
     )

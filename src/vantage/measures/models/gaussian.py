@@ -64,8 +64,8 @@ class Gaussian:
         table = hstack([design.plain[1], csr_array(self._first)], format="csr")[: len(first)]
         grams = np.stack([(rows.T @ rows).toarray() for rows in (table[place == c] for c in range(len(sizes)))])
         total = np.zeros((width, width))
-        between, cut = design.plain[2], design.columns
-        total[:cut, :cut] = np.diag(between) if isinstance(between, np.ndarray) else between.toarray()
+        cut = design.columns
+        total[:cut, :cut] = design.plain[2].toarray()
         total[:cut, cut:], total[cut:, :cut], total[cut:, cut:] = self._rest, self._rest.T, self._inner
         return sizes, counts, grams.reshape(len(sizes), -1), total
 
@@ -172,11 +172,9 @@ class GaussianFit:
     @cached_property
     def effects(self) -> list[tuple[Floats, Floats]]:
         """Shrunken estimates (BLUPs) of the levels of each factor, and their conditional standard errors."""
-        residual = self.model.value - self.model.fixed[:, self.columns] @ self.beta
-        sizes = self.model.design.levels
-        means = self.factored.effects(residual)
-        errors = [np.sqrt(self.factored.level_variance(k) * self.residual) for k in range(len(sizes))]
-        return [(mean[:n], error[:n]) for mean, error, n in zip(means, errors, sizes, strict=True)]
+        means = self.factored.effects(self.model.value - self.model.fixed[:, self.columns] @ self.beta)
+        errors = [np.sqrt(self.factored.level_variance(k) * self.residual) for k in range(len(means))]
+        return [(mean[:n], error[:n]) for mean, error, n in zip(means, errors, self.model.design.levels, strict=True)]
 
     @property
     def log_likelihood(self) -> float:

@@ -9,7 +9,7 @@ inflates them. Raters, questions and conditions are fixed effects. Thresholds ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Final
@@ -44,10 +44,11 @@ class RaschAnswers:
     facets: list[Ints]
     group: Ints
     loose: float = 0.0
-    sizes: list[int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", [int(code.max()) + 1 for code in self.facets])
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The number of levels of each facet."""
+        return [int(code.max()) + 1 for code in self.facets]
 
     @property
     def items(self) -> int:
@@ -147,10 +148,8 @@ class Rasch:
     @cached_property
     def offset(self) -> Floats:
         """What each answer's facets take off its item."""
-        return sum(
-            (e[code] for e, code in zip(self.facets, self.answers.facets, strict=True)),
-            np.zeros(len(self.answers.item)),
-        )
+        parts = (effect[code] for effect, code in zip(self.facets, self.answers.facets, strict=True))
+        return sum(parts, np.zeros(len(self.answers.item)))
 
     def probabilities(self, locations: Floats) -> Floats:
         """P of every category, for each answer at each of its locations: items less facets."""

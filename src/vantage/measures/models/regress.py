@@ -1,6 +1,8 @@
 """`vantage.regress`: what item columns have to do with judgments, by people's answers sharpened by a model's.
 
-The formulas are in `two_sources`. Standard errors are over items, and over raters too where there are many.
+People answered some items and a model all of them. The loss is people's, plus λ times the model's on the other items
+less the model's on people's items (PPI++; Angelopoulos, Duchi and Zrnic 2023); with λ = 0 it is the plain regression.
+Variances are sandwiches over items, and over raters too where there are many.
 Where people's items were drawn with known probabilities π, each weighs 1/π and all items stand for the others, as in
 design-based supervised learning (Egami et al. 2023).
 """
@@ -13,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
+from scipy.special import expit, stdtr
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
@@ -21,10 +23,9 @@ from vantage.measures.intervals import OVER, Bootstrap, Over, student
 from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
 from vantage.measures.models.explain import one_question
-from vantage.measures.models.two_sources import Fit, Loss
 from vantage.measures.parts import Part, check_level, counts, names, parts
-from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, sampling
-from vantage.measures.powered.sides import Sides
+from vantage.measures.powered.contributions import Sides
+from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned, sampling
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.rater_variance import RaterVariance, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
@@ -34,6 +35,10 @@ Family: TypeAlias = Literal["auto", "linear", "logistic"]
 
 SINGULAR: Final = "the columns depend on each other, or one of them is constant"
 SEPARATED: Final = "a column tells the two answers apart completely, so its coefficient has no limit"
+STEPS: Final = 100
+"""How many steps of Newton's method are made at most."""
+FARTHEST: Final = 30.0
+"""A logistic coefficient beyond this has no limit."""
 
 
 VIEW: Final = View(
@@ -173,7 +178,7 @@ class _Regression:
         warning: str | None = ALL_JUDGED
         if asked.any():
             there = np.ones(len(said), dtype=np.bool_) if probability else asked
-            both = replace(loss, said=answers[judged], other_x=other_x[there], other_said=answers[there]).fit()
+            both = replace(loss, model=(answers[judged], other_x[there], answers[there])).fit()
             rest = answers[there, None] - answers[there].mean()
             shown = loss.weight[:, None] * (answers[judged, None] - answers[there].mean())
             tested, warning = sampling(shown, rest, int(asked.sum()))
@@ -181,20 +186,16 @@ class _Regression:
         for alone_row, row in zip(rows, self._rows(about, terms, loss, both, added), strict=True):
             narrower = both.lam > 0 and row["se"] and alone_row["se"]
             labels = row["judgments"] * ((alone_row["se"] / row["se"]) ** 2 - 1) if narrower else 0.0
-            more = {"labels_gained": labels, "items": len(used) + int(asked.sum())}
-            made.append(
-                {**key, "judged_by": "both", **row, **extra, **more, "reason": joined([row["reason"], warning])}
-            )
+            more = {"items": len(used) + int(asked.sum()), "reason": joined([row["reason"], warning])}
+            made.append({**key, "judged_by": "both", **row, **extra, "labels_gained": labels, **more})
         return made
 
     def _said(self, part: Part, code: float | None, columns: Sequence[str]) -> pl.DataFrame | None:
         """The model's answer to each item with the columns of the regression; null without a model."""
         if self.sides is None:
             return None
-        said = self.sides.said(part.key)
-        said = replace(
-            said, frame=said.frame.filter(pl.col("question").is_in(part.frame["question"].unique().implode()))
-        )
+        said, asked = self.sides.said(part.key), part.frame["question"].unique().implode()
+        said = replace(said, frame=said.frame.filter(pl.col("question").is_in(asked)))
         model = pl.DataFrame({"item": said.items, "said": said.mean if code is None else said.share(code)})
         return model.join(_columns(said.frame, columns), on="item").drop_nulls(columns).sort("item")
 
@@ -220,7 +221,7 @@ class _Regression:
             scores = order.join(_scores(rest, code), on="item", how="left", maintain_order="left")["score"]
             there = scores.is_not_null().to_numpy()
             fewer = replace(loss, y=scores.fill_null(0.0).to_numpy(), weight=loss.weight * there)
-            tables.append(lambda rows, fewer=fewer: np.stack([_reweighted(fewer, row).solved(0.0) for row in rows]))
+            tables.append(fewer.reweighted)
         return RaterVariance.of_tables(tables, len(items), self.how.seed) if len(tables) >= 3 else None
 
     def _rows(
@@ -245,21 +246,14 @@ class _Regression:
             if raters is not None and beyond > 0:
                 freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / left)
             se = (items + beyond) ** 0.5
-            row |= {
-                "estimate": estimate,
-                "se": se,
-                "p": float(2 * stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se else None,
-            }
+            p = float(2 * stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se else None
+            row |= {"estimate": estimate, "se": se, "p": p}
             if self.how.ci != "none":
                 reach = student(freedom, confidence) * se
                 over = "items" if raters is None else "both"
                 row |= {"low": estimate - reach, "high": estimate + reach, "over": over}
                 row |= {"because": self.how.because} if about["raters"] is not None else {}
             yield row
-
-
-def _reweighted(loss: Loss, times: Floats) -> Loss:
-    return replace(loss, weight=loss.weight * times)
 
 
 def _scores(answered: pl.DataFrame, code: float | None) -> pl.DataFrame:
@@ -283,21 +277,152 @@ def _design(
     used: pl.DataFrame, others: pl.DataFrame | None, columns: Sequence[str]
 ) -> tuple[list[str], Floats, Floats | None]:
     """The terms and the columns of the regression, of people's items and of the model's."""
-    frames = [used] if others is None else [used, others]
-    terms, made = ["constant"], [[np.ones(len(frame))] for frame in frames]
+    terms = [("constant", pl.lit(1.0))]
     for column in columns:
         dtype = used.schema[column]
         if dtype.is_numeric() or dtype == pl.Boolean:
-            terms.append(column)
-            for frame, parts in zip(frames, made, strict=True):
-                parts.append(frame[column].cast(pl.Float64).to_numpy())
+            terms.append((column, pl.col(column).cast(pl.Float64)))
             continue
-        levels = frames[-1][column].cast(pl.String).unique().sort().to_list()
+        word = pl.col(column).cast(pl.String)
+        levels = (used if others is None else others).select(word.unique().sort()).to_series().to_list()
         if len(levels) > 50:
             raise InputError(f"column '{column}' has {len(levels)} different words", remedy="regress on fewer groups")
-        for level in levels[1:]:
-            terms.append(f"{column}: {level}")
-            for frame, parts in zip(frames, made, strict=True):
-                parts.append((frame[column].cast(pl.String) == level).cast(pl.Float64).to_numpy())
-    x = [np.column_stack(parts) for parts in made]
-    return terms, x[0], x[1] if others is not None else None
+        terms += [(f"{column}: {level}", (word == level).cast(pl.Float64)) for level in levels[1:]]
+
+    def matrix(frame: pl.DataFrame) -> Floats:
+        return np.column_stack(frame.select(one.alias(str(n)) for n, (_, one) in enumerate(terms)).get_columns())
+
+    return [name for name, _ in terms], matrix(used), None if others is None else matrix(others)
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """People's items with columns `x`, answers `y` and weights."""
+
+    x: Floats
+    y: Floats
+    weight: Floats
+    logistic: bool
+    model: tuple[Floats, Floats, Floats] | None = None
+    """The model's answers to these items, and the columns of others with its answers to them."""
+
+    def solved(self, lam: float) -> Floats:
+        """The coefficients at which the loss is smallest; NaN where there is no single minimum."""
+        if not self.logistic:
+            return np.asarray(np.sum([_least_squares(*part) for part in self._linear(lam)], axis=0))
+        sides = self._sides(lam)
+        theta = np.zeros(self.x.shape[1]) if lam == 0 else self.solved(0.0)
+        for _ in range(STEPS):
+            gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+            for x, y, w, scale in sides:
+                mean = expit(x @ theta)
+                gradient += scale * x.T @ (w * (mean - y)) / len(y)
+                hessian += scale * (x.T * (w * mean * (1 - mean))) @ x / len(y)
+            try:
+                step = np.linalg.solve(hessian, gradient)
+            except np.linalg.LinAlgError:
+                return np.full(len(theta), np.nan)
+            theta = theta - step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
+            if np.abs(step).max() < 1e-12:
+                return theta if np.abs(theta).max() < FARTHEST else np.full(len(theta), np.nan)
+        return np.full(len(theta), np.nan)
+
+    def reweighted(self, times: Floats) -> Floats:
+        """The coefficients under further weights of items, one row for each row of weights."""
+        return np.stack([replace(self, weight=self.weight * row).solved(0.0) for row in times])
+
+    def fit(self) -> Fit:
+        """Coefficients and their variances, with the best λ."""
+        lam = 0.0
+        if self.model is not None:
+            starts = [theta for theta in (self.solved(1.0), self.solved(0.0)) if np.isfinite(theta).all()]
+            lam = self._parts(starts[0], use=True).lam if starts else 0.0
+        theta = self.solved(lam)
+        if not np.isfinite(theta).all():
+            return Fit(theta, np.full((len(theta), len(theta)), np.nan), lam)
+        return Fit(theta, self._parts(theta, use=lam > 0).covariance(lam), lam)
+
+    def _sides(self, lam: float) -> list[tuple[Floats, Floats, Floats, float]]:
+        """Columns, answers, weights and sign of each part of the loss."""
+        sides = [(self.x, self.y, self.weight, 1.0)]
+        if lam and self.model is not None:
+            said, other_x, other_said = self.model
+            sides.append((self.x, said, self.weight, -lam))
+            sides.append((other_x, other_said, np.ones(len(other_x)), lam))
+        return sides
+
+    def _linear(self, lam: float) -> list[tuple[Floats, Floats, Floats]]:
+        """Columns, answers and weights of the regressions whose coefficients add up."""
+        if not lam or self.model is None:
+            return [(self.x, self.y, self.weight)]
+        said, other_x, other_said = self.model
+        return [(self.x, self.y - lam * said, self.weight), (other_x, lam * other_said, np.ones(len(other_x)))]
+
+    def _parts(self, theta: Floats, *, use: bool) -> _Gradients:
+        """The gradients of every item's loss, and the inverse of the mean curvature."""
+
+        def mean(x: Floats) -> Floats:
+            return np.asarray(expit(x @ theta) if self.logistic else x @ theta)
+
+        def curvature(x: Floats, w: Floats) -> Floats:
+            m = mean(x)
+            return np.asarray((x.T * (w * (m * (1 - m) if self.logistic else 1.0))) @ x)
+
+        hessian, n, middle = curvature(self.x, self.weight), len(self.x), mean(self.x)
+        # Items that draw the fit to themselves have small residuals (HC3; MacKinnon and White 1985).
+        drawn = np.einsum("ij,jk,ik->i", self.x, _inverse(hessian), self.x) * self.weight
+        drawn *= middle * (1 - middle) if self.logistic else 1.0
+        larger = 1 / np.maximum(1 - drawn, 1 / n)
+        own = self.weight[:, None] * self.x * (middle - self.y)[:, None]
+        if not use or self.model is None:
+            return _Gradients(own, np.zeros_like(own), np.zeros((2, own.shape[1])), _inverse(hessian / n), larger)
+        said, other_x, other_said = self.model
+        hessian = hessian + curvature(other_x, np.ones(len(other_x)))
+        theirs = self.weight[:, None] * self.x * (middle - said)[:, None]
+        other = other_x * (mean(other_x) - other_said)[:, None]
+        return _Gradients(own, theirs, other, _inverse(hessian / (n + len(other))), larger)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gradients:
+    """The gradients of people's answers, of the model's to the same items, and of the model's to the others."""
+
+    own: Floats
+    said: Floats
+    other: Floats
+    inverse: Floats
+    larger: Floats
+    """What the gradients of people's items are multiplied by in variances."""
+
+    @property
+    def lam(self) -> float:
+        """The weight of the model for which the variances of the coefficients have the smallest sum."""
+        return power_tuned(self.own, self.said, self.other, self.inverse)
+
+    def covariance(self, lam: float) -> Floats:
+        """The variances and covariances of the coefficients over items."""
+        n, others = len(self.own), len(self.other)
+        mine = (self.own - lam * self.said) * self.larger[:, None]
+        middle = np.cov(mine, rowvar=False) + n / others * np.cov(lam * self.other, rowvar=False)
+        return np.asarray(self.inverse @ np.atleast_2d(middle) @ self.inverse / n)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients, their covariance over items, and the weight of the model."""
+
+    coefficients: Floats
+    covariance: Floats
+    lam: float
+
+
+def _least_squares(x: Floats, y: Floats, w: Floats) -> Floats:
+    """Weighted least squares; NaN where columns depend on each other."""
+    root = np.sqrt(w)[:, None]
+    if np.linalg.matrix_rank(root * x) < x.shape[1]:
+        return np.full(x.shape[1], np.nan)
+    return np.asarray(np.linalg.lstsq(root * x, root[:, 0] * y, rcond=None)[0])
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)

@@ -70,12 +70,10 @@ def prepare(
     crowd = pl.col("__kind").is_in(crowds)
     named = person.when(crowd).then(pl.col("__kind")).otherwise(pl.col("rater").cast(pl.String))
     frame = frame.with_columns(__kind=named, __random=pl.col("__person") | pl.col("__kind").is_in(crowds))
-    missing = frame["__person"] & pl.Series(np.zeros(len(frame), dtype=np.bool_))
-    for trait in traits:
-        missing = missing | (frame["__person"] & frame[trait].is_null())
-    left_out = {"no_trait": int(missing.sum())}
-    frame = frame.filter(~missing)
-    rare = 0
+    whole = len(frame)
+    known = [pl.col(trait).is_not_null() for trait in traits]
+    frame = frame.filter(~pl.col("__person") | pl.all_horizontal(pl.lit(value=True), *known))
+    left_out = {"no_trait": whole - len(frame), "single_rater": 0}
     for trait in traits:
         if _slope(frame[trait]):
             continue
@@ -87,10 +85,9 @@ def prepare(
                 remedy="group its values into fewer, or leave the trait out",
             )
         kept = ~frame[trait].is_in(single.implode()).fill_null(value=False)
-        rare += int((~kept).sum())
+        left_out["single_rater"] += int((~kept).sum())
         frame = frame.filter(kept)
         _check_shared(frame, trait)
-    left_out["single_rater"] = rare
     terms, columns = [], [np.ones(len(frame))]
     for trait in traits:
         if _slope(frame[trait]):
@@ -188,10 +185,8 @@ def _check_rank(matrix: Floats, terms: Sequence[Term]) -> None:
     lost = np.abs(np.diagonal(upper)) < 1e-8 * max(1.0, float(np.abs(upper).max()))
     for term in terms:
         if lost[term.columns].any():
-            given = term.name in (KIND, "condition")
+            remedy = f"leave out '{term.name}' or one of the others"
             raise InputError(
                 f"'{term.name}' cannot be told apart from the other terms: the same raters share their levels",
-                remedy=f"choose one {term.name} with where"
-                if given
-                else f"leave out '{term.name}' or one of the others",
+                remedy=f"choose one {term.name} with where" if term.name in (KIND, "condition") else remedy,
             )

@@ -8,13 +8,19 @@ squared error of their mean row, Σ s²/n, is in every distance from it, and is 
 With error correlations R, a mean of votes with weights w has the variance wᵀRw of a single vote. The best weights that
 are not negative give votes = 1 / min wᵀRw: a copy of a member adds 0, a member whose errors are unrelated to the
 others' adds 1, and m members with the same correlation ρ have Kish's m / (1 + (m − 1) ρ) (Kish 1965, section 8.2).
+
+A panel answers with the mean row of its members; its loss is the squared distance of that from the distribution of
+people. On the items at hand every further look makes the best of many panels look better than it is, so that a panel
+is chosen on nine tenths of the items and scored on the last, ten times over (Stone 1974). Sufficient is a panel whose
+loss is within one standard error of the lowest (the one-standard-error rule of Breiman et al. 1984).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -25,6 +31,12 @@ from vantage.measures.parts import Part
 from vantage.measures.ratings import UNIT, Floats, Ints, level_of
 from vantage.measures.resampling import item_codes
 from vantage.scales import Level
+
+FOLDS: Final = 10
+ALL_SUBSETS: Final = 12
+"""Up to so many members every panel is looked at; of more, those that grow by the best next member."""
+
+Members = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +83,16 @@ class PanelAnswers:
         codes = np.array(sorted({*used[0]["value"], *used[1]["value"], *listed}))
         if len(codes) < 2:
             raise InputError("all answers are the same, so there are no errors", remedy="choose another question")
-        given = [_tally(used[0].filter(rater=name), codes, len(units)) for name in names]
-        counts = _tally(used[1], codes, len(units))
-        n = counts.sum(axis=1)
-        rows = [_indicators(tally, nominal=nominal) for tally in (*given, counts)]
+        tallies = [_tally(used[0].filter(rater=name), codes, len(units)) for name in names]
+        tallies.append(_tally(used[1], codes, len(units)))
+        n = tallies[-1].sum(axis=1)
+        # Mean rows of indicators: shares of the options, or of answers up to each code but the last.
+        rows = [tally / tally.sum(axis=1, keepdims=True) for tally in tallies]
+        rows = rows if nominal else [np.cumsum(row, axis=1)[:, :-1] for row in rows]
         weight = np.full(len(codes), 0.5) if nominal else np.diff(codes) / np.ptp(codes)
         shares = rows[-1]
         spread = (shares * (1 - shares)) @ weight * n / (n - 1)
-        means = [tally @ codes / tally.sum(axis=1) for tally in (*given, counts)]
+        means = [tally @ codes / tally.sum(axis=1) for tally in tallies]
         known = not nominal or len(codes) == 2
         return cls(
             names,
@@ -117,15 +131,14 @@ def _sides(
     for name in [*(raters or ()), *(people or ())]:
         if name not in known:
             raise InputError(f"there is no rater '{name}' with answers", remedy=nearest(name, known))
-    kind = pl.col("kind").cast(pl.String) if "kind" in frame.columns else None
-    if kind is None and (raters is None or people is None):
+    if "kind" not in frame.columns and (raters is None or people is None):
         raise InputError(
             "the table does not say which raters are people and which are models",
             remedy="add a column 'kind', or name them with the options raters and people",
         )
-    named = pl.col("rater").is_in(list(raters or ()))
-    member = named if raters is not None or kind is None else kind.is_in(MODELS)
-    person = pl.col("rater").is_in(list(people or ())) if people is not None or kind is None else kind.is_in(PEOPLE)
+    rater, kind = pl.col("rater"), pl.col("kind").cast(pl.String)
+    member = kind.is_in(MODELS) if raters is None else rater.is_in(list(raters))
+    person = kind.is_in(PEOPLE) if people is None else rater.is_in(list(people))
     return frame.filter(member), frame.filter(person & ~member)
 
 
@@ -148,12 +161,6 @@ def _no_overlap(
 def _tally(frame: pl.DataFrame, codes: Floats, units: int) -> Floats:
     cell = frame["unit"].to_numpy().astype(np.int64) * len(codes) + np.searchsorted(codes, frame["value"].to_numpy())
     return np.bincount(cell, minlength=units * len(codes)).reshape(units, -1).astype(np.float64)
-
-
-def _indicators(tally: Floats, *, nominal: bool) -> Floats:
-    """Mean rows of indicators: shares of the options, or of answers up to each code but the last."""
-    shares = tally / tally.sum(axis=1, keepdims=True)
-    return shares if nominal else np.cumsum(shares, axis=1)[:, :-1]
 
 
 def effective_votes(correlation: Floats) -> float:
@@ -224,3 +231,92 @@ class ErrorMoments:
     def items(self) -> int:
         """How many items there are."""
         return len(self.sums)
+
+    @property
+    def observed(self) -> Floats:
+        """The error correlations of the items as they are."""
+        return np.asarray(self.correlations(np.ones((1, self.items)))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class PanelChoice:
+    """The chosen panel, and the losses on items that had no part in the choosing."""
+
+    chosen: Members
+    order: Members
+    """All members, the best first, each next one the best addition."""
+    by_rule: Floats
+    """Per unit: the loss of the panel that the rule chose without this unit's item."""
+    by_size: Floats
+    """Sizes × units: the same for the best panel of each size."""
+
+
+def choose(answers: PanelAnswers, prices: Sequence[float], seed: int) -> PanelChoice:
+    """The cheapest sufficient panel and its cross-validated loss."""
+    products = answers.products
+    m, units = len(answers.raters), len(products)
+    items = int(answers.item.max()) + 1
+    fold = np.random.default_rng(seed).permutation(items)[answers.item] % min(FOLDS, items)
+    by_rule, by_size = np.empty(units), np.empty((m, units))
+    for number in range(min(FOLDS, items)):
+        out = fold == number
+        best = _best_of_size(products[~out].mean(axis=0))
+        for size, panel in enumerate(best):
+            by_size[size, out] = losses(products[out], panel)
+        by_rule[out] = losses(products[out], _sufficient(products[~out], prices))
+    path = _grown(products.mean(axis=0))
+    return PanelChoice(_sufficient(products, prices), path[-1], by_rule, by_size)
+
+
+def losses(products: Floats, panel: Members) -> Floats:
+    """The loss of a panel on each unit: the mean product of its members' errors."""
+    return np.asarray(products[:, panel][:, :, panel].mean(axis=(1, 2)))
+
+
+def _sufficient(products: Floats, prices: Sequence[float]) -> Members:
+    """The cheapest panel whose loss is within one standard error of the lowest."""
+    mean = products.mean(axis=0)
+    candidates = _panels(mean)
+    loss = np.array([mean[np.ix_(panel, panel)].mean() for panel in candidates])
+    cost = np.array([sum(prices[member] for member in panel) for panel in candidates])
+    best = candidates[int(loss.argmin())]
+    lowest = losses(products, best)
+    order = np.lexsort((loss, cost))
+    dearer, good = np.inf, []
+    for place in order:  # only panels that no cheaper one beats are worth a look
+        if loss[place] < dearer:
+            dearer = loss[place]
+            good.append(candidates[int(place)])
+    for panel in good:
+        apart = losses(products, panel) - lowest
+        if apart.mean() <= apart.std(ddof=1) / np.sqrt(len(apart)):
+            return panel
+    return best
+
+
+def _panels(mean: Floats) -> list[Members]:
+    m = len(mean)
+    if m <= ALL_SUBSETS:
+        return [panel for size in range(1, m + 1) for panel in combinations(range(m), size)]
+    return [*((member,) for member in range(m)), *(tuple(panel) for panel in _grown(mean))]
+
+
+def _best_of_size(mean: Floats) -> list[Members]:
+    best: dict[int, tuple[float, Members]] = {}
+    for panel in _panels(mean):
+        loss = float(mean[np.ix_(panel, panel)].mean())
+        if len(panel) not in best or loss < best[len(panel)][0]:
+            best[len(panel)] = (loss, panel)
+    return [best[size][1] for size in sorted(best)]
+
+
+def _grown(mean: Floats) -> list[Members]:
+    """Panels of one, two … members, each with the best next member added."""
+    path: list[Members] = []
+    members: Members = ()
+    while len(members) < len(mean):
+        rest = [member for member in range(len(mean)) if member not in members]
+        with_each = [float(mean[np.ix_((*members, one), (*members, one))].mean()) for one in rest]
+        members = (*members, rest[int(np.argmin(with_each))])
+        path.append(members)
+    return path

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtr
 
+from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
+from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
-from vantage.measures.panels.answers import ErrorMoments, PanelAnswers, effective_votes, equal_votes
-from vantage.measures.panels.choice import PanelChoice, choose, losses
-from vantage.measures.panels.preference import self_preference
-from vantage.measures.parts import parts
+from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student, student_interval
+from vantage.measures.panels.answers import (
+    ErrorMoments,
+    PanelAnswers,
+    PanelChoice,
+    choose,
+    effective_votes,
+    equal_votes,
+    losses,
+)
+from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
-from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
+from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Statistics, leave_out
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
+Answer: TypeAlias = Literal["each", "majority", "median"]
 EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
 
 VIEW: Final = View(
@@ -140,7 +151,7 @@ def panel(
 
 def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
     moments = ErrorMoments.of(answers)
-    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = moments.observed
     m = len(correlations)
     everyone = losses(answers.products, tuple(range(m)))
     row: dict[str, Any] = {"members": m, "equal": None, "correlation": None}
@@ -157,15 +168,16 @@ def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float]
 
 def _votes(answers: PanelAnswers, choice: PanelChoice, how: Bootstrap) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
-    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = moments.observed
     sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
     stated = _stated(moments, how, sizes) if np.isfinite(correlations).all() else None
     rows = []
     for size, member in enumerate(choice.order):
-        loss = choice.by_size[size]
-        row: dict[str, Any] = {"size": size + 1, "added": answers.raters[member]}
-        row |= {f"loss{end}": value for end, value in _mean(loss, how.confidence).items()}
-        row |= {"worth": _worth(answers, loss)}
+        row = {
+            "size": size + 1,
+            "added": answers.raters[member],
+            **_loss(answers, choice.by_size[size], how.confidence),
+        }
         rows.append({**row, **(stated[size] if stated else {"reason": _exact(answers, correlations)})})
     return rows
 
@@ -181,10 +193,8 @@ def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]])
     gains, gains_without = (np.diff(one, prepend=0.0) for one in (votes, without))
     rows = []
     for size in range(len(sizes)):
-        row = {
-            "estimate": float(votes[size]),
-            **how.stated(jackknife_interval(votes[size], without[:, size], how.confidence, np.log, np.exp)),
-        }
+        bounds = jackknife_interval(votes[size], without[:, size], how.confidence, np.log, np.exp)
+        row = {"estimate": float(votes[size]), **how.stated(bounds)}
         if len(sizes) > 1:
             low, high = jackknife_interval(gains[size], gains_without[:, size], how.confidence)
             row |= {"gain": float(gains[size]), "gain_low": low, "gain_high": high}
@@ -222,23 +232,18 @@ def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> F
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
-    moments = ErrorMoments.of(answers)
-    correlations = moments.correlations(np.ones((1, moments.items)))[0]
+    correlations = ErrorMoments.of(answers).observed
     rows = []
     for number, rater in enumerate(answers.raters):
-        others = np.delete(correlations[number], number)
-        loss = losses(answers.products, (number,))
-        values = answers.values[number]
-        row: dict[str, Any] = {"rater": rater, "bias": float(values.mean()) if np.isfinite(values).all() else None}
-        row |= {"correlation": float(others.mean()) if np.isfinite(others).all() else None}
-        row |= {f"loss{end}": value for end, value in _mean(loss, confidence).items()}
-        rows.append({**row, "worth": _worth(answers, loss)})
+        columns = {"bias": answers.values[number], "correlation": np.delete(correlations[number], number)}
+        known = {name: float(one.mean()) if np.isfinite(one).all() else None for name, one in columns.items()}
+        rows.append({"rater": rater, **known, **_loss(answers, losses(answers.products, (number,)), confidence)})
     return rows
 
 
-def _mean(loss: Floats, confidence: float) -> dict[str, float | None]:
+def _loss(answers: PanelAnswers, loss: Floats, confidence: float) -> dict[str, float | None]:
     low, high = student_interval(loss, confidence)
-    return {"": float(loss.mean()), "_low": low, "_high": high}
+    return {"loss": float(loss.mean()), "loss_low": low, "loss_high": high, "worth": _worth(answers, loss)}
 
 
 def _worth(answers: PanelAnswers, loss: Floats) -> float | None:
@@ -263,3 +268,89 @@ def _prices(prices: Mapping[str, float] | None, raters: Sequence[str]) -> list[f
     if min(prices.values()) <= 0:
         raise InputError("a price must be above 0", remedy="give what one answer of each model costs")
     return [float(prices[rater]) for rater in raters]
+
+
+def family(name: str) -> str:
+    """The family of a model: the first word of its name, without the provider.
+
+    >>> [family(name) for name in ("openai/gpt-4o", "gpt-3.5-turbo", "meta-llama/Llama-3.1-8B", "claude-opus+persona")]
+    ['gpt', 'gpt', 'llama', 'claude']
+    """
+    match = re.match(r"[a-z]+", name.rsplit("/", 1)[-1].casefold())
+    return match.group() if match else name.casefold()
+
+
+def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: float) -> list[dict[str, Any]]:
+    """One row per member: how much higher it rates its family's texts than others', beyond what people do.
+
+    `writer` has the columns `item` and `writer`. The errors of a member are its answers less the mean of people, so
+    that better texts are no preference; those on the family's texts and on all others are compared by Welch's t test.
+    """
+    by_item = dict(writer.iter_rows())
+    wrote = np.array([family(str(by_item[item])) if by_item.get(item) else "" for item in answers.units["item"]])
+    if np.isnan(answers.values).all():
+        raise InputError(
+            "self-preference needs an order of the options", remedy="choose a question on an ordered scale"
+        )
+    rows = []
+    for number, rater in enumerate(answers.raters):
+        own, known = wrote == family(rater), wrote != ""
+        row: dict[str, Any] = {"rater": rater, "family": family(rater), "own_items": int(own.sum())}
+        first, second = answers.values[number, own], answers.values[number, known & ~own]
+        if min(len(first), len(second)) < 2:
+            rows.append({**row, "reason": "fewer than two items of its family, or of others"})
+            continue
+        rows.append({**row, **_welch(first, second, confidence)})
+    return rows
+
+
+def _welch(first: Floats, second: Floats, confidence: float) -> dict[str, Any]:
+    parts = [one.var(ddof=1) / len(one) for one in (first, second)]
+    difference, variance = float(first.mean() - second.mean()), float(sum(parts))
+    if variance == 0:
+        return {"estimate": difference, "p": None, "reason": "the errors do not vary"}
+    freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
+    reach = student(freedom, confidence) * variance**0.5
+    p = 2 * float(stdtr(freedom, -abs(difference) / variance**0.5))
+    return {"estimate": difference, "low": difference - reach, "high": difference + reach, "over": "items", "p": p}
+
+
+def with_panel(corpus: Corpus, raters: Sequence[str], *, name: str = "panel", answer: Answer = "each") -> Corpus:
+    """The corpus with one more rater, of kind `aggregate`: the panel of some of its raters.
+
+    With `each`, the members' answers are samples of the panel, so that it has a distribution of answers to each item;
+    `majority` and `median` make one answer of them (a tie has none; a median between two codes is rounded up). Items
+    that not all members answered are left out.
+
+    >>> from vantage.corpora.bundled import planted_corpus
+    >>> corpus = with_panel(planted_corpus(), ["model-a", "model-b"], answer="median")
+    >>> corpus.raters.filter(rater="panel").select("rater", "kind").row(0)
+    ('panel', 'aggregate')
+    """
+    known = corpus.raters["rater"].to_list()
+    for member in raters:
+        if member not in known:
+            raise InputError(f"there is no rater '{member}'", remedy=nearest(member, known))
+    if len(set(raters)) < 2:
+        raise InputError("a panel has at least two members", remedy="name two raters or more")
+    if name in known:
+        raise InputError(f"there is a rater '{name}' already", remedy="give the panel another name")
+    members = corpus.judgments.filter(pl.col("rater").is_in(list(raters)), pl.col("value").is_not_null())
+    complete = members.group_by(UNIT).agg(pl.col("rater").n_unique().alias("n")).filter(pl.col("n") == len(set(raters)))
+    members = members.join(complete, on=UNIT, how="semi").sort(*UNIT, "rater", "sample")
+    if members.is_empty():
+        raise InputError(f"no item was answered by all of {', '.join(raters)}", remedy="leave one of them out")
+    if answer == "each":
+        votes = members.with_columns(pl.int_range(pl.len()).over(UNIT).cast(pl.Int32).alias("sample"))
+    else:
+        part = Corpus(corpus.items, corpus.raters, members, corpus.instruments)
+        made = []
+        for question in part.questions:
+            if question.id in set(members["question"]):
+                rounding: Rounding = "none" if answer == "majority" or question.scale.range else "half_up"
+                mine = part.filter(question=question.id)
+                made.append(aggregate(mine, method=answer, rounding=rounding, kinds="all"))
+        votes = pl.concat(made).drop_nulls("value").with_columns(pl.lit(0, dtype=pl.Int32).alias("sample"))
+    rows = votes.select(*UNIT, "sample", "value").with_columns(pl.lit(name).alias("rater"))
+    panel = pl.DataFrame({"rater": [name], "kind": ["aggregate"], "members": [" + ".join(sorted(set(raters)))]})
+    return corpus.add(rows, panel)

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
+from scipy.special import stdtr
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
-from vantage.measures.models.two_groups import can_be_told, two_groups
+from vantage.measures.models.crossed import Crossed
+from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import DISJOINT, check_level, constant_within, counts, names, parts, share_items
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import UNIT, By, Judgments, judgments_frame
+from vantage.measures.ratings import UNIT, By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.two_samples import UNTESTED, Sample, compared, sample_permutation_p
 from vantage.measures.reliability.rater_scores import is_complete, rater_scores
 from vantage.measures.reliability.variance_design import VarianceDesign
@@ -33,9 +36,7 @@ SEVERAL: Final = 6
 """Raters with as many answers would hardly have one value of a column that varies from answer to answer."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
 _UNPAIRED: Final[dict[str, str]] = {
-    "t": "g",
-    "welch": "g",
-    "mixed": "g",
+    **dict.fromkeys(("t", "welch", "mixed"), "g"),
     "mann_whitney": "cliffs_delta",
     "permutation": "g",
 }
@@ -124,8 +125,10 @@ def compare(
     >>> compare(answers, between="condition").select("first", "difference", pl.col("p").round(4)).rows()
     [('context', 1.25, 0.0154)]
     """
-    _check(between, unit)
     keys = None if unit is None else names(unit)
+    if between in (["item"] if keys is None else keys):
+        remedy = "pass unit, for example rater" if unit is None else "choose another unit"
+        raise InputError(f"column '{between}' cannot be both compared and the unit", remedy=remedy)
     how = Resampling("none" if ci == "none" else "items", interval, resamples, confidence, seed)
     present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
     levels = present if values is None else list(values)
@@ -145,15 +148,14 @@ def compare(
             usual = "mixed"
         elif usual == "mixed" and not (design.unit == ["rater"] and design.of_raters):
             raise InputError("test 'mixed' compares groups of raters", remedy="leave test out")
-        _check_over(ci, design.over)
+        design.check(ci)
         scores = design.scores(part.answered, aggregate)
         for first, second in combinations(levels, 2):
-            one, two = (scores.filter(pl.col(between) == value).drop(between) for value in (first, second))
-            sample = Sample.of(one, two, design.unit, design.paired)
+            sample = design.sample(scores, first, second)
             asked = part.frame.filter(pl.col(between).is_in([first, second]))
             used = sample.used(asked, design.unit)
-            apart = design.apart(used)
-            tested = "mixed" if free and unit is None and apart.modelled else usual
+            alone, several = design.apart(used)
+            tested = "mixed" if free and unit is None and alone and several >= 2 * FEW_RATERS else usual
             row = {
                 **part.key,
                 "first": str(first),
@@ -175,19 +177,13 @@ def compare(
                 if weight and design.of_raters:
                     share = in_first.cast(pl.Float64).mean().over(UNIT)
                     freed = design.scores(answered.with_columns(pl.col("value") - weight * share), aggregate)
-                    one, two = (freed.filter(pl.col(between) == value).drop(between) for value in (first, second))
-                    sample = Sample.of(one, two, design.unit, design.paired)
+                    sample = design.sample(freed, first, second)
                     result = compared(sample, tested, measured, permutations, how)
-                result |= {
-                    "first_mean": float(means[0]),
-                    "second_mean": float(means[1]),
-                    "statistic": statistic,
-                    "p": modelled,
-                }
-                result["difference"] = float(means[0] - means[1])
-            rows.append(
-                {**row, **design.judged(result, sample, (first, second), permutations, how, apart.reason(tested))}
-            )
+                result |= {"first_mean": float(means[0]), "second_mean": float(means[1]), "statistic": statistic}
+                result |= {"p": modelled, "difference": float(means[0] - means[1])}
+            count = f"{alone} of {several} raters with several answers have one value of '{between}' only"
+            reason = f"{count}: {MODELLED if tested == 'mixed' else CONFOUNDED}" if alone else None
+            rows.append({**row, **design.judged(result, sample, (first, second), permutations, how, reason)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     numbers = ("statistic", "p", "p_permutation", "p_adjusted")
@@ -218,14 +214,17 @@ class Comparison:
         alike = between == "rater" or not apart
         return cls(between, chosen, alike if paired is None else paired, of_raters)
 
-    def apart(self, used: pl.DataFrame) -> Apart:
-        """Who of the raters of two groups is in one of them only, where units are not raters."""
+    def apart(self, used: pl.DataFrame) -> tuple[int, int]:
+        """Of the raters with several answers in two groups, how many are in one of them only, and how many there are.
+
+        Nobody counts where units are raters.
+        """
         if self.of_raters or self.between == "rater" or "rater" in self.unit:
-            return Apart(self.between, 0, 0)
+            return 0, 0
         answered = used.filter(pl.col("value").is_not_null())
         of_rater = answered.group_by("rater").agg(pl.len().alias("n"), pl.col(self.between).n_unique().alias("values"))
         several = of_rater.filter(pl.col("n") >= SEVERAL)
-        return Apart(self.between, int((several["values"] == 1).sum()), len(several))
+        return int((several["values"] == 1).sum()), len(several)
 
     @property
     def over(self) -> str:
@@ -241,11 +240,26 @@ class Comparison:
         keys = [*self.unit, self.between]
         return answered.group_by(keys).agg(centre.alias("score")).sort(keys)
 
+    def check(self, ci: str) -> None:
+        """Refuses an interval over what the units are not."""
+        if ci not in ("auto", "none", self.over):
+            raise InputError(
+                f"the units of this comparison are {self.over}, so it has no interval over '{ci}'",
+                remedy="leave ci out, or choose another unit",
+            )
+
+    def sample(self, scores: pl.DataFrame, *groups: Any) -> Sample:
+        """The scores of two groups."""
+        one, two = (scores.filter(pl.col(self.between) == group).drop(self.between) for group in groups)
+        return Sample.of(one, two, self.unit, self.paired)
+
     def uneven(self, answered: pl.DataFrame) -> bool:
         """Whether raters are the units and judged different items, so that a mean of each is not all they say."""
         if self.paired or self.unit != ["rater"] or is_complete(answered):
             return False
-        return can_be_told(VarianceDesign.of(answered.drop_nulls(self.between)))
+        design = VarianceDesign.of(answered.drop_nulls(self.between))
+        # Items and raters have more than one answer each, so that their variances have an estimate.
+        return all(1 < factor.levels < len(design.value) for factor in design.factors[:2])
 
     def judged(
         self,
@@ -278,42 +292,6 @@ class Comparison:
         return {**result, "p_permutation": sample_permutation_p(sample, permutations, how.seed)}
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """Of the raters with several answers in two groups, how many are in one of them only."""
-
-    between: str
-    alone: int
-    raters: int
-
-    @property
-    def modelled(self) -> bool:
-        """Whether there are such raters, and enough raters for a model of them."""
-        return self.alone > 0 and self.raters >= 2 * FEW_RATERS
-
-    def reason(self, test: str) -> str | None:
-        """What they mean for a test."""
-        if not self.alone:
-            return None
-        count = f"{self.alone} of {self.raters} raters with several answers have one value of '{self.between}' only"
-        return f"{count}: {MODELLED if test == 'mixed' else CONFOUNDED}"
-
-
-def _check(between: str, unit: By | None) -> None:
-    if unit is not None and between in names(unit):
-        raise InputError(f"column '{between}' cannot be both compared and the unit", remedy="choose another unit")
-    if unit is None and between == "item":
-        raise InputError("column 'item' cannot be both compared and the unit", remedy="pass unit, for example rater")
-
-
-def _check_over(ci: str, over: str) -> None:
-    if ci not in ("auto", "none", over):
-        raise InputError(
-            f"the units of this comparison are {over}, so it has no interval over '{ci}'",
-            remedy="leave ci out, or choose another unit",
-        )
-
-
 def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str, str]:
     tests = _PAIRED if paired else _UNPAIRED
     allowed = ("dz", "d", "g", "rank_biserial") if paired else ("d", "g", "cliffs_delta")
@@ -324,3 +302,37 @@ def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str
     if effect is not None and effect not in allowed:
         raise InputError(f"effect '{effect}' is not for {words} samples", remedy=f"use {', '.join(allowed)}")
     return name, effect or tests[name]
+
+
+def two_groups(answered: pl.DataFrame, first: pl.Expr, *, within: bool = True) -> tuple[Floats, float, float, float]:
+    """The mean answer of both groups, the t statistic of their difference, its p-value, and the weight of the share.
+
+    *answer = group + share + item + rater + error* with items and raters random, by restricted maximum likelihood; the
+    degrees of freedom are the raters less two. Unlike a mean per rater this weighs raters by what their answers say.
+    The share of an item's answers that are the first group's takes up what sets the items of one group apart from
+    those of the other, so that the difference is that within items (Mundlak 1978); without `within`, as for a column of
+    the items themselves, it is left out.
+
+    >>> rng = np.random.default_rng(0)
+    >>> item, rater = (grid.ravel() for grid in np.indices((20, 10)))
+    >>> value = rng.normal(size=20)[item] + 2.0 * (rater < 5) + rng.normal(size=200)
+    >>> frame = pl.DataFrame({"item": item, "rater": rater, "value": value})
+    >>> frame = frame.with_columns(question=pl.lit(""), condition=pl.lit(""), sample=0)
+    >>> means, _, p, _ = two_groups(frame, pl.col("rater") < 5)
+    >>> bool(abs(means[0] - means[1] - 2) < 0.5), bool(p < 0.001)
+    (True, True)
+    """
+    design = VarianceDesign.of(answered)
+    inside = np.sign(VarianceDesign.of(answered.with_columns(value=first.cast(pl.Float64))).value) / 2
+    codes = [factor.code for factor in design.factors[:2]]
+    share = (np.bincount(codes[0], inside) / np.bincount(codes[0]))[codes[0]]
+    columns = [np.ones(len(inside)), inside, *([share - share.mean()] if within and np.ptp(share) > 1e-9 else [])]
+    model = Gaussian(design.value, np.column_stack(columns), Crossed(codes))
+    variances = np.nan_to_num(design.variances, nan=float(design.value.var()))
+    fit = model.fit(np.sqrt(np.clip(variances[:2], 0, None) / max(float(variances[2:].sum()), 1e-9)))
+    middle, apart, *weight = fit.beta.tolist()
+    statistic = apart / float(np.sqrt(fit.covariance[1, 1]))
+    freedom = max(design.factors[1].levels - 2, 1)
+    centre = float(answered["value"].mean()) + middle  # type: ignore[arg-type]
+    means = centre + apart * np.array([0.5, -0.5])
+    return means, statistic, 2 * float(stdtr(freedom, -abs(statistic))), sum(weight)

@@ -15,17 +15,11 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
-from vantage.measures.powered.contributions import Contribution
+from vantage.measures.powered.contributions import Contribution, ModelAnswers
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.powered.model_answers import ModelAnswers
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.relations.correlations import (
-    Correlation,
-    coefficient,
-    p_value,
-    weighted_correlation,
-)
+from vantage.measures.relations.correlations import Correlation, coefficient, p_value, weighted_correlation
 from vantage.measures.reliability.shared_raters import Covariance, independent_items
 from vantage.measures.resampling import Resampling, item_codes, per_item
 
@@ -68,14 +62,8 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
         x, y = x - x.mean(), y - y.mean()
         sums = per_item(both["item"], np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
         said = partial(_said, first=first, second=second, outside=second in others, order=order.get(second))
-        yield Contribution(
-            both["item"].unique().sort(),
-            sums,
-            _pearson,
-            key={"first": first, "second": second},
-            limits=(-1.0, 1.0),
-            features=said,
-        )
+        key, limits = {"first": first, "second": second}, (-1.0, 1.0)
+        yield Contribution(both["item"].unique().sort(), sums, _pearson, key, limits, said)
 
 
 def _pearson(sums: Floats) -> Floats:
@@ -169,16 +157,12 @@ def _scores(
         if column in scores:
             raise InputError(f"'{column}' is both a question and a column", remedy="rename the column")
         outer = answered.select([*keys, _numbers(answered[column], order.get(column)).alias("score")])
-        scores[column] = _one_per_item(outer.drop_nulls("score").unique(), column)
+        scores[column] = outer.drop_nulls("score").unique()
+        twice = scores[column].select(keys).is_duplicated()
+        if twice.any():
+            item = scores[column].filter(twice)["item"][0]
+            raise InputError(f"column '{column}' has two values for item '{item}'", remedy="use a column of the items")
     return scores
-
-
-def _one_per_item(outer: pl.DataFrame, column: str) -> pl.DataFrame:
-    twice = outer.select("item", "condition").is_duplicated()
-    if twice.any():
-        item = outer.filter(twice)["item"][0]
-        raise InputError(f"column '{column}' has two values for item '{item}'", remedy="use a column of the items")
-    return outer
 
 
 def _numbers(series: pl.Series, order: Sequence[str] | None) -> pl.Series:
@@ -193,15 +177,12 @@ def _numbers(series: pl.Series, order: Sequence[str] | None) -> pl.Series:
     return series.cast(pl.Float64).fill_nan(None)
 
 
-def _independent(asked: pl.DataFrame, both: pl.DataFrame, questions: tuple[str, str]) -> float | None:
+def _independent(answers: pl.DataFrame, both: pl.DataFrame, questions: tuple[str, str]) -> float | None:
     """What the items of two questions are worth as independent ones; null where that cannot be estimated."""
     units = both.select("item", "condition").with_row_index("__unit")
-    answers = asked.filter(pl.col("value").is_not_null()).join(units, on=["item", "condition"], how="semi")
     raters = answers.select("rater").unique().sort("rater").with_row_index("__rater")
-    covariances = [Covariance.of(answers.filter(pl.col("question") == q), units, raters) for q in questions]
-    if covariances[0] is None or covariances[1] is None:
-        return None
-    return independent_items(covariances[0], covariances[1])
+    first, second = (Covariance.of(answers.filter(pl.col("question") == q), units, raters) for q in questions)
+    return None if first is None or second is None else independent_items(first, second)
 
 
 def _pair(
@@ -213,15 +194,14 @@ def _pair(
 ) -> dict[str, Any]:
     """The row of one pair of questions, or of a question and an outside column."""
     first, second = pair
-    row: dict[str, Any] = {**part.key, "first": first, "second": second, "correlation": method, "p": None}
-    row["independent_items"] = None
+    row: dict[str, Any] = {**part.key, "first": first, "second": second, "correlation": method}
+    row |= {"p": None, "independent_items": None}
     asked = part.frame.filter(pl.col("question").is_in([first, second]))
     keys = ["item", "condition"]
     empty = part.frame.select(keys).clear().with_columns(pl.lit(0.0).alias("score"))
     both = scores.get(first, empty).join(scores.get(second, empty), on=keys, suffix="_second").sort(keys)
     used = asked.filter(pl.col("value").is_not_null()).join(both, on=keys, how="semi")
-    answers = asked["value"].count()
-    row |= counts(used, asked, without_partner=answers - len(used))
+    row |= counts(used, asked, without_partner=asked["value"].count() - len(used))
     x, y = both["score"].to_numpy(), both["score_second"].to_numpy()
     if len(both) < 2:
         return {**row, "reason": "fewer than two items have both scores"}
@@ -229,7 +209,7 @@ def _pair(
     if not np.isfinite(estimate):
         return {**row, "reason": "one of the two does not vary"}
     position, items = item_codes(both["item"])
-    worth = None if second not in part.frame["question"].unique() else _independent(asked, both, (first, second))
+    worth = None if second not in part.frame["question"].unique() else _independent(used, both, pair)
     if worth is not None:
         row["independent_items"] = worth = min(worth, items)
     # Scores of one item in several conditions are no further items.

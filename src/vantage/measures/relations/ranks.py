@@ -21,7 +21,7 @@ from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.relations.correlations import p_value
 from vantage.measures.resampling import Resampling, ratio
-from vantage.measures.scoring.references import Reference, against
+from vantage.measures.scoring.references import Reference, Scored
 from vantage.measures.scoring.scores import METRICS, Metric, Missing, Rules, Scores, chosen, label_set
 
 Scorer: TypeAlias = Callable[[Floats], Floats]
@@ -106,7 +106,7 @@ def ranks(
         frame = judgments_frame(data, columns)
     else:
         keys = [column for column in names(match) if column != between]
-        frame = against(data, reference, by=columns, raters=raters, people=people, match=keys, rounding=rounding)
+        frame = Scored(data, reference, columns, raters, people, keys, rounding).frame()
     conditions = two_values(frame, between, values)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame.filter(pl.col(between).is_in(conditions)), names(by)):
@@ -120,11 +120,16 @@ def ranks(
             rules = Rules(labels, within, missing, opt_outs, zero_division)
             scorers = _scorers(part, between, system, conditions, partial(_metric_scorer, rules, metrics))
             usable = pl.col("gold").is_not_null() & (usable | rules.wrong)
-        ranking = Ranking.of(scorers, part["item"].n_unique(), correlation, how, lower=score in _LOWER_IS_BETTER)
+        # Systems are ranked that have a score in both conditions.
+        items = part["item"].n_unique()
+        defined = {n: pair for n, pair in scorers.items() if all(np.isfinite(s(np.ones((1, items)))[0]) for s in pair)}
+        ranking = Ranking(list(defined), list(defined.values()), items, correlation, how, score in _LOWER_IS_BETTER)
         scored = "mean value" if reference is None else score
         named = {"first": str(conditions[0]), "second": str(conditions[1]), "score": scored}
         ranked = part.filter(pl.col(system).cast(pl.String).is_in(ranking.systems))
-        based_on = _counts(part, ranked)
+        known = [pl.col(name).is_not_null() for name in ("value", "gold") if name in part.columns]
+        used = ranked.filter(known)
+        based_on = counts(used, part, unranked=part["value"].count() - len(used))
         if not _same_items(ranked.filter(usable), system, between):
             based_on["note"] = OTHER_ITEMS
         rows += [{**key, **named, **row, **based_on} for row in ranking.rows(per)]
@@ -147,21 +152,6 @@ class Ranking:
     how: Resampling
     lower: bool
 
-    @classmethod
-    def of(
-        cls,
-        scorers: Mapping[str, tuple[Scorer, Scorer]],
-        items: int,
-        correlation: Rank,
-        how: Resampling,
-        *,
-        lower: bool,
-    ) -> Ranking:
-        """The ranking of all systems whose two scores are defined."""
-        whole = np.ones((1, items))
-        known = {n: pair for n, pair in scorers.items() if all(np.isfinite(one(whole)[0]) for one in pair)}
-        return cls(list(known), list(known.values()), items, correlation, how, lower)
-
     def scores(self, weight: Floats) -> tuple[Floats, Floats]:
         """The systems' scores in the two conditions, one row per row of item weights."""
         first, second = (np.column_stack([pair[c](weight) for pair in self.scorers]) for c in (0, 1))
@@ -178,9 +168,7 @@ class Ranking:
         if per == "resample":
             drawn = [self._correlations(block) for block in self.how.draws(self.items)]
             return [
-                {"resample": i, "estimate": float(r)}
-                if np.isfinite(r)
-                else {"resample": i, "estimate": None, "reason": TIED}
+                {"resample": i, **({"estimate": float(r)} if np.isfinite(r) else {"estimate": None, "reason": TIED})}
                 for i, r in enumerate(np.concatenate(drawn) if drawn else ())
             ]
         first, second = self.scores(np.ones((1, self.items)))
@@ -199,7 +187,12 @@ class Ranking:
         first, second = self.scores(np.ones((1, self.items)))
         first_rank, second_rank = (_ranked(scores, self.lower)[0] for scores in (first, second))
         change = second_rank - first_rank
-        bounds = self.how.intervals(self.items, self._rank_changes)
+
+        def changes(weight: Floats) -> Floats:
+            before, after = (_ranked(scores, self.lower) for scores in self.scores(weight))
+            return after - before
+
+        bounds = self.how.intervals(self.items, changes)
         return [
             {
                 "system": name,
@@ -216,10 +209,6 @@ class Ranking:
             }
             for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]
-
-    def _rank_changes(self, weight: Floats) -> Floats:
-        first, second = (_ranked(scores, self.lower) for scores in self.scores(weight))
-        return second - first
 
     def _pair_rows(self) -> list[dict[str, Any]]:
         seen = [scores[0] for scores in self.scores(np.ones((1, self.items)))]
@@ -328,20 +317,8 @@ def _same_items(scored: pl.DataFrame, system: str, between: str) -> bool:
     return bool((sizes["len"] == sizes["item"] * sizes[system]).all())
 
 
-def _counts(part: pl.DataFrame, ranked: pl.DataFrame) -> dict[str, Any]:
-    usable = pl.col("value").is_not_null()
-    if "gold" in part.columns:
-        usable &= pl.col("gold").is_not_null()
-    used = ranked.filter(usable)
-    return counts(used, part, unranked=part["value"].count() - len(used))
-
-
 def _with_items(data: Judgments) -> Judgments:
     """A table of scores without items is a table of one item."""
-    if isinstance(data, pl.DataFrame) and "item" not in data.columns:
-        return data.with_columns(pl.lit("").alias("item"))
     if isinstance(data, Mapping) and "item" not in data:
-        return pl.DataFrame({name: np.asarray(column) for name, column in data.items()}).with_columns(
-            pl.lit("").alias("item")
-        )
-    return data
+        data = pl.DataFrame({name: np.asarray(column) for name, column in data.items()})
+    return data.with_columns(item=pl.lit("")) if isinstance(data, pl.DataFrame) and "item" not in data.columns else data

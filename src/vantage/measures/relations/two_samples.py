@@ -55,47 +55,39 @@ def compared(sample: Sample, test: str, effect: str, permutations: int, how: Res
     """Test and effect of one pair of groups."""
     x, y = sample.x, sample.y
     if min(len(x), len(y)) < 2:
-        return {
-            **UNTESTED,
-            "reason": f"fewer than two units {'in both groups' if sample.paired else 'in a group'}",
-        }
-    means: dict[str, Any] = {
-        "first_mean": float(x.mean()),
-        "second_mean": float(y.mean()),
-        "difference": float(x.mean() - y.mean()),
-    }
+        return {**UNTESTED, "reason": f"fewer than two units {'in both groups' if sample.paired else 'in a group'}"}
     statistic, p = _tested(sample, test, permutations, how.seed)
-    row = {**means, "statistic": statistic, "p": p}
+    row: dict[str, Any] = {"first_mean": float(x.mean()), "second_mean": float(y.mean())}
+    row |= {"difference": float(x.mean() - y.mean()), "statistic": statistic, "p": p}
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
     if how.interval == "bca" and how.ci != "none" and not sample.paired:
         raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
-    standardised = effect == "dz" or (effect in ("d", "g") and not sample.paired)
-    enough = MANY_UNITS if standardised and how.interval == "percentile" else FEW_UNITS
+    enough = MANY_UNITS if _standardised(sample, effect) and how.interval == "percentile" else FEW_UNITS
     if how.ci != "none" and min(len(x), len(y)) < enough:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
     return {**row, "estimate": estimate, "low": low, "high": high}
 
 
+def _standardised(sample: Sample, effect: str) -> bool:
+    return effect == "dz" or (effect in ("d", "g") and not sample.paired)
+
+
 def _few(sample: Sample, estimate: float, effect: str, confidence: float) -> dict[str, Any]:
     """The interval with few units, of which a bootstrap knows too little: that of the non-central t distribution."""
     from scipy.special import nctdtrinc
 
-    n, m = len(sample.x), len(sample.y)
-    if effect == "dz":
-        freedom, scale = n - 1.0, np.sqrt(n)
-    elif effect in ("d", "g") and not sample.paired:
-        freedom, scale = n + m - 2.0, np.sqrt(n * m / (n + m))
-        scale = scale / (1 - 3 / (4 * freedom - 1)) if effect == "g" else scale
-    else:
-        return {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
+    n, m, none = len(sample.x), len(sample.y), {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
+    if not _standardised(sample, effect):
+        return none
+    freedom, scale = (n - 1.0, np.sqrt(n)) if effect == "dz" else (n + m - 2.0, np.sqrt(n * m / (n + m)))
+    if effect == "g":
+        scale = scale / (1 - 3 / (4 * freedom - 1))
     tail = (1 - confidence) / 2
     low, high = (float(nctdtrinc(freedom, p, estimate * scale) / scale) for p in (1 - tail, tail))
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
-    return {"low": low, "high": high}
+    return {"low": low, "high": high} if np.isfinite(low) and np.isfinite(high) else none
 
 
 def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[float | None, float | None]:

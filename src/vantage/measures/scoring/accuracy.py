@@ -21,16 +21,9 @@ from vantage.measures.intervals import OVER, IntervalOptions
 from vantage.measures.parts import Rounding, check_level, names, of_group, partitioned, scale_of, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import TOGETHER, By, Judgments
+from vantage.measures.ratings import TOGETHER, By, Judgments, by_columns
 from vantage.measures.resampling import Resampling
-from vantage.measures.scoring.references import (
-    PEOPLE,
-    Reference,
-    against,
-    against_without_each,
-    one_against_the_others,
-    under_test_and_judges,
-)
+from vantage.measures.scoring.references import PEOPLE, Reference, Scored
 from vantage.measures.scoring.scores import (
     METRICS,
     NUMERIC,
@@ -109,36 +102,33 @@ def accuracy(
     ...     "metric", "average", pl.col("estimate").round(3)).rows()
     [('accuracy', None, 0.75), ('f1', 'macro', 0.733)]
     """
-    _check(metric, missing, opt_outs, per)
-    frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
-    word = reference if isinstance(reference, str) else None
+    wanted = None if metric is None else by_columns(metric)
+    for name in wanted or ():
+        if name not in METRICS:
+            raise InputError(f"metric '{name}' is not known", remedy=nearest(name, METRICS))
+    scored_against = Scored(data, reference, by, raters, people, match, rounding)
+    frame, word = scored_against.frame(), scored_against.word
     apart = word == "each" and per == "person"
     how = Resampling(**resampling, over=OVER)
-    left_out = under_test_and_judges(data, names(match), raters, people)[1] if word in PEOPLE else frame
+    left_out = frame if word is None else scored_against.sides[1]
     if how.ci == "auto" and apart:
         how = replace(how, ci="items")
     how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
-    rest: list[pl.DataFrame] = []
-    if how.ci in ("raters", "both") and not apart:
-        options: dict[str, Any] = {"raters": raters, "people": people, "match": match, "rounding": rounding}
-        rest = list(against_without_each(data, reference, by=by, seed=how.seed, **options))
+    rest = list(scored_against.without_each(how.seed)) if how.ci in ("raters", "both") and not apart else []
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
-    alone = None
-    if ceiling:
-        if word not in PEOPLE:
-            raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
-        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=how.seed)
+    if ceiling and word is None:
+        raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
+    alone = scored_against.one_against_the_others(how.seed) if ceiling else None
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
         scale = scale_of(part, scales_of(data))
-        wanted = [metric] if isinstance(metric, str) else metric
         codes = label_set(seen, scale, labels)
         rules = Rules(codes, within, missing, opt_outs, zero_division)
         metrics = chosen(wanted, scale, len(codes), _looks_continuous(seen, scale, labels))
-        if any(m.name in NUMERIC for m in metrics):
-            check_level(scale, part, f"the metric {next(m.name for m in metrics if m.name in NUMERIC)}")
+        if numeric := [m.name for m in metrics if m.name in NUMERIC]:
+            check_level(scale, part, f"the metric {numeric[0]}")
         persons = _persons(part, word)
         for group in [[person] for person in persons] if apart else [persons]:
             rated = part.filter(pl.col("person").is_in(group)) if word == "each" else part
@@ -160,7 +150,8 @@ def accuracy(
             named = {"person": group[0]} if apart else {}
             stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
             rows += [{**key, **named, **said, **row} for said, row in zip(stated, scored, strict=True)]
-    return table(_columns_first(rows, names(by)), names(by))
+    first = (*names(by), "person", "metric", "average", "class", "missing", "wrong", "ceiling")
+    return table([{**{c: row[c] for c in first if c in row}, **row} for row in rows], names(by))
 
 
 CONFUSION_VIEW: Final = View(
@@ -191,7 +182,7 @@ def confusion(
     >>> confusion(answers, reference=gold).select("reference", "predicted", "judgments").rows()
     [('0', '0', 1), ('0', '1', 1), ('1', '0', 0), ('1', '1', 1)]
     """
-    frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
+    frame = Scored(data, reference, by, raters, people, match, rounding).frame()
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
         scale = scale_of(part, scales_of(data))
@@ -199,11 +190,7 @@ def confusion(
         codes = [float(code) for code in label_set(frame, scale, None)]
         off_scale = sorted(set(known["gold"].unique()) - set(codes))
         status = pl.when(pl.col("value").is_null()).then(pl.col("status").cast(pl.String)).otherwise(pl.lit("answered"))
-        cells = known.group_by("gold", "value", status.alias("state")).agg(
-            pl.len().alias("n"),
-            pl.col("item").n_unique().alias("items"),
-            pl.col("rater").n_unique().alias("raters"),
-        )
+        cells = known.group_by("gold", "value", status.alias("state")).agg(pl.len(), pl.col("item", "rater").n_unique())
         counts = {(gold, value, state): counted for gold, value, state, *counted in cells.iter_rows()}
         states = sorted({state for _, value, state in counts if value is None})
         for gold in [*codes, *off_scale]:
@@ -249,14 +236,3 @@ def _looks_continuous(frame: pl.DataFrame, scale: Scale | None, labels: Sequence
     if scale is not None:
         return scale.range is not None
     return labels is None and len(label_set(frame, None, None)) > _MANY_CLASSES
-
-
-def _columns_first(rows: list[dict[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
-    first = ("person", "metric", "average", "class", "missing", "wrong", "ceiling")
-    return [{**{c: row[c] for c in (*by, *first) if c in row}, **row} for row in rows]
-
-
-def _check(metric: str | Sequence[str] | None, missing: str, opt_outs: str, per: str) -> None:
-    for name in [metric] if isinstance(metric, str) else metric or ():
-        if name not in METRICS:
-            raise InputError(f"metric '{name}' is not known", remedy=nearest(name, METRICS))

@@ -165,27 +165,16 @@ class Soft:
 
     def curve(self, bins: int, how: Resampling) -> list[dict[str, Any]]:
         """One row per bin of predicted probabilities that occurs."""
-        place = self._bins(bins)
-        sizes = self.counts.sum(axis=1)
-        shares = self.counts / sizes[:, None]
+        place, shares = self._bins(bins), self.counts / self.counts.sum(axis=1, keepdims=True)
         drawn = self._drawn(how.seed, how.resamples)
         tail = (1 - how.confidence) / 2
         rows = []
         for bin_ in np.unique(place).tolist():
             inside = place == bin_
-            expected = np.quantile([float(s[inside].mean()) for s in drawn], [tail, 1 - tail])
-            rows.append(
-                {
-                    "bin": bin_,
-                    "from": bin_ / bins,
-                    "to": (bin_ + 1) / bins,
-                    "probabilities": int(inside.sum()),
-                    "predicted": float(self.p[inside].mean()),
-                    "estimate": float(shares[inside].mean()),
-                    "expected_low": float(expected[0]),
-                    "expected_high": float(expected[1]),
-                }
-            )
+            low, high = np.quantile([float(s[inside].mean()) for s in drawn], [tail, 1 - tail]).tolist()
+            row = {"bin": bin_, "from": bin_ / bins, "to": (bin_ + 1) / bins, "probabilities": int(inside.sum())}
+            row |= {"predicted": float(self.p[inside].mean()), "estimate": float(shares[inside].mean())}
+            rows.append({**row, "expected_low": low, "expected_high": high})
         return rows
 
     def _bins(self, bins: int) -> Any:

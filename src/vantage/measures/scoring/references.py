@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -26,112 +28,105 @@ Reference: TypeAlias = str | pl.DataFrame | Mapping[str, Any]
 PEOPLE: Final = ("mean", "median", "majority", "each")
 
 
-def against(
-    data: Judgments,
-    reference: Reference,
-    *,
-    by: By = (),
-    raters: Sequence[str] | None = None,
-    people: Sequence[str] | None = None,
-    match: By = ("item", "question"),
-    rounding: Rounding = "none",
-) -> pl.DataFrame:
-    """The judgments of the raters under test, each with the reference beside it in the column `gold`.
+@dataclass(frozen=True)
+class Scored:
+    """Which raters are scored against what.
 
     `raters` are those under test and `people` those who make the reference; by default people (raters of kind
     `person` or `slot`) make it and all others but aggregates are under test. Where there are no people and one
     aggregate, it is the reference. A rater under test is never part of their own reference.
-    With `each`, a judgment occurs once for every person who answered too, named in `person`. A majority needs more
-    votes than any other answer; a tie leaves `gold` empty.
     """
-    keys = names(match)
-    columns = list(dict.fromkeys([*names(by), *keys]))
-    if isinstance(reference, str) and reference in PEOPLE:
-        tested, judges = under_test_and_judges(data, columns, raters, people)
-        sole = _sole_aggregate(data) if judges.is_empty() and reference == "majority" and people is None else None
-        if sole is None:
-            return tested.join(_of_people(judges, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
-        return _against_rater(data, sole, columns, keys, raters)
-    if isinstance(reference, str) and not has_column(data, reference) and _is_rater(data, reference):
-        return _against_rater(data, reference, columns, keys, raters)
-    if isinstance(reference, str):
-        frame = _known(data, [*columns, reference], reference)
-        gold = _codes(frame, reference, scales_of(data))
-        frame = frame.with_columns(gold.alias("gold"))
-    else:
-        frame = _joined(judgments_frame(data, columns), reference, scales_of(data))
-    frame = frame.with_columns(_round(frame["gold"], rounding), pl.lit(None, dtype=pl.String).alias("person"))
-    return _under_test(frame, raters)
 
+    data: Judgments
+    reference: Reference
+    by: By
+    raters: Sequence[str] | None
+    people: Sequence[str] | None
+    match: By
+    rounding: Rounding
 
-def _against_rater(
-    data: Judgments, rater: str, columns: list[str], keys: list[str], raters: Sequence[str] | None
-) -> pl.DataFrame:
-    """The judgments of the others, with the answers of one rater as the reference."""
-    frame, mine = judgments_frame(data, columns), pl.col("rater").cast(pl.String) == rater
-    gold = frame.filter(mine & pl.col("value").is_not_null()).select(*keys, gold="value", person=pl.lit(rater))
-    if gold.select(keys).is_duplicated().any():
-        remedy = "match by condition or sample as well"
-        raise InputError(f"rater '{rater}' answered an item several times", remedy=remedy)
-    return _under_test(frame.filter(~mine), raters).join(gold, on=keys, how="left", nulls_equal=True)
+    @property
+    def keys(self) -> list[str]:
+        """What a judgment and its reference have in common."""
+        return names(self.match)
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that judgments need besides."""
+        return list(dict.fromkeys([*names(self.by), *self.keys]))
 
-def _is_rater(data: Judgments, name: str) -> bool:
-    return bool((judgments_frame(data)["rater"].cast(pl.String) == name).any())
+    @property
+    def word(self) -> str | None:
+        """How people make the reference; null where they do not."""
+        return self.reference if isinstance(self.reference, str) and self.reference in PEOPLE else None
 
+    @cached_property
+    def sides(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """All judgments of the raters under test, and the answers of the people who are not."""
+        return under_test_and_judges(self.data, self.columns, self.raters, self.people)
 
-def _sole_aggregate(data: Judgments) -> str | None:
-    aggregates = judgments_frame(data, ["kind"]).filter(pl.col("kind").cast(pl.String) == "aggregate")["rater"].unique()
-    return str(aggregates[0]) if len(aggregates) == 1 else None
+    def frame(self) -> pl.DataFrame:
+        """The judgments of the raters under test, each with the reference beside it in the column `gold`.
 
+        With `each`, a judgment occurs once for every person who answered too, named in `person`. A majority needs more
+        votes than any other answer; a tie leaves `gold` empty.
+        """
+        if self.word is not None:
+            sole = self._sole_aggregate() if self.word == "majority" and self.people is None else None
+            return self._beside(*self.sides) if sole is None else self._against_rater(sole)
+        if isinstance(self.reference, str):
+            everyone = judgments_frame(self.data)["rater"].cast(pl.String)
+            if not has_column(self.data, self.reference) and (everyone == self.reference).any():
+                return self._against_rater(self.reference)
+            frame = _known(self.data, [*self.columns, self.reference], self.reference)
+            frame = frame.with_columns(_codes(frame, self.reference, scales_of(self.data)).alias("gold"))
+        else:
+            frame = _joined(judgments_frame(self.data, self.columns), self.reference, scales_of(self.data))
+        frame = frame.with_columns(_round(frame["gold"], self.rounding), pl.lit(None, dtype=pl.String).alias("person"))
+        return _under_test(frame, self.raters)
 
-def against_without_each(
-    data: Judgments,
-    reference: Reference,
-    *,
-    by: By,
-    raters: Sequence[str] | None,
-    people: Sequence[str] | None,
-    match: By,
-    rounding: Rounding,
-    seed: int,
-) -> Iterator[pl.DataFrame]:
-    """The same without each person who makes the reference or, where people do not make it, each rater under test."""
-    keys = names(match)
-    if isinstance(reference, str) and reference in PEOPLE:
-        columns = list(dict.fromkeys([*names(by), *keys]))
-        tested, judges = under_test_and_judges(data, columns, raters, people)
-        for rest in without_raters(judges, seed):
-            yield tested.join(_of_people(rest, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
-    else:
-        frame = against(data, reference, by=by, raters=raters, match=match, rounding=rounding)
-        yield from without_raters(frame, seed)
+    def without_each(self, seed: int) -> Iterator[pl.DataFrame]:
+        """The same without each person who makes the reference or, if people do not, without each rater under test."""
+        if self.word is None:
+            yield from without_raters(self.frame(), seed)
+        else:
+            for rest in without_raters(self.sides[1], seed):
+                yield self._beside(self.sides[0], rest)
 
+    def one_against_the_others(self, seed: int, most: int = 50) -> pl.DataFrame:
+        """Each person's judgments beside the reference that the other people make; of `most` people drawn at random."""
+        frame, of_people = _with_people(self.data, self.columns, self.people)
+        judges = frame.filter(of_people & pl.col("value").is_not_null())
+        everyone = judges["rater"].unique().sort()
+        chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
+        frames = []
+        for person in chosen:
+            mine, others = judges.filter(pl.col("rater") == person), judges.filter(pl.col("rater") != person)
+            others = others.join(mine.select(self.keys).unique(), on=self.keys, how="semi", nulls_equal=True)
+            frames.append(self._beside(mine, others))
+        return pl.concat(frames) if frames else judges.with_columns(gold=pl.lit(0.0), person=pl.lit("")).clear()
 
-def one_against_the_others(
-    data: Judgments,
-    reference: str,
-    *,
-    by: By,
-    people: Sequence[str] | None,
-    match: By,
-    rounding: Rounding,
-    seed: int,
-    most: int = 50,
-) -> pl.DataFrame:
-    """Each person's judgments beside the reference that the other people make; of `most` people drawn at random."""
-    keys = names(match)
-    columns = list(dict.fromkeys([*names(by), *keys]))
-    frame, person = _with_people(data, columns, people)
-    judges = frame.filter(person & pl.col("value").is_not_null())
-    everyone = judges["rater"].unique().sort()
-    chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
-    frames = []
-    for person in chosen:
-        mine, others = judges.filter(pl.col("rater") == person), judges.filter(pl.col("rater") != person)
-        others = others.join(mine.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
-        frames.append(mine.join(_of_people(others, reference, keys, rounding), on=keys, how="left", nulls_equal=True))
-    return pl.concat(frames) if frames else judges.with_columns(gold=pl.lit(0.0), person=pl.lit("")).clear()
+    def _beside(self, tested: pl.DataFrame, judges: pl.DataFrame) -> pl.DataFrame:
+        """Judgments beside the reference that some people make."""
+        gold = _of_people(judges, self.word or "", self.keys, self.rounding)
+        return tested.join(gold, on=self.keys, how="left", nulls_equal=True)
+
+    def _against_rater(self, rater: str) -> pl.DataFrame:
+        """The judgments of the others, with the answers of one rater as the reference."""
+        frame, mine = judgments_frame(self.data, self.columns), pl.col("rater").cast(pl.String) == rater
+        gold = frame.filter(mine & pl.col("value").is_not_null()).select(*self.keys, gold="value", person=pl.lit(rater))
+        if gold.select(self.keys).is_duplicated().any():
+            remedy = "match by condition or sample as well"
+            raise InputError(f"rater '{rater}' answered an item several times", remedy=remedy)
+        return _under_test(frame.filter(~mine), self.raters).join(gold, on=self.keys, how="left", nulls_equal=True)
+
+    def _sole_aggregate(self) -> str | None:
+        """The one aggregate, where there are no people."""
+        if not self.sides[1].is_empty():
+            return None
+        kinds = judgments_frame(self.data, ["kind"])
+        aggregates = kinds.filter(pl.col("kind").cast(pl.String) == "aggregate")["rater"].unique()
+        return str(aggregates[0]) if len(aggregates) == 1 else None
 
 
 def under_test_and_judges(

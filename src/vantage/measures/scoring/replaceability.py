@@ -162,11 +162,8 @@ class Trial:
         asked = (answered if missing == "left_out" else model).select(keys).unique()
         met = meetings.others.join(replies, on=keys, nulls_equal=True)
         mine = _aligned(met, [*keys, "person"], pl.col("reply"), alignment).rename({"score": "mine"})
-        wins = (
-            meetings.scores.join(asked, on=keys, how="semi", nulls_equal=True)
-            .join(mine, on=[*keys, "person"], how="left", nulls_equal=True)
-            .sort([*keys, "person"])
-        )
+        wins = meetings.scores.join(asked, on=keys, how="semi", nulls_equal=True)
+        wins = wins.join(mine, on=[*keys, "person"], how="left", nulls_equal=True).sort([*keys, "person"])
         # No reply counts as worse than any answer.
         model_score = wins["mine"].fill_null(-np.inf).to_numpy()
         person_score = wins["score"].to_numpy()
@@ -205,12 +202,8 @@ class Trial:
         rows = []
         for verdict in verdicts:
             wins = self.wins.filter(pl.col("person") == verdict["person"])
-            row = {**verdict, "person_advantage": None, **_rests_on(wins, 1)}
-            if len(wins):
-                row["person_advantage"] = wins["person_wins"].mean()
-            if verdict["p"] is not None:
-                row |= _advantage(wins, [verdict["person"]], how)
-            rows.append(row)
+            tested = {} if verdict["p"] is None else _advantage(wins, [verdict["person"]], how)
+            rows.append({**verdict, "person_advantage": wins["person_wins"].mean(), **_rests_on(wins, 1), **tested})
         return rows
 
     def summary(self, verdicts: Sequence[dict[str, Any]], how: Resampling, without: Sequence[Trial]) -> dict[str, Any]:
@@ -223,11 +216,7 @@ class Trial:
         row: dict[str, Any] = {
             "people": len(self.people),
             "tested": len(tested),
-            "passes": None,
-            "advantage": None,
-            "advantage_low": None,
-            "advantage_high": None,
-            "advantage_over": None,
+            **dict.fromkeys(("passes", "advantage", "advantage_low", "advantage_high", "advantage_over")),
             **_rests_on(wins, len(tested)),
         }
         if not tested:
@@ -268,12 +257,11 @@ class Meetings:
 
 def _aligned(rows: pl.DataFrame, keys: Sequence[str], answer: pl.Expr, alignment: Alignment) -> pl.DataFrame:
     """Alignment of an answer with the `other` answers of the same keys, averaged over repeated `take`s."""
-    if alignment == "accuracy":
-        score = (answer == pl.col("other")).mean()
-    elif alignment == "rmse":
-        score = -((answer - pl.col("other")) ** 2).mean().sqrt()
-    else:
-        score = -(answer - pl.col("other")).abs().mean()
+    score = {
+        "accuracy": (answer == pl.col("other")).mean(),
+        "rmse": -((answer - pl.col("other")) ** 2).mean().sqrt(),
+        "mae": -(answer - pl.col("other")).abs().mean(),
+    }[alignment]
     takes = rows.group_by([*keys, "take"]).agg(score.alias("score"))
     return takes.group_by(list(keys)).agg(pl.col("score").mean())
 

@@ -16,7 +16,7 @@ import polars as pl
 from vantage.measures.intervals import wilson
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import OPTED_OUT, Floats, Ints
-from vantage.measures.relations.correlations import CORRELATIONS, Correlation, weighted_correlation
+from vantage.measures.relations.correlations import CORRELATIONS, weighted_correlation
 from vantage.measures.resampling import Resampling, Statistics, item_codes
 from vantage.scales import Scale, show_code
 
@@ -208,8 +208,11 @@ class PersonScores:
         columns = []
         with np.errstate(divide="ignore", invalid="ignore"):
             for m in metrics:
-                if m.name in CORRELATIONS:
-                    column = self._correlation(weight, m.name)
+                if m.name in CORRELATIONS and len(self.gold) < 2:
+                    column = np.full(len(weight), np.nan)
+                elif m.name in CORRELATIONS:
+                    drawn = weight[:, self.pair_positions]
+                    column = weighted_correlation(self.prediction, self.gold, drawn, m.name)
                 elif m.name in _BY_CLASS:
                     column = _by_class(m, hits, predicted, expected, rules.zero_division)
                 elif m.name == "kappa":
@@ -219,11 +222,6 @@ class PersonScores:
                     column = _from_sums(m.name, rest)
                 columns.append(column)
         return np.column_stack(columns)
-
-    def _correlation(self, weight: Floats, method: Correlation) -> Floats:
-        if len(self.gold) < 2:
-            return np.full(len(weight), np.nan)
-        return weighted_correlation(self.prediction, self.gold, weight[:, self.pair_positions], method)
 
 
 def chosen(wanted: Sequence[str] | None, scale: Scale | None, classes: int, continuous: bool = False) -> list[Metric]:
@@ -264,14 +262,10 @@ def _by_class(m: Metric, hits: Floats, predicted: Floats, expected: Floats, zero
 
 def _from_sums(name: str, rest: Floats) -> Floats:
     judged, hits, near, n, absolute, square, x, y, squares, xy = rest
-    if name == "accuracy":
-        return np.asarray(hits / judged)
-    if name == "within":
-        return np.asarray(near / judged)
-    if name == "mae":
-        return np.asarray(absolute / n)
-    if name == "rmse":
-        return np.asarray(np.sqrt(square / n))
+    if name in ("accuracy", "within"):
+        return np.asarray((hits if name == "accuracy" else near) / judged)
+    if name in ("mae", "rmse"):
+        return np.asarray(absolute / n if name == "mae" else np.sqrt(square / n))
     # Expected squared difference of two independent draws from the two columns.
     chance = squares - 2 * x * y / n
     return np.asarray(np.where(chance > 1e-12 * np.abs(xy).clip(1), 1 - square / chance, np.nan))

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
+from vantage.adaptive.simulated import RULES, WORTH, worth_on
 from vantage.adaptive.simulated import VIEW as SAVINGS
-from vantage.adaptive.simulated import WORTH
 from vantage.adaptive.until import Until
 from vantage.collect.flow_document import AttentionPart, GoldPart
 from vantage.collect.phases import accepts
@@ -21,9 +21,7 @@ from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
-from vantage.planning.adapting import RULES, worth_on
-from vantage.planning.model import RatingModel
-from vantage.planning.precision import StudyLayout
+from vantage.planning.model import RatingModel, StudyLayout
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
 from vantage.recruit.rehearsal.answering import ITEM, KINDS, OPTS_OUT, RATER, Guest, RehearsalAnswers
