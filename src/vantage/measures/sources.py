@@ -1,7 +1,7 @@
 """From a table to the counts of each group, on one of two ways.
 
-A table in memory is numbered and added up in plain arrays (`encoded`), which is the faster way. A lazy frame,
-and a frame too large to be numbered in little memory, is aggregated as it streams by (`streamed`).
+A table in memory is numbered and added up in plain arrays (`Encoded`), which is the faster way. A lazy frame,
+and a frame too large to be numbered in little memory, is aggregated as it streams by (`Streamed`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.counts import Counts, Moments, coarse_columns
-from vantage.measures.encoded import Encoded
 from vantage.measures.rater_variance import LeftOut
 from vantage.measures.ratings import (
     CODER,
@@ -31,7 +30,7 @@ from vantage.measures.ratings import (
     one_scale,
     scales_of,
 )
-from vantage.measures.streamed import Streamed
+from vantage.measures.tables import Encoded, Streamed
 from vantage.scales import Level, Scale, show_code
 
 Sums = TypeVar("Sums", Counts, Moments)

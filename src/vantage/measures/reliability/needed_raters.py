@@ -13,7 +13,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import By, Group, Judgments, canonical, groups, paired
-from vantage.measures.reliability.one_rater import OneRater, stepped_up
+from vantage.measures.reliability.variance_draws import OneRater, stepped_up
 from vantage.measures.resampling import Choice
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")

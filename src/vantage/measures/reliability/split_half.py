@@ -23,7 +23,7 @@ from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, block
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
-from vantage.measures.reliability.one_rater import OneRater
+from vantage.measures.reliability.variance_draws import OneRater
 from vantage.measures.resampling import Choice
 
 Bools: TypeAlias = NDArray[np.bool_]

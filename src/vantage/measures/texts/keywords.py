@@ -16,8 +16,7 @@ from vantage.errors import InputError
 from vantage.measures.intervals import percentile
 from vantage.measures.parts import partitioned
 from vantage.measures.ratings import By, Floats, by_columns
-from vantage.measures.texts.dictionary import STAGES, Dictionary, Lemmatize
-from vantage.measures.texts.lemmas import PartOfSpeech, lemmas
+from vantage.measures.texts.dictionary import STAGES, Dictionary, Lemmatize, PartOfSpeech, lemmas
 
 PARTS: Final[Mapping[str, tuple[PartOfSpeech, ...]]] = {
     "traits": ("ADJ", "NOUN", "VERB"),

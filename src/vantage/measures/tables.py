@@ -1,22 +1,200 @@
-"""The counts of each group by one streamed aggregation, without ever holding the rows.
+"""The counts of each group, from a table in memory or from one that is streamed.
 
-Parquet files larger than memory, and frames that are large, go this way. What is held is one row of counts
-per unit while they are made, and one row per kind of unit afterwards; never raters × items.
+The units, raters and values of a table in memory are numbered once; sums over units are then sums over whole numbers,
+a few passes of plain arrays. Parquet files larger than memory, and frames that are large, are aggregated as they
+stream by: what is held is one row of counts per unit while they are made, and one row per kind of unit afterwards,
+never raters × items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from vantage.measures.codes import positions
+from vantage.measures.codes import dense, distinct, encode, numbered, positions
 from vantage.measures.counts import FEW, Counts, Moments, centre
-from vantage.measures.ratings import UNIT, Floats, Key, left_out_of, not_finite
+from vantage.measures.ratings import UNIT, Floats, Ints, Key, left_out_of, not_finite, repeats
 from vantage.scales import Scale
+
+EXACT: Final = 2**53
+"""Up to here every whole number is a floating-point number."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """The answers of one group; units are numbered 0, 1, 2 …, other codes may have gaps."""
+
+    unit: Ints
+    value: Floats
+    rater: Ints
+    item: Ints | None
+    """The item of each answer; none where the units are the items."""
+    question: Ints | None
+    """The question of each answer, where there are several."""
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many answers each unit has."""
+        return np.bincount(self.unit)
+
+    def kinds(self, column: Ints, columns: int) -> tuple[Floats, Ints]:
+        """The different rows of the table units × columns, in ascending order, and how often each occurs."""
+        base = int(self.size.max()) + 1
+        if base**columns > EXACT:
+            table = np.bincount(self.unit * columns + column, minlength=len(self.size) * columns)
+            patterns, multiplicity = np.unique(table.reshape(-1, columns), axis=0, return_counts=True)
+            return patterns.astype(np.float64), multiplicity
+        # A row of counts is written as one number, whose digits to a large enough base are the counts.
+        digit = base ** np.arange(columns - 1, -1, -1)
+        keys = np.bincount(self.unit, weights=digit.astype(np.float64)[column])
+        rows, multiplicity = np.unique(keys, return_counts=True)
+        return (rows.astype(np.int64)[:, None] // digit % base).astype(np.float64), multiplicity
+
+    def counts(self, values: Floats, *, many: bool) -> Counts:
+        """The counts of the group's own values; of `many` values, one sparse row per unit."""
+        column = positions(self.value, values)
+        given = np.bincount(column, minlength=len(values)) > 0
+        if not given.all():
+            column, values = (np.cumsum(given) - 1)[column], values[given]
+        if not many:
+            return Counts(values, *self.kinds(column, len(values)))
+        return Counts.of_units(self.unit, column, values, len(self.size), many=True)
+
+    def moments(self, x: Floats, *, kinds: bool) -> Moments:
+        """The moments of numbers that stand for the answers."""
+        first: Floats = np.bincount(self.unit, weights=x).astype(np.float64, copy=False)
+        second: Floats = np.bincount(self.unit, weights=x * x).astype(np.float64, copy=False)
+        if kinds:
+            order = np.lexsort((second, first, self.size))
+            n, first, second = self.size[order].astype(np.float64), first[order], second[order]
+            differs = [np.diff(column) != 0 for column in (n, first, second)]
+            begin = np.flatnonzero(np.r_[True, np.any(differs, axis=0)])
+            n, first, second = n[begin], first[begin], second[begin]
+            return Moments(n, first, second, np.square(first), np.diff(begin, append=len(order)))
+        units = np.bincount(self.size)
+        sizes = np.flatnonzero(units)
+        multiplicity = units[sizes]
+        average = [np.bincount(self.size, weights=part)[sizes] / multiplicity for part in (first, second, first**2)]
+        return Moments(sizes.astype(np.float64), average[0], average[1], average[2], multiplicity)
+
+    def midranks(self, values: Floats) -> Floats:
+        """For each answer, the mid-rank of its value among the answers that can be paired, from the middle."""
+        column = positions(self.value, values)
+        paired = (self.size >= 2)[self.unit]
+        number = np.bincount(column[paired], minlength=len(values)).astype(np.float64)
+        rank = np.cumsum(number) - number / 2 - number.sum() / 2
+        return np.asarray(rank[column])
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The answers of a table in memory as whole numbers, group by group."""
+
+    by: list[str]
+    values: Floats
+    """The different values of all groups, in ascending order."""
+    unanswered: dict[Key, dict[str, int]]
+    """How many judgments of each group have no value, by status."""
+    scales: dict[str, Scale]
+    questions: list[str]
+    """The questions that the codes stand for."""
+    parts: dict[Key, Coded]
+
+    @classmethod
+    def of(cls, query: pl.LazyFrame, frame: pl.DataFrame, by: list[str], scales: dict[str, Scale]) -> Encoded:
+        """The groups of a frame; `query` tells the same rows with their status."""
+        unanswered: dict[Key, dict[str, int]] = {}
+        if frame["value"].null_count():
+            unanswered = left_out_of(query, by)
+            frame = frame.filter(pl.col("value").is_not_null())
+        value = frame["value"].to_numpy()
+        if not np.isfinite(value).all():
+            raise not_finite(query)
+        item, _ = numbered(frame["item"])
+        unit = np.zeros(len(frame), dtype=np.int64) if "item" in by else item
+        for column in UNIT[1:]:
+            if column in frame.columns and column not in by:
+                codes, count = numbered(frame[column])
+                if count > 1:
+                    unit, _ = dense(unit * count + codes)
+        question, questions = _questions(frame) if scales else (None, [])
+        part = Coded(unit, value, numbered(frame["rater"])[0], None if unit is item else item, question)
+        parts = _split(part, frame, by)
+        return cls(by, distinct(value), unanswered, scales, questions, parts)
+
+    def counts(self) -> dict[Key, Counts]:
+        """The counts of each group, by key; without values that nobody in the group gave."""
+        nothing = Counts(self.values[:0], np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+        many = len(self.values) > FEW
+        return dict.fromkeys(self._silent(), nothing) | {
+            key: part.counts(self.values, many=many) for key, part in self.parts.items()
+        }
+
+    def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
+        """The moments of each group, of the values or of their mid-ranks; for any number of values (see `Streamed`)."""
+        none, middle = np.zeros(0), centre(self.values)
+        moments = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
+        for key, part in self.parts.items():
+            x = part.midranks(self.values) if ordinal else part.value - middle
+            moments[key] = part.moments(x, kinds=kinds)
+        return moments
+
+    def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
+        """Items, raters and questions of each group; where `paired`, those of units with two answers."""
+        return {key: self._rests_on(part, paired) for key, part in self.parts.items()}
+
+    def _rests_on(self, part: Coded, paired: bool) -> dict[str, Any]:
+        kept = (part.size >= 2)[part.unit] if paired else None
+        counts: dict[str, Any] = {
+            "raters": len(_present(part.rater, kept)),
+            "repeated": repeats(part.unit, part.rater),
+        }
+        if part.item is not None:
+            counts["items"] = len(_present(part.item, kept))
+        if self.questions:
+            counts["questions"] = sorted(
+                self.questions if part.question is None else [self.questions[i] for i in _present(part.question, kept)]
+            )
+        return counts
+
+    def _silent(self) -> Iterable[Key]:
+        """The groups that may have no answer at all."""
+        return self.unanswered.keys() if self.by else [()]
+
+
+def _questions(frame: pl.DataFrame) -> tuple[Ints | None, list[str]]:
+    """The question of each answer, unless all are to one, and the names of the questions."""
+    codes, count = numbered(frame["question"])
+    first = np.zeros(count, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return (codes if count > 1 else None), frame["question"][first].to_list()
+
+
+def _split(part: Coded, frame: pl.DataFrame, by: list[str]) -> dict[Key, Coded]:
+    """The groups of a frame apart, by key."""
+    if not by or not len(frame):
+        return {(): part} if len(frame) else {}
+    group = encode(frame, by)
+    order = np.argsort(group, kind="stable")
+    begin = np.flatnonzero(np.diff(group[order], prepend=-1))
+    parts = {}
+    for key, rows in zip(frame.select(by)[order[begin]].iter_rows(), np.split(order, begin[1:]), strict=True):
+        item, question = (None if codes is None else codes[rows] for codes in (part.item, part.question))
+        parts[key] = Coded(dense(part.unit[rows])[0], part.value[rows], part.rater[rows], item, question)
+    return parts
+
+
+def _present(codes: Ints, kept: NDArray[np.bool_] | None) -> list[int]:
+    """The codes that occur, among the answers that are kept."""
+    codes = codes if kept is None else codes[kept]
+    return np.flatnonzero(np.bincount(codes)).tolist() if len(codes) else []
+
 
 AT_ONCE: Final = 25_000_000
 """How many rows are aggregated in one pass; a longer table is read again for the next share of its items."""

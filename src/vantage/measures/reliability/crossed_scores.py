@@ -1,4 +1,4 @@
-"""One score per rater, with what the rater happened to judge taken out.
+"""Scores where raters and items are crossed: of raters who judged different items, and of items that share raters.
 
 Where raters judged different items, a rater's plain mean says as much about the items as about the rater. The score
 is therefore the rater's effect in the crossed model *answer = rater + item + error*, raters fixed and items random
@@ -6,11 +6,18 @@ is therefore the rater's effect in the crossed model *answer = rater + item + er
 where items hardly differ, and least squares within items, which it is where they differ much; unlike deviations from
 item means it is not shrunk by the rater's own part of those means, and it uses what separate batches of items say.
 Where all raters judged the same items, it is the plain mean.
+
+A strict rater lowers every item that the rater judged. Two questions answered by the same people therefore have scores
+whose errors are alike from item to item in both, and correlate by chance more often than independent items would
+(as neighbouring places do on a map). The variance of such a correlation is tr(PVₓPVᵧ) / (tr PVₓ · tr PVᵧ), with the
+covariances V of the scores and the centring P, and the number of independent items with the same variance is its
+inverse plus one (Dutilleul 1993).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
@@ -18,6 +25,9 @@ import polars as pl
 from vantage.measures.codes import dense, encode
 from vantage.measures.ratings import UNIT, Floats, Ints
 from vantage.measures.reliability.variance_design import VarianceDesign
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SMALLEST: Final = 1e-6
 """The least ratio of error to item variance; nothing is gained below, and the equations stay well-posed."""
@@ -79,3 +89,50 @@ def _error_to_item(answered: pl.DataFrame) -> float:
 
 def _sums(code: Ints, values: Floats, count: int) -> Floats:
     return np.asarray(np.bincount(code, weights=values, minlength=count), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """The covariance of item scores: a diagonal, and what each rater adds to all items that the rater judged."""
+
+    diagonal: Floats
+    raters: csr_array
+    """Items × raters: the rater's share of the item's answers, times the standard deviation of raters."""
+
+    @classmethod
+    def of(cls, answers: pl.DataFrame, units: pl.DataFrame, raters: pl.DataFrame) -> Covariance | None:
+        """Of the scores of these units on one question; null where its variances cannot be estimated."""
+        from scipy.sparse import coo_array
+
+        design = VarianceDesign.of(answers)
+        if design.problem() is not None:
+            return None
+        item, rater = np.clip(design.variances[:2], 0, None).tolist()
+        error = float(np.clip(design.variances[2:], 0, None).sum())
+        placed = answers.join(units, on=["item", "condition"]).join(raters, on="rater")
+        unit, who = placed["__unit"].to_numpy(), placed["__rater"].to_numpy()
+        size = np.bincount(unit, minlength=len(units)).astype(np.float64)
+        share = np.sqrt(rater) / size[unit]
+        return cls(item + error / size, coo_array((share, (unit, who)), (len(units), len(raters))).tocsr())
+
+    def times(self, vector: Floats) -> Floats:
+        """The product with a vector."""
+        return np.asarray(self.diagonal * vector + self.raters @ (self.raters.T @ vector))
+
+    def trace(self) -> float:
+        """The trace after centring."""
+        whole = float(self.diagonal.sum() + self.raters.multiply(self.raters).sum())
+        return whole - float(self.times(np.ones(len(self.diagonal))).sum()) / len(self.diagonal)
+
+
+def independent_items(x: Covariance, y: Covariance) -> float:
+    """The number of independent items whose correlation would vary as much; at most as many as there are."""
+    n = len(x.diagonal)
+    squares = x.diagonal @ y.diagonal + (x.raters.T @ y.raters).power(2).sum()
+    squares += x.diagonal @ np.asarray(y.raters.multiply(y.raters).sum(axis=1)).ravel()
+    squares += y.diagonal @ np.asarray(x.raters.multiply(x.raters).sum(axis=1)).ravel()
+    ones = np.ones(n)
+    left, right = x.times(ones), y.times(ones)
+    centred = float(squares) - 2 / n * float(left @ right) + float(left.sum() * right.sum()) / n**2
+    both = x.trace() * y.trace()
+    return float(np.clip(1 + both / centred, 3.0, n)) if centred > 0 and both > 0 else float(n)
