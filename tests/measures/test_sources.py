@@ -117,7 +117,7 @@ def test_a_long_table_is_read_in_passes(monkeypatch: pytest.MonkeyPatch, points:
         }
     )
     in_one = alpha(frame, by="side", level=level, ci="none")
-    monkeypatch.setattr("vantage.measures.streamed.AT_ONCE", 90)
+    monkeypatch.setattr("vantage.measures.tables.AT_ONCE", 90)
     monkeypatch.setattr("vantage.measures.sources.AT_HAND", 90)
     source = source_of(frame)
     assert isinstance(source, Streamed)

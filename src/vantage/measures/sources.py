@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.measures.counts import Counts, Moments, coarse_columns
+from vantage.measures.counts import Counts, coarse_columns
 from vantage.measures.rater_variance import LeftOut
 from vantage.measures.ratings import (
     CODER,
@@ -30,10 +30,8 @@ from vantage.measures.ratings import (
     one_scale,
     scales_of,
 )
-from vantage.measures.tables import Encoded, Streamed
+from vantage.measures.tables import Encoded, Streamed, Sums
 from vantage.scales import Level, Scale, show_code
-
-Sums = TypeVar("Sums", Counts, Moments)
 
 AT_HAND: Final = 5_000_000
 """A table in memory with more rows than that is streamed."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,9 @@ from vantage.measures.counts import FEW, Counts, Moments, centre
 from vantage.measures.ratings import UNIT, Floats, Ints, Key, left_out_of, not_finite, repeats
 from vantage.scales import Scale
 
+Sums = TypeVar("Sums", Counts, Moments)
+NO_COUNTS: Final = Counts(np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+NO_MOMENTS: Final = Moments(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
 EXACT: Final = 2**53
 """Up to here every whole number is a floating-point number."""
 
@@ -93,8 +96,8 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """The answers of a table in memory as whole numbers, group by group."""
+class _Table:
+    """What a first look at a table told."""
 
     by: list[str]
     values: Floats
@@ -102,6 +105,16 @@ class Encoded:
     unanswered: dict[Key, dict[str, int]]
     """How many judgments of each group have no value, by status."""
     scales: dict[str, Scale]
+
+    def _with_silent(self, sums: Iterable[tuple[Key, Sums]], nothing: Sums) -> dict[Key, Sums]:
+        """The sums of groups, and nothing for those that may have no answer at all."""
+        return dict.fromkeys(self.unanswered if self.by else [()], nothing) | dict(sums)
+
+
+@dataclass(frozen=True)
+class Encoded(_Table):
+    """The answers of a table in memory as whole numbers, group by group."""
+
     questions: list[str]
     """The questions that the codes stand for."""
     parts: dict[Key, Coded]
@@ -130,20 +143,18 @@ class Encoded:
 
     def counts(self) -> dict[Key, Counts]:
         """The counts of each group, by key; without values that nobody in the group gave."""
-        nothing = Counts(self.values[:0], np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
         many = len(self.values) > FEW
-        return dict.fromkeys(self._silent(), nothing) | {
-            key: part.counts(self.values, many=many) for key, part in self.parts.items()
-        }
+        sums = ((key, part.counts(self.values, many=many)) for key, part in self.parts.items())
+        return self._with_silent(sums, NO_COUNTS)
 
     def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
         """The moments of each group, of the values or of their mid-ranks; for any number of values (see `Streamed`)."""
-        none, middle = np.zeros(0), centre(self.values)
-        moments = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
-        for key, part in self.parts.items():
-            x = part.midranks(self.values) if ordinal else part.value - middle
-            moments[key] = part.moments(x, kinds=kinds)
-        return moments
+        middle = centre(self.values)
+        sums = (
+            (key, part.moments(part.midranks(self.values) if ordinal else part.value - middle, kinds=kinds))
+            for key, part in self.parts.items()
+        )
+        return self._with_silent(sums, NO_MOMENTS)
 
     def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
         """Items, raters and questions of each group; where `paired`, those of units with two answers."""
@@ -162,10 +173,6 @@ class Encoded:
                 self.questions if part.question is None else [self.questions[i] for i in _present(part.question, kept)]
             )
         return counts
-
-    def _silent(self) -> Iterable[Key]:
-        """The groups that may have no answer at all."""
-        return self.unanswered.keys() if self.by else [()]
 
 
 def _questions(frame: pl.DataFrame) -> tuple[Ints | None, list[str]]:
@@ -201,18 +208,12 @@ AT_ONCE: Final = 25_000_000
 
 
 @dataclass(frozen=True)
-class Streamed:
-    """The answers of a table as a query, and what a first look at it told."""
+class Streamed(_Table):
+    """The answers of a table as a query."""
 
     answered: pl.LazyFrame
-    by: list[str]
     unit: list[str]
     """The columns that, with `by`, tell units apart."""
-    values: Floats
-    """The different values of all groups, in ascending order."""
-    unanswered: dict[Key, dict[str, int]]
-    """How many judgments of each group have no value, by status."""
-    scales: dict[str, Scale]
     passes: int
 
     @classmethod
@@ -239,7 +240,7 @@ class Streamed:
             unanswered = left_out_of(query, by)
             answered = query.filter(pl.col("value").is_not_null())
         passes = -(-int(frequency["__n"].sum()) // AT_ONCE) or 1
-        return cls(answered, by, unit, values.to_numpy(), unanswered, scales, passes)
+        return cls(by, values.to_numpy(), unanswered, scales, answered, unit, passes)
 
     @property
     def per_unit(self) -> list[str]:
@@ -248,17 +249,8 @@ class Streamed:
 
     def counts(self) -> dict[Key, Counts]:
         """The counts of each group, by key; without values that nobody in the group gave."""
-        nothing = Counts(self.values[:0], np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
-        counts = dict.fromkeys(self._silent(), nothing)
-        if len(self.values) > FEW:
-            counts.update(self._lists())
-        elif len(self.values):
-            counts.update(self._columns())
-        return counts
-
-    def _silent(self) -> Iterable[Key]:
-        """The groups that may have no answer at all."""
-        return self.unanswered.keys() if self.by else [()]
+        sums = self._lists() if len(self.values) > FEW else self._columns() if len(self.values) else ()
+        return self._with_silent(sums, NO_COUNTS)
 
     def _columns(self) -> Iterator[tuple[Key, Counts]]:
         names = [f"__{index}" for index in range(len(self.values))]
@@ -311,20 +303,11 @@ class Streamed:
         frame = self._per_item(query, kind).with_columns(pl.col(summed) / pl.col("__units"))
         frame = frame.sort("__n", "__first", "__second")
 
-        def floats(part: pl.DataFrame, name: str) -> Floats:
-            return part[name].to_numpy().astype(np.float64)
+        def moments(part: pl.DataFrame) -> Moments:
+            columns = part.select("__n", "__first", "__second", "__squared").cast(pl.Float64)
+            return Moments(*(column.to_numpy() for column in columns), part["__units"].to_numpy().astype(np.int64))
 
-        none = np.zeros(0)
-        moments = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
-        for key, part in self._parts(frame).items():
-            moments[key] = Moments(
-                size=floats(part, "__n"),
-                first=floats(part, "__first"),
-                second=floats(part, "__second"),
-                squared=floats(part, "__squared"),
-                multiplicity=part["__units"].to_numpy().astype(np.int64),
-            )
-        return moments
+        return self._with_silent(((key, moments(part)) for key, part in self._parts(frame).items()), NO_MOMENTS)
 
     def _ranks(self) -> pl.DataFrame:
         """The mid-rank of every value among the answers that can be paired, counted from the middle."""

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from vantage.measures.texts import lemmas as module
+from vantage.measures.texts import dictionary as module
 from vantage.measures.texts.dictionary import available, lemmas
 
 
