@@ -304,8 +304,9 @@ class Streamed(_Table):
         frame = frame.sort("__n", "__first", "__second")
 
         def moments(part: pl.DataFrame) -> Moments:
-            columns = part.select("__n", "__first", "__second", "__squared").cast(pl.Float64)
-            return Moments(*(column.to_numpy() for column in columns), part["__units"].to_numpy().astype(np.int64))
+            names = ("__n", "__first", "__second", "__squared")
+            n, first, second, squared = (part[name].to_numpy().astype(np.float64) for name in names)
+            return Moments(n, first, second, squared, part["__units"].to_numpy().astype(np.int64))
 
         return self._with_silent(((key, moments(part)) for key, part in self._parts(frame).items()), NO_MOMENTS)
 

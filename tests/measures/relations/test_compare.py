@@ -21,7 +21,7 @@ from vantage.measures.intervals import percentile, weights
 from vantage.measures.models.two_groups import two_groups
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.compare import compare
-from vantage.measures.reliability.crossed_scores import _error_to_item, rater_scores
+from vantage.measures.reliability.variance_design import _error_to_item, rater_scores
 
 samples = st.lists(st.integers(0, 6), min_size=3, max_size=10)
 groups = st.lists(st.integers(0, 6), min_size=5, max_size=10)

@@ -10,7 +10,7 @@ number of raters or of points on the scale. Only ratio and custom distances look
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, Unpack
 
@@ -26,7 +26,7 @@ from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statist
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.presentation import AGREEMENT, Column, View
+from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments, level_of
 from vantage.measures.resampling import Choice, counted_groups, counts_interval, per_item
 from vantage.measures.sources import CountedGroup, source_groups, source_of
@@ -37,16 +37,12 @@ DELTA_CELLS: Final = 2**21
 """How many differences between two values are held at a time."""
 
 
-VIEW: Final = View(
+VIEW: Final = agreement_view(
     "Krippendorff's alpha",
-    symbol="α",
-    columns={"estimate": Column("alpha", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Krippendorff's alpha at {level} level (Krippendorff, 2018).",
-    sources=("krippendorff2018",),
+    "α",
+    "Agreement was measured by Krippendorff's alpha at {level} level (Krippendorff, 2018).",
+    "krippendorff2018",
+    column="alpha",
 )
 
 
@@ -57,11 +53,8 @@ MANY_VALUES: Final = 32
 def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to alpha: its coincidences of values, or its moments at interval level."""
     answered = part.answered
-    if options["distance"] is None:
-        questions = answered["question"].unique().sort().to_list()
-        level = level_of(part.scale(), options["level"], questions) if questions else None
-    else:
-        level = None
+    questions = answered["question"].unique().sort().to_list() if options["distance"] is None else []
+    level = level_of(part.scale(), options["level"], questions) if questions else None
     unit, units = dense(encode(answered, UNIT))
     values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
     table = np.bincount(unit * len(values) + column.ravel(), minlength=units * len(values)).reshape(units, -1)
@@ -157,10 +150,10 @@ def alpha(
     if many and (level == "interval" or (level == "ordinal" and bootstrap.ci == "none")):
         moments = source.moments(ordinal=level == "ordinal", kinds=bootstrap.ci != "none")
         grouped = source_groups(source, moments, paired=True)
-        rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
+        rows = [_row(group, chosen[group.key], level, distance) for group in grouped]
     else:
         counted = counted_groups(data, by, bootstrap, paired=True, source=source)
-        rows = [_of_counts(group, how, level, distance) for group, how in counted]
+        rows = [_row(group, how, level, distance) for group, how in counted]
     return table(rows, by)
 
 
@@ -250,33 +243,24 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
     return quotient(expected - observed, expected)
 
 
-def _of_counts(
-    group: CountedGroup[Counts], bootstrap: Bootstrap, level: Level | None, distance: Distance | None
+def _row(
+    group: CountedGroup[Any], bootstrap: Bootstrap, level: Level | None, distance: Distance | None
 ) -> dict[str, Any]:
-    if not group.counts.units:
+    """The row of a group, from its counts, or from its moments where there are many values."""
+    counts = group.counts
+    if not counts.units:
         return {**group.row, "level": level, "estimate": None, "reason": ALONE}
     used = None if distance is not None else group.level(level)
-    apart = _difference(used, distance, group.counts.values)
-    row = _row(group, apart.name, coefficient(group.counts, apart))
-    if row["reason"] is not None:
-        return row
-    return row | counts_interval(bootstrap, group, partial(coefficient, apart=apart), limits=(-np.inf, 1.0))
-
-
-def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bootstrap) -> dict[str, Any]:
-    if not group.counts.units:
-        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
-    statistic = coefficient_of_moments(group.counts)
-    row = _row(group, group.level(level), statistic)
-    if row["reason"] is not None:
-        return row
-    return row | bootstrap.stated(bootstrap.bounds(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
-
-
-def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:
-    estimate = float(statistic(group.counts.multiplicity[None, :].astype(np.float64))[0])
-    row = {**group.row, "level": level, "estimate": estimate, "reason": None}
-    return row if np.isfinite(estimate) else {**row, "estimate": None, "reason": ALIKE}
+    name: str = str(used)
+    of: Callable[[Any], Statistic] = coefficient_of_moments
+    if isinstance(counts, Counts):
+        apart = _difference(used, distance, counts.values)
+        name, of = apart.name, partial(coefficient, apart=apart)
+    estimate = float(of(counts)(counts.multiplicity[None, :].astype(np.float64))[0])
+    row = {**group.row, "level": name, "estimate": estimate, "reason": None}
+    if not np.isfinite(estimate):
+        return {**row, "estimate": None, "reason": ALIKE}
+    return row | counts_interval(bootstrap, group, of, limits=(-np.inf, 1.0))
 
 
 def _difference(level: Level | None, distance: Distance | None, values: Floats) -> Difference:

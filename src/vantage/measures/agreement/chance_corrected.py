@@ -130,14 +130,11 @@ def coefficient(counts: Counts, weight: Floats, chance: Chance) -> Statistic:
 
     def statistic(drawn: Floats) -> Floats:
         agreed, pairs, units = (drawn @ columns).T
-        return _corrected(quotient(agreed, pairs), chance(drawn @ shares / units[:, None], weight))
+        expected = chance(drawn @ shares / units[:, None], weight)
+        left = 1 - expected
+        return quotient(quotient(agreed, pairs) - expected, np.where(left > 1e-12, left, 0.0))
 
     return statistic
-
-
-def _corrected(observed: Floats, expected: Floats) -> Floats:
-    left = 1 - expected
-    return quotient(observed - expected, np.where(left > 1e-12, left, 0.0))
 
 
 def _fleiss_chance(prevalence: Floats, weight: Floats) -> Floats:

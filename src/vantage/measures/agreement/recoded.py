@@ -71,12 +71,9 @@ def opt_outs(
         "cohen": cohen(binary, by=columns, **resampling),
         "ac1": ac1(binary, by=columns, categories=(0, 1), **resampling),
     }
-    by_group: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for name, result in results.items():
-        for row in result.drop("measure", "options", "pairs", "pairs_undefined", strict=False).to_dicts():
-            key = tuple(row[column] for column in columns)
-            by_group.setdefault(key, []).append({**row, "coefficient": name})
-    return table([row for group in by_group.values() for row in group], columns)
+    other = ("measure", "options", "pairs", "pairs_undefined")
+    rows = [result.drop(other, strict=False).with_columns(coefficient=pl.lit(name)) for name, result in results.items()]
+    return table([row for group in zip(*map(pl.DataFrame.to_dicts, rows), strict=True) for row in group], columns)
 
 
 Distance: TypeAlias = Literal["masi", "jaccard"]

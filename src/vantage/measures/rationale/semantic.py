@@ -10,10 +10,9 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -125,43 +124,27 @@ class Likeness:
         """The scores of every pair by metric, and why some metrics have none."""
         scores: dict[str, Floats] = {}
         reasons: dict[str, str] = {}
-        for names, compute in self._parts():
-            wanted = [name for name in self.metric if name in names]
-            if not wanted:
-                continue
+        families = {"bleu": self._bleu, "rouge": self._rouge, "embedding": self._encoded, "bertscore": self._encoded}
+        for family, compute in families.items():
+            wanted = [name for name in self.metric if name.startswith(family)]
             try:
-                computed = compute(pairs, wanted)
+                scores |= compute(pairs, wanted) if wanted else {}
             except InputError as error:
                 reasons |= dict.fromkeys(wanted, str(error))
-            else:
-                scores |= {name: computed[name] for name in wanted}
         return {name: scores[name] for name in self.metric if name in scores}, reasons
-
-    def _parts(self) -> list[tuple[tuple[str, ...], Callable[[Sequence[Pair], list[str]], dict[str, Floats]]]]:
-        return [
-            (tuple(name for name in KNOWN if name.startswith("bleu")), self._bleu),
-            (ROUGE, lambda pairs, _: rouge_of_pairs(pairs)),
-            (("embedding",), partial(_with, self.encode, self._embedding)),
-            (("bertscore",), partial(_with, self.bertscore, self._bertscore)),
-        ]
 
     def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
         lengths = [int(re.sub(r"\D", "", name)) for name in names]
         scores = bleu_of_pairs(pairs, lengths, self.smoothing, None, self.weights, self.tokens)
         return {name: scores[n] for name, n in zip(names, lengths, strict=True)}
 
-    def _embedding(self, pairs: Sequence[Pair]) -> dict[str, Floats]:
-        assert self.encode is not None  # noqa: S101 - seen to in _with
-        return {"embedding": embedding_similarity(pairs, self.encode)}
+    def _rouge(self, pairs: Sequence[Pair], _: list[str]) -> dict[str, Floats]:
+        return rouge_of_pairs(pairs)
 
-    def _bertscore(self, pairs: Sequence[Pair]) -> dict[str, Floats]:
-        assert self.bertscore is not None  # noqa: S101 - seen to in _with
-        return {"bertscore": self.bertscore(pairs)}
-
-
-def _with(
-    encoder: Any, compute: Callable[[Sequence[Pair]], dict[str, Floats]], pairs: Sequence[Pair], names: list[str]
-) -> dict[str, Floats]:
-    if encoder is None:
-        raise InputError(f"{names[0]} needs an encoder, and there is none", remedy="name one, such as minilm")
-    return compute(pairs)
+    def _encoded(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
+        name = names[0]
+        if name == "embedding" and self.encode is not None:
+            return {name: embedding_similarity(pairs, self.encode)}
+        if name == "bertscore" and self.bertscore is not None:
+            return {name: self.bertscore(pairs)}
+        raise InputError(f"{name} needs an encoder, and there is none", remedy="name one, such as minilm")

@@ -120,7 +120,7 @@ def _topics(
                 counts[row, place[word]] += 1
     present = (counts > 0).astype(np.float64)
     fitted = [_fit(counts, count, seed + number) for number in range(fits)]
-    tops = [[_top(weights, shown) for weights in parts] for parts, _ in fitted]
+    tops = [np.argsort(-weights, axis=1, kind="stable")[:, :shown].tolist() for weights, _ in fitted]
     shares = fitted[0][1]
     stable = _stability(tops)
     order = np.argsort(-shares, kind="stable")
@@ -161,10 +161,6 @@ def _expected(dirichlet: Floats) -> Floats:
     from scipy.special import psi
 
     return np.asarray(np.exp(psi(dirichlet) - psi(dirichlet.sum(axis=1, keepdims=True))))
-
-
-def _top(weights: Floats, shown: int) -> list[int]:
-    return [int(word) for word in np.argsort(-weights, kind="stable")[:shown]]
 
 
 def _stability(tops: Sequence[Sequence[Sequence[int]]]) -> list[float | None]:

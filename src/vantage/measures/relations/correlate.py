@@ -26,7 +26,7 @@ from vantage.measures.relations.correlations import (
     p_value,
     weighted_correlation,
 )
-from vantage.measures.reliability.crossed_scores import Covariance, independent_items
+from vantage.measures.reliability.variance_design import Covariance, independent_items
 from vantage.measures.resampling import Resampling, item_codes, per_item
 
 VIEW: Final = View(

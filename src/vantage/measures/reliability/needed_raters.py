@@ -68,10 +68,8 @@ def needed_raters(
         raise InputError("up_to must be at least 1", remedy="use for example 10")
     chosen = Choice.of(data, by, Bootstrap(**resampling, over=OVER))
     rows: list[dict[str, Any]] = []
-    for whole in groups(data, by):
-        group = paired(whole)
-        if group.scale is not None:
-            group.level("interval")
+    for group in map(paired, groups(data, by)):
+        group.level("interval")
         about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
         ratings = canonical(group.frame).ratings
         about |= {"units": ratings.units, "note": group.note, **group.counts}

@@ -363,7 +363,7 @@ def rand_by_chance(
     counts = np.stack([(dealt == label) @ table for label in range(int(two.max()) + 1)], axis=2)
     # The sizes of the clusters stay, so the index moves with the number of pairs that are together in both.
     together = (counts * (counts - 1)).sum(axis=(1, 2)) / 2
-    rows, columns = _pairs(table.sum(axis=0)), _pairs(np.bincount(two).astype(np.float64))
+    rows, columns = (float((n * (n - 1)).sum() / 2) for n in (table.sum(axis=0), np.bincount(two).astype(np.float64)))
     total = len(one) * (len(one) - 1) / 2
     chance = rows * columns / total if total else 0.0
     span = (rows + columns) / 2 - chance
@@ -390,8 +390,3 @@ def overlaps(first: Mapping[str, str], second: Mapping[str, str]) -> pl.DataFram
         rows.append((name, best, len(mine), len(both), len(both) / len(mine | others[best])))
     columns = {"first": pl.String, "second": pl.String, "items": pl.Int64, "shared": pl.Int64, "jaccard": pl.Float64}
     return pl.DataFrame(rows, schema=columns, orient="row")
-
-
-def _pairs(counts: Floats) -> float:
-    """How many pairs the members of groups of these sizes make."""
-    return float((counts * (counts - 1)).sum() / 2)

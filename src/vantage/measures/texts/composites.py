@@ -149,22 +149,14 @@ def extremes(means: pl.DataFrame, *, by: By = ("rater", "question"), count: int 
         raise InputError(f"{count} items cannot be listed", remedy="ask for at least one")
     columns = by_columns(by)
     known = means.drop_nulls("mean").with_columns(pl.col("mean").round(9).alias("__rounded"))
+    within = pl.col("place") <= count
     frames = []
     for end, descending in (("highest", True), ("lowest", False)):
         ordered = known.sort([*columns, "__rounded", "item"], descending=[False] * len(columns) + [descending, False])
-        ranked = ordered.with_columns(
-            pl.int_range(1, pl.len() + 1).over(columns).alias("place") if columns else pl.int_range(1, pl.len() + 1)
-        )
-        listed = ranked.filter(pl.col("place") <= count)
-        last = listed.group_by(columns, maintain_order=True).agg(pl.col("__rounded").last().alias("__last"))
-        beyond = (
-            ranked.filter(pl.col("place") > count)
-            .join(last, on=columns, nulls_equal=True)
-            .filter(pl.col("__rounded") == pl.col("__last"))
-        )
-        tied = beyond.group_by(columns).agg(pl.len().cast(pl.Int64).alias("tied"))
-        listed = listed.join(tied, on=columns, how="left", nulls_equal=True, maintain_order="left")
-        frames.append(listed.with_columns(pl.lit(end).alias("end"), pl.col("tied").fill_null(0)))
+        ranked = ordered.with_columns(pl.int_range(1, pl.len() + 1).over(columns).alias("place"))
+        last = pl.col("__rounded").filter(within).last()
+        tied = (~within & (pl.col("__rounded") == last)).sum().over(columns).cast(pl.Int64)
+        frames.append(ranked.with_columns(pl.lit(end).alias("end"), tied.alias("tied")).filter(within))
     stacked = pl.concat(frames).drop("__rounded")
     own = [name for name in stacked.columns if name not in (*columns, "end", "place")]
     return stacked.select(*columns, "end", "place", *own)
