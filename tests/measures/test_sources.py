@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vantage.errors import InputError
-from vantage.measures.agreement.alpha import alpha, coefficient
-from vantage.measures.agreement.differences import Difference
+from vantage.measures.agreement.alpha import Difference, alpha, coefficient
 from vantage.measures.counts import FEW, Counts
 from vantage.measures.ratings import Judgments
 from vantage.measures.sources import CountedGroup, source_groups, source_of

@@ -339,13 +339,11 @@ class _Bands:
     def place(self, value: Floats) -> Floats:
         """The place of each value's band, counted from the middle one: −1, 0, 1 where there are three."""
         if not self.declared:
-            side: Floats = np.sign(value - self.neutral)
-            return side
+            return np.asarray(np.sign(value - self.neutral))
         distinct, which = np.unique(value, return_inverse=True)
         middle = (len(self.declared) - 1) / 2
         places = [next((i - middle for i, b in enumerate(self.declared) if b.holds(v)), np.nan) for v in distinct]
-        place: Floats = np.array(places, dtype=np.float64)[which.reshape(-1)]
-        return place
+        return np.asarray(np.array(places, dtype=np.float64)[which.reshape(-1)])
 
     def named(self, place: Floats) -> list[str | None]:
         """The names of the bands at these places."""
@@ -449,5 +447,4 @@ def centre(ratings: Ratings, *, median: bool) -> Floats:
         return np.bincount(ratings.unit, ratings.value, minlength=ratings.units) / count
     rising = ratings.value[np.lexsort((ratings.value, ratings.unit))]
     start = np.cumsum(count) - count
-    middle: Floats = (rising[start + (count - 1) // 2] + rising[start + count // 2]) / 2
-    return middle
+    return np.asarray((rising[start + (count - 1) // 2] + rising[start + count // 2]) / 2)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 import numpy as np
 import polars as pl
 
-from vantage.measures.agreement.differences import Weights, weight_matrix
+from vantage.measures.agreement.chance_corrected import Weights, weight_matrix
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense
 from vantage.measures.counts import quotient

@@ -126,17 +126,13 @@ def set_alpha(
     return table(rows, [*columns, "whole"])
 
 
-def _sets(asked: pl.DataFrame, options: list[str]) -> tuple[pl.DataFrame, Any]:
-    """The complete sets as answers of their own, coded by their place among the different sets, and these."""
-    complete = asked.pivot("question", index=_RUN, values="value", aggregate_function="first").drop_nulls(options)
-    chosen, kind = np.unique(complete.select(options).to_numpy() > 0, axis=0, return_inverse=True)
-    return complete.select(*_RUN, value=pl.Series(kind.ravel(), dtype=pl.Float64)), chosen
-
-
 def _row(asked: pl.DataFrame, distance: Distance, resampling: PercentileOptions) -> dict[str, Any]:
     """Alpha of sets: that of their codes, with the distances of sets."""
     questions = asked["question"].unique().sort().to_list()
-    sets, chosen = _sets(asked, questions)
+    # The complete sets are answers of their own, coded by their place among the different sets.
+    complete = asked.pivot("question", index=_RUN, values="value", aggregate_function="first").drop_nulls(questions)
+    chosen, kind = np.unique(complete.select(questions).to_numpy() > 0, axis=0, return_inverse=True)
+    sets = complete.select(*_RUN, value=pl.Series(kind.ravel(), dtype=pl.Float64))
     answered = asked.filter(pl.col("value").is_not_null())
     several = sets.filter(pl.len().over("item", "condition") > 1)
     used = answered.join(several.select(_RUN), on=_RUN, how="semi", nulls_equal=True)

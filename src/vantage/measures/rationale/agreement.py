@@ -23,7 +23,7 @@ from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import OVERLAP, Likeness, Score
-from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval
+from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval, named
 from vantage.measures.texts.phrases import Encode
 
 Direction: TypeAlias = Literal["both", "ordered"]
@@ -217,9 +217,9 @@ def rationale_agreement(
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_needed(data)):
         reasons = _rationales(part)
-        actual = peer_pairs(reasons, direction)
-        kinds = _kinds(actual, reasons, draws, writer, with_itself, how.seed)
-        rows += _scored(part.key, kinds, likeness, how, len(part.frame) - len(reasons))
+        chance: dict[str, Any] = {"draws": draws, "writer": writer, "with_itself": with_itself}
+        without = len(part.frame) - len(reasons)
+        rows += _scored(part.key, peer_pairs(reasons, direction), reasons, likeness, how, without, **chance)
     return table(rows, names(by))
 
 
@@ -274,8 +274,8 @@ def rationale_similarity(
         for model in chosen["rater"].unique().sort():
             mine = chosen.filter(pl.col("rater") == model)
             left = part.frame.filter(pl.col("rater") == model)
-            kinds = _kinds(model_pairs(mine, known), mine, draws, "alike", False, how.seed)
-            rows += _scored({**part.key, "model": str(model)}, kinds, likeness, how, len(left) - len(mine))
+            key, without = {**part.key, "model": str(model)}, len(left) - len(mine)
+            rows += _scored(key, model_pairs(mine, known), mine, likeness, how, without, draws=draws)
     return table(rows, names(by))
 
 
@@ -290,30 +290,25 @@ def _rationales(part: Part) -> pl.DataFrame:
     return part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
 
 
-def _kinds(
-    actual: Sequence[Compared], pool: pl.DataFrame, draws: int, writer: Writer, with_itself: bool, seed: int
-) -> Iterator[tuple[str, Sequence[Compared]]]:
-    yield ACTUAL, actual
-    for kind in KINDS[1:]:
-        yield kind, chance_pairs(actual, pool, kind, draws=draws, writer=writer, with_itself=with_itself, seed=seed)
-
-
 def _scored(
     key: Mapping[str, Any],
-    kinds: Iterator[tuple[str, Sequence[Compared]]],
+    pairs: Sequence[Compared],
+    pool: pl.DataFrame,
     likeness: Likeness,
     how: Resampling,
     without: int,
+    **chance: Any,
 ) -> Iterator[dict[str, Any]]:
-    """One row per metric and kind of pairs."""
+    """One row per metric and kind of pairs: the actual ones, then baselines that draw from the pool."""
+    kinds = {kind: chance_pairs(pairs, pool, kind, seed=how.seed, **chance) for kind in KINDS[1:]}
+    several = {ACTUAL: pairs, **kinds}
     by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metric}
     actual: dict[str, tuple[pl.Series, Floats]] = {}
     # All kinds at once, since they compare the same texts.
-    several = list(kinds)
-    every = [pair for _, compared in several for pair in compared]
+    every = [pair for compared in several.values() for pair in compared]
     all_scores, reasons = likeness.scores(texts_of(every)) if every else ({}, {})
     end = 0
-    for kind, compared in several:
+    for kind, compared in several.items():
         first, end = end, end + len(compared)
         scores = {name: values[first:end] for name, values in all_scores.items() if compared}
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
@@ -341,5 +336,5 @@ def _scored(
 def _beyond(items: pl.Series, actual: Floats, others: pl.Series, chance: Floats, how: Resampling) -> dict[str, Any]:
     """How much more alike actual pairs are than those of a baseline, with its interval over items."""
     first = np.concatenate([np.ones(len(actual)), np.zeros(len(chance))])
-    difference = difference_with_interval(pl.concat([items, others]), np.concatenate([actual, chance]), first, how)
-    return {"beyond": difference["estimate"], "beyond_low": difference["low"], "beyond_high": difference["high"]}
+    both = pl.concat([items, others]), np.concatenate([actual, chance])
+    return named("beyond", difference_with_interval(*both, first, how))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -93,14 +94,13 @@ def npmi(top: Sequence[int], present: Floats) -> float | None:
     """
     total = len(present)
     values = []
-    for i, first in enumerate(top):
-        for second in top[i + 1 :]:
-            joint = float((present[:, first] * present[:, second]).sum()) / total
-            alone = float(present[:, first].mean()) * float(present[:, second].mean())
-            if joint == 0:
-                values.append(-1.0)
-            elif joint < 1:
-                values.append(float(np.log(joint / alone) / -np.log(joint)))
+    for first, second in combinations(top, 2):
+        joint = float((present[:, first] * present[:, second]).sum()) / total
+        alone = float(present[:, first].mean()) * float(present[:, second].mean())
+        if joint == 0:
+            values.append(-1.0)
+        elif joint < 1:
+            values.append(float(np.log(joint / alone) / -np.log(joint)))
     return float(np.mean(values)) if values else None
 
 

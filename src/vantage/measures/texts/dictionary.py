@@ -162,9 +162,8 @@ class Dictionary:
         columns = table.frame.columns
         if "word" in columns:
             table.require("word", "dimension", "direction")
-            words, dimensions = table.frame["word"].to_list(), table.frame["dimension"].to_list()
-            signs = [_sign(cell, path) for cell in _blank_na(table.frame["direction"].to_list())]
-            entries = zip(words, dimensions, signs, strict=True)
+            cells = table.frame.select("word", "dimension", "direction").iter_rows()
+            entries = [(word, dimension, _sign(direction, path)) for word, dimension, direction in cells]
             return cls._made(path.name, [(str(w), str(d), sign) for w, d, sign in entries if w and d], [])
         members = [name for name in columns if name.endswith(" dictionary")]
         if "original word" not in columns or not members:
@@ -184,7 +183,7 @@ class Dictionary:
             word = str(row["original word"] or "")
             for dimension in dimensions:
                 member = str(row[f"{dimension} dictionary"]).strip()
-                direction = _sign(_blank_na([row.get(f"{dimension} direction")])[0], path)
+                direction = _sign(row.get(f"{dimension} direction"), path)
                 if member not in ("0", "1", "0.0", "1.0"):
                     faults.append(f"membership {member} in {dimension}")
                 elif member.startswith("1"):
@@ -324,12 +323,8 @@ def _joined(word: str) -> str:
     return re.sub(r"[\s'-]+", "", word)
 
 
-def _blank_na(cells: Sequence[Any]) -> list[Any]:
-    return [None if cell is None or str(cell).strip() in ("", "NA", "NaN", "nan") else cell for cell in cells]
-
-
 def _sign(cell: Any, path: Path) -> float | None:
-    if cell is None:
+    if cell is None or str(cell).strip() in ("", "NA", "NaN", "nan"):
         return None
     try:
         value = float(cell)
