@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from typing import Any, Literal, TypedDict, Unpack
 from vantage.measures.aggregation.labels import Method, Model, Ties
-from vantage.measures.agreement.differences import Distance, Weights
+from vantage.measures.agreement.alpha import Distance
+from vantage.measures.agreement.chance_corrected import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show

@@ -158,21 +158,15 @@ class Encoded(_Table):
 
     def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
         """Items, raters and questions of each group; where `paired`, those of units with two answers."""
-        return {key: self._rests_on(part, paired) for key, part in self.parts.items()}
-
-    def _rests_on(self, part: Coded, paired: bool) -> dict[str, Any]:
-        kept = (part.size >= 2)[part.unit] if paired else None
-        counts: dict[str, Any] = {
-            "raters": len(_present(part.rater, kept)),
-            "repeated": repeats(part.unit, part.rater),
-        }
-        if part.item is not None:
-            counts["items"] = len(_present(part.item, kept))
-        if self.questions:
-            counts["questions"] = sorted(
-                self.questions if part.question is None else [self.questions[i] for i in _present(part.question, kept)]
-            )
-        return counts
+        summary: dict[Key, dict[str, Any]] = {}
+        for key, part in self.parts.items():
+            kept = (part.size >= 2)[part.unit] if paired else None
+            counts = {"raters": len(_present(part.rater, kept)), "repeated": repeats(part.unit, part.rater)}
+            if part.item is not None:
+                counts["items"] = len(_present(part.item, kept))
+            several = range(len(self.questions)) if part.question is None else _present(part.question, kept)
+            summary[key] = {**counts, "questions": sorted(self.questions[i] for i in several)}
+        return summary
 
 
 def _questions(frame: pl.DataFrame) -> tuple[Ints | None, list[str]]:
