@@ -268,8 +268,7 @@ class Dictionary:
             if lemma_of := self._known(before + lemma):
                 return Match("lemma", lemma_of, self.words[lemma_of])
         if len(pieces) > 1:
-            head = pieces[-1]
-            for form in (head, *lemmatize(head, parts)):
+            for form in (pieces[-1], *lemmatize(pieces[-1], parts)):
                 if lemma_of := self._known(form):
                     return Match("head", lemma_of, self.words[lemma_of])
         return None
