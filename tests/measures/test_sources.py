@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vantage.errors import InputError
-from vantage.measures.agreement.alpha import alpha, coefficient
-from vantage.measures.agreement.differences import Difference
+from vantage.measures.agreement.alpha import Difference, alpha, coefficient
 from vantage.measures.counts import FEW, Counts
-from vantage.measures.encoded import Encoded
 from vantage.measures.ratings import Judgments
 from vantage.measures.sources import CountedGroup, source_groups, source_of
-from vantage.measures.streamed import Streamed
+from vantage.measures.tables import Encoded, Streamed
 from vantage.scales import Level
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
@@ -118,7 +116,7 @@ def test_a_long_table_is_read_in_passes(monkeypatch: pytest.MonkeyPatch, points:
         }
     )
     in_one = alpha(frame, by="side", level=level, ci="none")
-    monkeypatch.setattr("vantage.measures.streamed.AT_ONCE", 90)
+    monkeypatch.setattr("vantage.measures.tables.AT_ONCE", 90)
     monkeypatch.setattr("vantage.measures.sources.AT_HAND", 90)
     source = source_of(frame)
     assert isinstance(source, Streamed)
@@ -161,8 +159,8 @@ def test_both_ways_lead_to_the_same(rows: list[tuple[Any, ...]], by: tuple[str, 
     schema = dict.fromkeys(("item", "condition", "rater", "side"), pl.String) | {"value": pl.Int64}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vantage.measures.encoded.FEW", few)
-        patch.setattr("vantage.measures.streamed.FEW", few)
+        patch.setattr("vantage.measures.tables.FEW", few)
+        patch.setattr("vantage.measures.tables.FEW", few)
         held, streamed = source_of(frame, by), source_of(frame.lazy(), by)
         assert isinstance(held, Encoded)
         assert isinstance(streamed, Streamed)

@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 from vantage.measures.agreement.alpha import alpha
-from vantage.measures.agreement.pairwise import pairwise
-from vantage.measures.agreement.unanimity import unanimity
+from vantage.measures.agreement.pairwise import pairwise, unanimity
 
 pytestmark = pytest.mark.data
 

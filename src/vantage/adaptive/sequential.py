@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from vantage.measures.agreement.differences import difference
+from vantage.measures.agreement.alpha import difference
 from vantage.measures.codes import dense
 from vantage.measures.intervals import ENOUGH_RATERS
 from vantage.measures.ratings import Floats, Ints

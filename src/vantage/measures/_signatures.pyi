@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 import polars as pl
 from typing import Any, Literal, TypedDict, Unpack
-from vantage.measures.aggregation.labels import Method, Model
-from vantage.measures.aggregation.votes import Ties
-from vantage.measures.agreement.differences import Distance, Weights
+from vantage.measures.aggregation.labels import Method, Model, Ties
+from vantage.measures.agreement.alpha import Distance
+from vantage.measures.agreement.chance_corrected import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
-from vantage.measures.agreement.sets import Distance as SetsDistance
+from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Method as IntervalsMethod, Over, PercentileOptions, Resampled
@@ -19,8 +19,8 @@ from vantage.measures.multiplicity import Correction
 from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By, Judgments
+from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
-from vantage.measures.rationale.pairs import Direction, Writer
 from vantage.measures.rationale.semantic import Score
 from vantage.measures.relations.compare import Effect, Test
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation
@@ -145,7 +145,7 @@ def set_alpha(
     data: Judgments,
     *,
     by: By = ...,
-    distance: SetsDistance = ...,
+    distance: RecodedDistance = ...,
     **shared: Unpack[Percentile],
 ) -> pl.DataFrame: ...
 def split_half(

@@ -16,7 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments
+from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments, by_columns
 
 P = ParamSpec("P")
 
@@ -191,9 +191,8 @@ def measure(
                 options["powered_by"] = powered_by
             else:
                 bound.arguments[first] = chosen.data
-                by = options.get("by", ())
                 made = function(*bound.args, **bound.kwargs)
-                result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
+                result = with_left_out(made, chosen, by_columns(options.get("by", ())))
             for note in (chosen.note, SEATS if follows and are_seats(chosen.data) else None):
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
@@ -233,11 +232,7 @@ def check_choices(known: Measure, options: Mapping[str, Any]) -> None:
 
 
 def _choices(annotation: Any) -> tuple[Any, ...] | None:
-    """The values that a type allows, alone or in a sequence; null where they cannot be counted.
-
-    >>> _choices(Literal["a", "b"] | None), _choices(str | None)
-    (('a', 'b', None), None)
-    """
+    """The values that a type allows, alone or in a sequence; null where they cannot be counted."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is NoneType:
         return (None,)
@@ -259,8 +254,7 @@ def not_powered(name: str) -> InputError:
 
 def chosen_for(options: Mapping[str, Any], data: Any, *, pools: bool) -> Selection:
     """Whose judgments a measure with these options uses, and who is left out."""
-    named = [options.get(option) or () for option in ("by", "between", "system")]
-    apart = {column for part in named for column in ([part] if isinstance(part, str) else part)}
+    apart = {column for option in ("by", "between", "system") for column in by_columns(options.get(option) or ())}
     return selected(
         data,
         options.get("kinds"),
@@ -285,7 +279,7 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     `left_out` becomes a struct with one count per status that occurs.
     """
     rows = [_sound(row) for row in rows]
-    columns = [by] if isinstance(by, str) else list(by)
+    columns = by_columns(by)
     own = [k for row in rows for k in row if k not in columns and k not in RESULT]
     order = list(dict.fromkeys([*columns, *own, *RESULT]))
     left_out = sorted({status for row in rows for status in row.get("left_out") or {}})

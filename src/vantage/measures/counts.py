@@ -7,7 +7,7 @@ resamples cheap (see `intervals`). Counts of separate units add up by putting th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -179,13 +179,7 @@ class Moments:
     def paired(self) -> Moments:
         """The units with at least two answers."""
         several = self.size >= 2
-        return Moments(
-            self.size[several],
-            self.first[several],
-            self.second[several],
-            self.squared[several],
-            self.multiplicity[several],
-        )
+        return Moments(*(getattr(self, field.name)[several] for field in fields(self)))
 
 
 def coarse_columns(

@@ -226,12 +226,8 @@ def _used(kinds: Kinds, present: Sequence[str]) -> list[str]:
 
 
 def _several(why: str, count: int) -> str:
-    if why == EXTRA:
-        return "rating beyond the core" if count == 1 else "ratings beyond the core"
-    if why == EXCLUDED:
-        return "excluded rater" if count == 1 else "excluded raters"
-    noun = "trained rater" if why == "trained" else why
-    return noun if count == 1 else f"{noun}s"
+    words = {EXTRA: "rating{} beyond the core", EXCLUDED: "excluded rater{}", "trained": "trained rater{}"}
+    return words.get(why, why + "{}").format("" if count == 1 else "s")
 
 
 def _is_corpus(data: Any) -> TypeGuard[Corpus]:

@@ -15,7 +15,8 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import RESULT, table
-from vantage.measures.ratings import UNIT, By, Floats, Judgments, by_columns, judgments_frame, key_order, one_scale
+from vantage.measures.ratings import UNIT, By, Floats, Judgments, by_columns, judgments_frame, one_scale
+from vantage.measures.ratings import partitioned as partitioned  # noqa: PLC0414
 from vantage.measures.ratings import scales_of as scales_of  # noqa: PLC0414
 from vantage.scales import Scale, show_code
 
@@ -70,13 +71,6 @@ def of_group(frame: pl.DataFrame, key: Mapping[str, Any]) -> pl.DataFrame:
     return frame.filter([pl.col(column).eq_missing(value) for column, value in key.items()]) if key else frame
 
 
-def partitioned(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    """The rows of each group in turn, in the order of the groups' keys."""
-    split = frame.partition_by(columns, as_dict=True) if columns else {(): frame}
-    for key in sorted(split, key=key_order):
-        yield dict(zip(columns, key, strict=True)), split[key]
-
-
 def check_level(scale: Scale | None, frame: pl.DataFrame, asked: str, *, distances: bool = False) -> None:
     """Refuses what needs an order on a nominal scale, naming the questions.
 
@@ -125,13 +119,12 @@ def unit_table(
     if not unused:
         nothing = pl.Series("left_out", [{}] * len(based_on), dtype=pl.Struct([]))
         based_on = based_on.with_columns(nothing)
-    missing = [name for name in ("low", "high", "over", "reason") if name not in units.columns]
     types = {"low": pl.Float64, "high": pl.Float64, "over": pl.String, "reason": pl.String}
     key = {name: value for name, value in part.key.items() if name not in units.columns}
     return (
         units.join(based_on, on=list(keys), how="left", nulls_equal=True)
         .with_columns([pl.lit(value).alias(name) for name, value in key.items()])
-        .with_columns([pl.lit(None, dtype=types[name]).alias(name) for name in missing])
+        .with_columns([pl.lit(None, dtype).alias(name) for name, dtype in types.items() if name not in units.columns])
         .select([*columns, *own, *RESULT])
         .sort(list(keys))
     )

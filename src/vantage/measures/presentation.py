@@ -182,12 +182,12 @@ AGREEMENT: Final = (
 """What coefficients of agreement beyond chance have to say."""
 
 
-def agreement_view(title: str, symbol: str, method: str, source: str) -> View:
+def agreement_view(title: str, symbol: str, method: str, source: str, *, column: str = "") -> View:
     """How every coefficient of agreement beyond chance is shown: 1 is perfect agreement, 0 is chance."""
     return View(
         title,
         symbol=symbol,
-        columns={"estimate": Column(symbol, digits=2)},
+        columns={"estimate": Column(column or symbol, digits=2)},
         chart="points",
         chart_options={"reference": 0, "reference_label": "chance"},
         notes=("1 is perfect agreement, 0 is what chance gives.",),

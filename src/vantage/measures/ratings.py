@@ -215,18 +215,22 @@ def groups(data: Judgments, by: By = ()) -> Iterator[Group]:
     columns = by_columns(by)
     frame = judgments_frame(data, columns)
     scales = scales_of(data)
-    parts = frame.partition_by(columns, as_dict=True) if columns else {(): frame}
-    for key in sorted(parts, key=key_order):
-        part = parts[key]
+    for key, part in partitioned(frame, columns):
         left_out: dict[str, int] = {}
         answered = part
         if part["value"].null_count():
             answered = part.filter(pl.col("value").is_not_null())
             unanswered = part.filter(pl.col("value").is_null())["status"].cast(pl.String).value_counts()
             left_out = dict(sorted(unanswered.iter_rows()))
-        named = dict(zip(columns, key, strict=True))
-        scale = one_scale(part["question"].unique().sort().to_list(), scales, named) if scales else None
-        yield Group(named, answered, left_out, scale)
+        scale = one_scale(part["question"].unique().sort().to_list(), scales, key) if scales else None
+        yield Group(key, answered, left_out, scale)
+
+
+def partitioned(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows of each group in turn, in the order of the groups' keys."""
+    split = frame.partition_by(columns, as_dict=True) if columns else {(): frame}
+    for key in sorted(split, key=key_order):
+        yield dict(zip(columns, key, strict=True)), split[key]
 
 
 def judgments_frame(data: Judgments, by: Sequence[str] = ()) -> pl.DataFrame:

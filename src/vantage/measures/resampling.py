@@ -155,10 +155,7 @@ def per_item(items: pl.Series, columns: Floats) -> Floats:
     [[2.0], [4.0]]
     """
     codes, count = item_codes(items)
-    sums = np.zeros((count, columns.shape[1]))
-    for column in range(columns.shape[1]):
-        sums[:, column] = np.bincount(codes, weights=columns[:, column], minlength=count)
-    return sums
+    return np.column_stack([np.bincount(codes, weights=column, minlength=count) for column in columns.T])
 
 
 def item_codes(items: pl.Series) -> tuple[Ints, int]:

@@ -1,20 +1,19 @@
 """From a table to the counts of each group, on one of two ways.
 
-A table in memory is numbered and added up in plain arrays (`encoded`), which is the faster way. A lazy frame,
-and a frame too large to be numbered in little memory, is aggregated as it streams by (`streamed`).
+A table in memory is numbered and added up in plain arrays (`Encoded`), which is the faster way. A lazy frame,
+and a frame too large to be numbered in little memory, is aggregated as it streams by (`Streamed`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.measures.counts import Counts, Moments, coarse_columns
-from vantage.measures.encoded import Encoded
+from vantage.measures.counts import Counts, coarse_columns
 from vantage.measures.rater_variance import LeftOut
 from vantage.measures.ratings import (
     CODER,
@@ -31,10 +30,8 @@ from vantage.measures.ratings import (
     one_scale,
     scales_of,
 )
-from vantage.measures.streamed import Streamed
+from vantage.measures.tables import Encoded, Streamed, Sums
 from vantage.scales import Level, Scale, show_code
-
-Sums = TypeVar("Sums", Counts, Moments)
 
 AT_HAND: Final = 5_000_000
 """A table in memory with more rows than that is streamed."""

@@ -13,8 +13,7 @@ from scipy.special import ndtri
 
 from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
-from vantage.measures.agreement.alpha import alpha, coefficient
-from vantage.measures.agreement.differences import difference
+from vantage.measures.agreement.alpha import alpha, coefficient, difference
 from vantage.measures.intervals import ENOUGH_RATERS
 from vantage.measures.kinds import selected
 from vantage.measures.parts import Part, parts

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.measures.aggregation.votes import centre, majority, signs
+from vantage.measures.aggregation.labels import centre, majority, signs
 from vantage.measures.ratings import Ratings
 
 UNITS = st.lists(st.lists(st.integers(-2, 2), min_size=1, max_size=7), min_size=1, max_size=6)

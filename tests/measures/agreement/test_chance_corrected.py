@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from vantage.errors import InputError
-from vantage.measures.agreement.chance_corrected import ac1, fleiss, randolph
-from vantage.measures.agreement.differences import weight_matrix
+from vantage.measures.agreement.chance_corrected import ac1, fleiss, randolph, weight_matrix
 
 N = float("nan")
 FLEISS_1971 = np.array(  # Fleiss (1971), table 1: 30 patients, 6 psychiatrists, 5 diagnoses

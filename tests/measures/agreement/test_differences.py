@@ -9,7 +9,8 @@ import pytest
 from irrCAC.weights import Weights
 
 from vantage.errors import InputError
-from vantage.measures.agreement.differences import custom, difference, weight_matrix
+from vantage.measures.agreement.alpha import custom, difference
+from vantage.measures.agreement.chance_corrected import weight_matrix
 
 CODES = np.array([1.0, 2.0, 4.0])
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from vantage.errors import InputError
-from vantage.measures.agreement.opt_outs import opt_outs
+from vantage.measures.agreement.recoded import opt_outs
 
 FRAME = pl.DataFrame(
     {

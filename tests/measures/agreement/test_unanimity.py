@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import vantage
-from vantage.measures.agreement.unanimity import unanimity
+from vantage.measures.agreement.pairwise import unanimity
 from vantage.scales import Band, Scale
 
 N = float("nan")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vantage.errors import InputError
-from vantage.measures.rationale.pairs import (
+from vantage.measures.rationale.agreement import (
     SAME_ITEM,
     SAME_QUESTION,
     Writer,

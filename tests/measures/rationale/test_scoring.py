@@ -10,7 +10,7 @@ import pytest
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.overlap import bleu, rouge
-from vantage.measures.rationale.scoring import OVERLAP, Likeness
+from vantage.measures.rationale.semantic import OVERLAP, Likeness
 
 PAIRS = [("the cat sat", ("a cat sat",)), ("he blames them", ("they blame him", "he blames all of them"))]
 

@@ -20,7 +20,7 @@ from vantage.errors import InputError
 from vantage.measures.intervals import percentile, weights
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.compare import compare, two_groups
-from vantage.measures.reliability.rater_scores import _error_to_item, rater_scores
+from vantage.measures.reliability.variance_design import _error_to_item, rater_scores
 
 samples = st.lists(st.integers(0, 6), min_size=3, max_size=10)
 groups = st.lists(st.integers(0, 6), min_size=5, max_size=10)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from vantage.measures.texts.cluster_stability import (
+from vantage.measures.texts.clusters import (
+    kmeans,
     mean_over_runs,
     nearest_centroid,
     overlaps,
@@ -18,7 +19,6 @@ from vantage.measures.texts.cluster_stability import (
     run_replicates,
     stability,
 )
-from vantage.measures.texts.clusters import kmeans
 
 CENTRES = np.array([[4.4, 2.4], [2.2, 4.2], [1.8, 1.8], [4.4, 4.4], [3.1, 3.0]])
 LABELS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.texts.dictionary import Dictionary, plain
-from vantage.measures.texts.lemmas import available
+from vantage.measures.texts.dictionary import Dictionary, available, plain
 
 SMALL = Dictionary.of(
     {

@@ -6,8 +6,8 @@ import importlib.util
 
 import pytest
 
-from vantage.measures.texts import lemmas as module
-from vantage.measures.texts.lemmas import available, lemmas
+from vantage.measures.texts import dictionary as module
+from vantage.measures.texts.dictionary import available, lemmas
 
 
 @pytest.mark.skipif(not available("en"), reason="the extra text (lemminflect) is not installed")

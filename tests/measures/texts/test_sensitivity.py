@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.texts.sensitivity import condition_agreement, run_spread
+from vantage.measures.texts.composites import condition_agreement, run_spread
 
 
 def runs(condition: str = "", n: int = 10, spread: float = 0.3, shift: float = 0.0, seed: int = 0) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.truth import check, check_all, findings
 from tests.studies.appraisals.release import DOUBLE, write
 from vantage import Corpus
-from vantage.measures.rationale.scoring import Likeness
+from vantage.measures.rationale.semantic import Likeness
 from vantage.report.parts import Result
 from vantage.report.recipe import Recipe
 from vantage.report.record import Record

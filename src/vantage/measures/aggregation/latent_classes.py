@@ -71,8 +71,7 @@ class Responses:
 
     def per_rater(self, pairs: Floats) -> Floats:
         """Sums over each rater's pairs, along the first axis."""
-        sums: Floats = np.add.reduceat(pairs, self.begin, axis=0)
-        return sums
+        return np.asarray(np.add.reduceat(pairs, self.begin, axis=0))
 
 
 SMALLEST: Final = 1e-10
@@ -100,14 +99,12 @@ class DawidSkene:
     @property
     def labels(self) -> Floats:
         """The most probable value of each unit; the lowest of those that are equally probable."""
-        labels: Floats = self.classes[self.posterior.argmax(axis=1)]
-        return labels
+        return np.asarray(self.classes[self.posterior.argmax(axis=1)])
 
     @property
     def confidence(self) -> Floats:
         """The probability of each unit's label."""
-        confidence: Floats = self.posterior.max(axis=1)
-        return confidence
+        return np.asarray(self.posterior.max(axis=1))
 
     @property
     def competence(self) -> Floats:

@@ -10,15 +10,15 @@ number of raters or of points on the scale. Only ratio and custom distances look
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Unpack
+from typing import Any, Final, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.agreement.differences import Difference, Distance, custom, difference
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts, Moments, quotient
@@ -26,27 +26,28 @@ from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statist
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
-from vantage.measures.presentation import AGREEMENT, Column, View
-from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments, level_of
+from vantage.measures.presentation import agreement_view
+from vantage.measures.ratings import ALONE, UNIT, By, Floats, Ints, Judgments, level_of
 from vantage.measures.resampling import Choice, counted_groups, counts_interval, per_item
 from vantage.measures.sources import CountedGroup, source_groups, source_of
-from vantage.scales import Level
+from vantage.scales import Level, show_code
 
+Distance: TypeAlias = Mapping[Any, float] | tuple[Sequence[float] | Floats, Any]
+"""Distances of your own: `{(code, code): distance}`, or the codes and a square matrix in their order.
+
+They take the place of δ², so what is to be squared must be squared already.
+"""
 ALIKE: Final = "all answers are the same, so no disagreement is to be expected"
 DELTA_CELLS: Final = 2**21
 """How many differences between two values are held at a time."""
 
 
-VIEW: Final = View(
+VIEW: Final = agreement_view(
     "Krippendorff's alpha",
-    symbol="α",
-    columns={"estimate": Column("alpha", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Krippendorff's alpha at {level} level (Krippendorff, 2018).",
-    sources=("krippendorff2018",),
+    "α",
+    "Agreement was measured by Krippendorff's alpha at {level} level (Krippendorff, 2018).",
+    "krippendorff2018",
+    column="alpha",
 )
 
 
@@ -57,11 +58,8 @@ MANY_VALUES: Final = 32
 def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to alpha: its coincidences of values, or its moments at interval level."""
     answered = part.answered
-    if options["distance"] is None:
-        questions = answered["question"].unique().sort().to_list()
-        level = level_of(part.scale(), options["level"], questions) if questions else None
-    else:
-        level = None
+    questions = answered["question"].unique().sort().to_list() if options["distance"] is None else []
+    level = level_of(part.scale(), options["level"], questions) if questions else None
     unit, units = dense(encode(answered, UNIT))
     values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
     table = np.bincount(unit * len(values) + column.ravel(), minlength=units * len(values)).reshape(units, -1)
@@ -157,10 +155,10 @@ def alpha(
     if many and (level == "interval" or (level == "ordinal" and bootstrap.ci == "none")):
         moments = source.moments(ordinal=level == "ordinal", kinds=bootstrap.ci != "none")
         grouped = source_groups(source, moments, paired=True)
-        rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
+        rows = [_row(group, chosen[group.key], level, distance) for group in grouped]
     else:
         counted = counted_groups(data, by, bootstrap, paired=True, source=source)
-        rows = [_of_counts(group, how, level, distance) for group, how in counted]
+        rows = [_row(group, how, level, distance) for group, how in counted]
     return table(rows, by)
 
 
@@ -250,33 +248,105 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
     return quotient(expected - observed, expected)
 
 
-def _of_counts(
-    group: CountedGroup[Counts], bootstrap: Bootstrap, level: Level | None, distance: Distance | None
+def _row(
+    group: CountedGroup[Any], bootstrap: Bootstrap, level: Level | None, distance: Distance | None
 ) -> dict[str, Any]:
-    if not group.counts.units:
+    """The row of a group, from its counts, or from its moments where there are many values."""
+    counts = group.counts
+    if not counts.units:
         return {**group.row, "level": level, "estimate": None, "reason": ALONE}
     used = None if distance is not None else group.level(level)
-    apart = _difference(used, distance, group.counts.values)
-    row = _row(group, apart.name, coefficient(group.counts, apart))
-    if row["reason"] is not None:
-        return row
-    return row | counts_interval(bootstrap, group, partial(coefficient, apart=apart), limits=(-np.inf, 1.0))
+    name: str = str(used)
+    of: Callable[[Any], Statistic] = coefficient_of_moments
+    if isinstance(counts, Counts):
+        apart = _difference(used, distance, counts.values)
+        name, of = apart.name, partial(coefficient, apart=apart)
+    estimate = float(of(counts)(counts.multiplicity[None, :].astype(np.float64))[0])
+    row = {**group.row, "level": name, "estimate": estimate, "reason": None}
+    if not np.isfinite(estimate):
+        return {**row, "estimate": None, "reason": ALIKE}
+    return row | counts_interval(bootstrap, group, of, limits=(-np.inf, 1.0))
 
 
-def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bootstrap) -> dict[str, Any]:
-    if not group.counts.units:
-        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
-    statistic = coefficient_of_moments(group.counts)
-    row = _row(group, group.level(level), statistic)
-    if row["reason"] is not None:
-        return row
-    return row | bootstrap.stated(bootstrap.bounds(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference between values: by name where sums suffice, by `between` where pairs must be looked at."""
+
+    name: str
+    between: Callable[[Ints, Ints], Floats] | None = None
+    """From the positions of values among all values to their squared difference."""
 
 
-def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:
-    estimate = float(statistic(group.counts.multiplicity[None, :].astype(np.float64))[0])
-    row = {**group.row, "level": level, "estimate": estimate, "reason": None}
-    return row if np.isfinite(estimate) else {**row, "estimate": None, "reason": ALIKE}
+def difference(level: Level, values: Floats) -> Difference:
+    """The difference that belongs to a level of measurement (Krippendorff 2018).
+
+    Ratio: ((a − b)/(a + b))², for values that are not negative.
+    """
+    if level != "ratio":
+        return Difference(level)
+    if len(values) and values[0] < 0:
+        raise InputError(
+            f"the value {show_code(float(values[0]))} is negative, but a ratio scale starts at zero",
+            remedy="use level interval",
+        )
+
+    def between(first: Ints, second: Ints) -> Floats:
+        a, b = values[first], values[second]
+        total = a + b
+        quotient: Floats = np.divide(a - b, total, out=np.zeros_like(total), where=total > 0)
+        return quotient**2
+
+    return Difference(level, between)
+
+
+def custom(distance: Distance, values: Floats) -> Difference:
+    """A distance of the user's own, checked: square, symmetric, zero for equal codes, never negative.
+
+    >>> far = custom({(0, 1): 1.0, (0, 2): 4.0, (1, 2): 1.0}, np.array([0.0, 2.0]))
+    >>> far.between(np.array([0]), np.array([1]))
+    array([4.])
+    """
+    codes, matrix = _matrix(distance)
+    position = {code: index for index, code in enumerate(codes)}
+    for value in values.tolist():
+        if value not in position:
+            raise InputError(
+                f"the distance does not know the value {show_code(value)}",
+                remedy=f"it knows {', '.join(map(show_code, codes))}",
+            )
+    chosen = np.array([position[value] for value in values.tolist()], dtype=np.int64)
+    return Difference("custom", lambda first, second: matrix[chosen[first], chosen[second]])
+
+
+def _matrix(distance: Distance) -> tuple[list[float], Floats]:
+    if isinstance(distance, Mapping):
+        codes = sorted({float(code) for pair in distance for code in pair})
+        matrix = np.full((len(codes), len(codes)), np.nan)
+        np.fill_diagonal(matrix, 0)
+        for (first, second), apart in distance.items():
+            i, j = codes.index(float(first)), codes.index(float(second))
+            matrix[i, j] = apart
+            if (second, first) not in distance:
+                matrix[j, i] = apart
+        if np.isnan(matrix).any():
+            i, j = np.argwhere(np.isnan(matrix))[0]
+            raise InputError(
+                f"the distance between {show_code(codes[i])} and {show_code(codes[j])} is missing",
+                remedy="give every pair of codes",
+            )
+    else:
+        codes = [float(code) for code in distance[0]]
+        matrix = np.asarray(distance[1], dtype=np.float64)
+        if matrix.shape != (len(codes), len(codes)):
+            raise InputError(
+                f"{len(codes)} codes need a matrix of {len(codes)} × {len(codes)} distances",
+                remedy=f"it has the shape {' × '.join(map(str, matrix.shape))}",
+            )
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise InputError("a distance is negative or not a number", remedy="give finite distances from 0 up")
+    if (np.diag(matrix) != 0).any() or not np.array_equal(matrix, matrix.T):
+        raise InputError("the distances are not symmetric with zeros for equal codes", remedy="correct the matrix")
+    return codes, matrix
 
 
 def _difference(level: Level | None, distance: Distance | None, values: Floats) -> Difference:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, Unpack
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, quotient
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
@@ -26,6 +25,8 @@ from vantage.measures.resampling import counted_groups, counts_interval
 from vantage.measures.sources import CountedGroup
 from vantage.scales import show_code
 
+Weights: TypeAlias = Literal["linear", "quadratic", "ordinal"]
+"""How much two different answers still agree; null in their place means not at all."""
 Chance: TypeAlias = Callable[[Floats, Floats], Floats]
 """From prevalences, one row per resample, and agreement weights to the agreement expected by chance."""
 
@@ -130,14 +131,11 @@ def coefficient(counts: Counts, weight: Floats, chance: Chance) -> Statistic:
 
     def statistic(drawn: Floats) -> Floats:
         agreed, pairs, units = (drawn @ columns).T
-        return _corrected(quotient(agreed, pairs), chance(drawn @ shares / units[:, None], weight))
+        expected = chance(drawn @ shares / units[:, None], weight)
+        left = 1 - expected
+        return quotient(quotient(agreed, pairs) - expected, np.where(left > 1e-12, left, 0.0))
 
     return statistic
-
-
-def _corrected(observed: Floats, expected: Floats) -> Floats:
-    left = 1 - expected
-    return quotient(observed - expected, np.where(left > 1e-12, left, 0.0))
 
 
 def _fleiss_chance(prevalence: Floats, weight: Floats) -> Floats:
@@ -189,3 +187,24 @@ def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | 
             remedy=f"they are {', '.join(show_code(code) for code in wanted.tolist())}",
         )
     return group.merged(position, wanted)
+
+
+def weight_matrix(weights: Weights | None, codes: Floats) -> Floats:
+    """Agreement weights between codes: 1 on the diagonal, less the farther apart.
+
+    Linear and quadratic weights (Cohen 1968) fall with the distance of the codes; ordinal weights
+    (Gwet 2014) with the number of pairs of ranks in between, whatever the codes.
+
+    >>> weight_matrix("quadratic", np.array([1.0, 2.0, 3.0])).tolist()
+    [[1.0, 0.75, 0.0], [0.75, 1.0, 0.75], [0.0, 0.75, 1.0]]
+    """
+    if weights is None:
+        return np.eye(len(codes))
+    if len(codes) < 2:
+        return np.ones((len(codes), len(codes)))
+    if weights == "ordinal":
+        between = np.abs(np.subtract.outer(np.arange(len(codes)), np.arange(len(codes)))) + 1
+        lost: Floats = between * (between - 1) / 2
+    else:
+        lost = np.abs(np.subtract.outer(codes, codes)) ** (1 if weights == "linear" else 2)
+    return np.asarray(1 - lost / lost.max())

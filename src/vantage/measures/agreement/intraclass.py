@@ -201,8 +201,9 @@ def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
     if len(group.frame) and group.scale is not None:
         group.level("interval")  # refuses means of a nominal scale
     ratings = canonical(group.frame).ratings
-    one_way = _one_way(ratings)
-    two_way = _two_way(ratings) if isinstance(one_way, Variance) else one_way
+    few = FEW_ITEMS if ratings.units < 2 else ALONE if len(ratings) == ratings.units else None
+    one_way = few or Variance.one_way(ratings)
+    two_way = few or _two_way(ratings)
     # Of ten raters or more it shows how much they differ, which the formulas do not know.
     drawn = ci in ("items", "raters", "both") or (ci == "auto" and ratings.coders >= SEVERAL)
     gaps = None
@@ -313,15 +314,6 @@ class IntraclassVariances:
 def _three(variances: Floats) -> Floats:
     """The variances of items, of raters, and of all that is left."""
     return np.column_stack([variances[:, :2], variances[:, 2:].sum(axis=1)])
-
-
-def _one_way(ratings: Ratings) -> Variance | str:
-    """The one-way analysis, or why there is none."""
-    if ratings.units < 2:
-        return FEW_ITEMS
-    if len(ratings) == ratings.units:
-        return ALONE
-    return Variance.one_way(ratings)
 
 
 def _two_way(ratings: Ratings) -> Variance | str | None:

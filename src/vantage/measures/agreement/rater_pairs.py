@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 import numpy as np
 import polars as pl
 
-from vantage.measures.agreement.differences import Weights, weight_matrix
+from vantage.measures.agreement.chance_corrected import Weights, weight_matrix
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense
 from vantage.measures.counts import quotient
@@ -198,8 +198,7 @@ class Pairs:
 
     def sums(self, amount: Floats, drawn: Floats) -> Floats:
         """An amount per pair of answers, added up for each pair of raters."""
-        total: Floats = np.bincount(self.pair, weights=amount * drawn, minlength=self.count).astype(np.float64)
-        return total
+        return np.bincount(self.pair, weights=amount * drawn, minlength=self.count).astype(np.float64)
 
 
 def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats]:
@@ -327,15 +326,16 @@ def _pair_rows(
     for index in np.flatnonzero(items >= max(min_items, 1)).tolist():
         a, b = pairs.raters[index].tolist()
         defined = bool(np.isfinite(estimates[index]))
+        low, high = bounds[index] if defined else (None, None)
         rows.append(
             {
                 **group.key,
                 "rater_a": names[a],
                 "rater_b": names[b],
                 "estimate": float(estimates[index]) if defined else None,
-                "low": bounds[index][0] if defined else None,
-                "high": bounds[index][1] if defined else None,
-                "over": "items" if defined and bounds[index][0] is not None else None,
+                "low": low,
+                "high": high,
+                "over": "items" if low is not None else None,
                 "items": int(items[index]),
                 "raters": 2,
                 "judgments": int(judgments[index]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Unpack
 
@@ -38,20 +38,6 @@ THESE_RATERS: Final = (
     "no interval: '{}' does not vary within raters, and fewer than ten raters judged several items each; an interval "
     "over items would be about these people only, and ci=items asks for it"
 )
-Answer = Callable[[Part], pl.Expr]
-"""What is averaged: the answer itself, or whether it is the one asked for."""
-
-
-def _value(part: Part) -> pl.Expr:
-    check_level(part.scale(), part.frame, "a mean")
-    return pl.col("value")
-
-
-def _is(value: float | str | None) -> Answer:
-    def chosen(part: Part) -> pl.Expr:
-        return (pl.col("value") == code_of(value, part)).cast(pl.Float64)
-
-    return chosen
 
 
 def code_of(value: float | str | None, part: Part) -> float:
@@ -81,11 +67,15 @@ def code_of(value: float | str | None, part: Part) -> float:
     return code
 
 
-def _contributions(part: Part, options: Mapping[str, Any], *, answer: Answer | None = None) -> Iterator[Contribution]:
+def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """One contribution: the units' means of a group, or of two groups whose difference is asked for."""
-    share = "value" in options
-    chosen = answer or (_is(options["value"]) if share else _value)
-    answered = part.answered.with_columns(chosen(part).alias("__answer"))
+    share, answer, code = "value" in options, pl.col("value"), None
+    if share:
+        code = code_of(options["value"], part)
+        answer = (answer == code).cast(pl.Float64)
+    else:
+        check_level(part.scale(), part.frame, "a mean")
+    answered = part.answered.with_columns(answer.alias("__answer"))
     between, probability = options["between"], options["probability"]
     groups = [answered]
     if between is not None:
@@ -102,10 +92,8 @@ def _contributions(part: Part, options: Mapping[str, Any], *, answer: Answer | N
     if between is not None:
         yield Contribution(items, sums, _difference, limits=(-1.0, 1.0) if share else LIMITS, weights=weight)
         return
-    said: Callable[[ModelAnswers], Floats] = partial(_said, code_of(options["value"], part) if share else None)
-    yield Contribution(
-        items, sums, ratio, limits=SHARE if share else LIMITS, features=said, direct=True, weights=weight
-    )
+    said, limits = partial(_said, code), SHARE if share else LIMITS
+    yield Contribution(items, sums, ratio, limits=limits, features=said, direct=True, weights=weight)
 
 
 def _said(code: float | None, model: ModelAnswers) -> Floats:
@@ -211,36 +199,25 @@ def prevalence(
 def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) -> pl.DataFrame:
     chosen = Choice.of(data, by, how)
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
+    between = options["between"]
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
-        scale = part.scale()
-        own = {
-            "scale": None if scale is None else scale.describe(),
-            "between": None
-            if options["between"] is None
-            else "{} − {}".format(*two_values(part.answered, options["between"], options["values"])),
-        }
-        row = {**part.key, **own, **counts(part.answered, part.frame)}
+        scale, answered = part.scale(), part.answered
+        two = None if between is None else two_values(answered, between, options["values"])
+        row = {**part.key, "scale": None if scale is None else scale.describe()}
+        row |= {"between": None if two is None else "{} − {}".format(*two), **counts(answered, part.frame)}
         contributions = next(_contributions(part, options), None)
         made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen[part.key])
-        if how.ci == "auto" and made.get("over") == "items" and _of_raters(part, options["between"]):
-            made |= {**dict.fromkeys(("low", "high", "over")), "reason": THESE_RATERS.format(options["between"])}
-        if _of_raters(part, options["between"]) and not share_items(_of_two(part, options), options["between"]):
-            made |= {**dict.fromkeys(("low", "high", "over")), "reason": DISJOINT}
+        if two is not None and constant_within(answered, between, ["rater"]):
+            none = dict.fromkeys(("low", "high", "over"))
+            if how.ci == "auto" and made.get("over") == "items":
+                made |= {**none, "reason": THESE_RATERS.format(between)}
+            if not share_items(answered.filter(pl.col(between).is_in(two)), between):
+                made |= {**none, "reason": DISJOINT}
         rows.append({**row, **made})
     result = table(rows, names(by))
     alike = "value" in options or result["scale"].n_unique() < 2
-    return result.drop([*(["scale"] if alike else []), *(["between"] if options["between"] is None else [])])
-
-
-def _of_two(part: Part, options: Mapping[str, Any]) -> pl.DataFrame:
-    """The answers of the two groups that are compared."""
-    two = two_values(part.answered, options["between"], options["values"])
-    return part.answered.filter(pl.col(options["between"]).is_in(two))
-
-
-def _of_raters(part: Part, between: str | None) -> bool:
-    return between is not None and constant_within(part.answered, between, ["rater"])
+    return result.drop([*(["scale"] if alike else []), *(["between"] if between is None else [])])
 
 
 def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how: Resampling) -> dict[str, Any]:

@@ -1,35 +1,154 @@
-"""How alike rationales are, beside what chance gives: people with each other, and models with people."""
+"""How alike rationales are, beside what chance gives: people with each other, and models with people.
+
+Likeness alone says little, since all reasons for one question share its words and all reasons about one post share the
+post's. Two baselines tell how much: reasons for the same question about other items, and reasons for other questions
+about the same item. Their candidates are drawn with a seed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Unpack
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import Part, names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.rationale.overlap import Smoothing, Tokens
-from vantage.measures.rationale.pairs import (
-    ACTUAL,
-    KINDS,
-    Compared,
-    Direction,
-    Writer,
-    chance_pairs,
-    model_pairs,
-    peer_pairs,
-    texts_of,
-)
-from vantage.measures.rationale.scoring import OVERLAP, Likeness
-from vantage.measures.rationale.semantic import Score
-from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval
+from vantage.measures.rationale.semantic import OVERLAP, Likeness, Score
+from vantage.measures.resampling import Resampling, difference_with_interval, mean_with_interval, named
 from vantage.measures.texts.phrases import Encode
+
+Direction: TypeAlias = Literal["both", "ordered"]
+"""Whether each of two texts is compared with the other, or the later one in the table with the earlier."""
+Writer: TypeAlias = Literal["alike", "any", "same", "other"]
+"""Whose texts chance draws from: the candidate's own writer (`alike`, so that only what is compared changes), anybody,
+the reference's writer, or anybody but them."""
+ACTUAL: Final = "actual"
+SAME_QUESTION: Final = "same question, other item"
+SAME_ITEM: Final = "same item, other question"
+KINDS: Final = (ACTUAL, SAME_QUESTION, SAME_ITEM)
+
+
+class Compared(NamedTuple):
+    """A text with its references: what it is about, and who wrote it and them."""
+
+    item: str
+    question: str
+    candidate: str
+    references: tuple[str, ...]
+    writer: str = ""
+    authors: tuple[str, ...] = ()
+
+
+def peer_pairs(rationales: pl.DataFrame, direction: Direction = "both") -> list[Compared]:
+    """Every two raters' rationales for the same item and question.
+
+    `rationales` has the columns `item`, `question`, `rater` and `rationale`.
+
+    >>> table = pl.DataFrame({"item": ["a", "a"], "question": "q", "rater": ["x", "y"], "rationale": ["one", "two"]})
+    >>> [(pair.candidate, pair.references) for pair in peer_pairs(table, "ordered")]
+    [('two', ('one',))]
+    """
+    pairs = []
+    for (item, question), rows in _by_unit(rationales).items():
+        for later, (writer, text) in enumerate(rows):
+            for earlier, (author, reference) in enumerate(rows):
+                if author != writer and (direction == "both" or earlier < later):
+                    pairs.append(Compared(item, question, text, (reference,), writer, (author,)))
+    return pairs
+
+
+def model_pairs(candidates: pl.DataFrame, references: pl.DataFrame) -> list[Compared]:
+    """Every candidate rationale with all reference rationales for the same item and question."""
+    known = _by_unit(references)
+    pairs = []
+    for item, question, writer, text in _rows(candidates):
+        if reasons := known.get((item, question)):
+            texts, authors = tuple(text for _, text in reasons), tuple(author for author, _ in reasons)
+            pairs.append(Compared(item, question, text, texts, writer, authors))
+    return pairs
+
+
+def chance_pairs(
+    actual: Sequence[Compared],
+    pool: pl.DataFrame,
+    kind: str,
+    *,
+    draws: int = 3,
+    writer: Writer = "alike",
+    with_itself: bool = False,
+    seed: int = 0,
+) -> list[Compared]:
+    """The references of actual pairs, each with candidates that were written about something else.
+
+    Args:
+        actual: The pairs whose references are kept.
+        pool: The rationales to draw from.
+        kind: `SAME_QUESTION` or `SAME_ITEM`.
+        draws: How many different candidates per pair; all where there are fewer.
+        writer: Whose texts are drawn.
+        with_itself: With `SAME_ITEM`, whether the asked question's own texts may be drawn too: a mistake that at least
+            one paper seems to have made.
+        seed: Of the draws, which do not depend on the order of the pool.
+    """
+    if kind not in (SAME_QUESTION, SAME_ITEM):
+        raise InputError(f"there is no baseline '{kind}'", remedy=nearest(kind, (SAME_QUESTION, SAME_ITEM)))
+    if draws < 1:
+        raise InputError(f"{draws} candidates cannot be drawn", remedy="draw at least one")
+    shelves: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for row in sorted(_rows(pool)):
+        shelves[row[1] if kind == SAME_QUESTION else row[0]].append(row)
+    # What a pair excludes stands together on its shelf, so that drawing around it takes no search.
+    fitting: dict[Hashable, tuple[list[tuple[str, str, str, str]], dict[tuple[str, str], tuple[int, int]]]] = {}
+    rng = np.random.default_rng(seed)
+    itself = with_itself and kind == SAME_ITEM
+    pairs = []
+    for pair in actual:
+        shelf = pair.question if kind == SAME_QUESTION else pair.item
+        whose = {"alike": pair.writer, "any": None}.get(writer, pair.authors)
+        if (shelf, whose) not in fitting:
+            rows = [row for row in shelves[shelf] if _fits(row[2], pair, writer)]
+            units = groupby(enumerate(rows), key=lambda numbered: numbered[1][:2])
+            places = {unit: [place for place, _ in numbered] for unit, numbered in units}
+            fitting[shelf, whose] = rows, {unit: (at[0], len(at)) for unit, at in places.items()}
+        rows, own = fitting[shelf, whose]
+        first, count = (0, 0) if itself else own.get((pair.item, pair.question), (0, 0))
+        for place in rng.permutation(len(rows) - count)[:draws].tolist():
+            _, _, who, text = rows[place if place < first else place + count]
+            pairs.append(Compared(pair.item, pair.question, text, pair.references, who, pair.authors))
+    return pairs
+
+
+def texts_of(pairs: Sequence[Compared]) -> list[tuple[str, tuple[str, ...]]]:
+    """The texts alone, as likenesses take them."""
+    return [(pair.candidate, pair.references) for pair in pairs]
+
+
+def _fits(who: str, pair: Compared, writer: Writer) -> bool:
+    if writer == "alike":
+        return who == pair.writer
+    return writer == "any" or (who in pair.authors) == (writer == "same")
+
+
+def _rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
+    rows = frame.select("item", "question", "rater", pl.col("rationale").str.strip_chars())
+    return rows.filter(pl.col("rationale").str.len_chars() > 0).rows()
+
+
+def _by_unit(frame: pl.DataFrame) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
+    units: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for item, question, rater, text in _rows(frame):
+        units[item, question].append((rater, text))
+    return units
+
 
 NO_PAIRS = "no two rationales can be compared"
 
@@ -83,7 +202,7 @@ def rationale_agreement(
         bertscore: Pairs to scores, for `bertscore` (see `semantic.BertScore`).
         direction: Whether both texts of a pair are compared with the other, or the later with the earlier.
         draws: Candidates per pair in the baselines.
-        writer: Whose texts the baselines draw (see `pairs.Writer`).
+        writer: Whose texts the baselines draw (see `Writer`).
         with_itself: Whether the baseline within items may draw texts on the asked question.
         resampling: `ci`, `interval`, `resamples`, `confidence` and `seed` (also of the draws), as for `alpha`.
 
@@ -98,9 +217,9 @@ def rationale_agreement(
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_needed(data)):
         reasons = _rationales(part)
-        actual = peer_pairs(reasons, direction)
-        kinds = _kinds(actual, reasons, draws, writer, with_itself, how.seed)
-        rows += _scored(part.key, kinds, likeness, how, len(part.frame) - len(reasons))
+        chance: dict[str, Any] = {"draws": draws, "writer": writer, "with_itself": with_itself}
+        without = len(part.frame) - len(reasons)
+        rows += _scored(part.key, peer_pairs(reasons, direction), reasons, likeness, how, without, **chance)
     return table(rows, names(by))
 
 
@@ -155,8 +274,8 @@ def rationale_similarity(
         for model in chosen["rater"].unique().sort():
             mine = chosen.filter(pl.col("rater") == model)
             left = part.frame.filter(pl.col("rater") == model)
-            kinds = _kinds(model_pairs(mine, known), mine, draws, "alike", False, how.seed)
-            rows += _scored({**part.key, "model": str(model)}, kinds, likeness, how, len(left) - len(mine))
+            key, without = {**part.key, "model": str(model)}, len(left) - len(mine)
+            rows += _scored(key, model_pairs(mine, known), mine, likeness, how, without, draws=draws)
     return table(rows, names(by))
 
 
@@ -171,30 +290,25 @@ def _rationales(part: Part) -> pl.DataFrame:
     return part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
 
 
-def _kinds(
-    actual: Sequence[Compared], pool: pl.DataFrame, draws: int, writer: Writer, with_itself: bool, seed: int
-) -> Iterator[tuple[str, Sequence[Compared]]]:
-    yield ACTUAL, actual
-    for kind in KINDS[1:]:
-        yield kind, chance_pairs(actual, pool, kind, draws=draws, writer=writer, with_itself=with_itself, seed=seed)
-
-
 def _scored(
     key: Mapping[str, Any],
-    kinds: Iterator[tuple[str, Sequence[Compared]]],
+    pairs: Sequence[Compared],
+    pool: pl.DataFrame,
     likeness: Likeness,
     how: Resampling,
     without: int,
+    **chance: Any,
 ) -> Iterator[dict[str, Any]]:
-    """One row per metric and kind of pairs."""
+    """One row per metric and kind of pairs: the actual ones, then baselines that draw from the pool."""
+    kinds = {kind: chance_pairs(pairs, pool, kind, seed=how.seed, **chance) for kind in KINDS[1:]}
+    several = {ACTUAL: pairs, **kinds}
     by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metric}
     actual: dict[str, tuple[pl.Series, Floats]] = {}
     # All kinds at once, since they compare the same texts.
-    several = list(kinds)
-    every = [pair for _, compared in several for pair in compared]
+    every = [pair for compared in several.values() for pair in compared]
     all_scores, reasons = likeness.scores(texts_of(every)) if every else ({}, {})
     end = 0
-    for kind, compared in several:
+    for kind, compared in several.items():
         first, end = end, end + len(compared)
         scores = {name: values[first:end] for name, values in all_scores.items() if compared}
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
@@ -222,5 +336,5 @@ def _scored(
 def _beyond(items: pl.Series, actual: Floats, others: pl.Series, chance: Floats, how: Resampling) -> dict[str, Any]:
     """How much more alike actual pairs are than those of a baseline, with its interval over items."""
     first = np.concatenate([np.ones(len(actual)), np.zeros(len(chance))])
-    difference = difference_with_interval(pl.concat([items, others]), np.concatenate([actual, chance]), first, how)
-    return {"beyond": difference["estimate"], "beyond_low": difference["low"], "beyond_high": difference["high"]}
+    both = pl.concat([items, others]), np.concatenate([actual, chance])
+    return named("beyond", difference_with_interval(*both, first, how))

@@ -1,21 +1,24 @@
-"""Likeness of meaning: cosines of sentence vectors, and BERTScore.
+"""Likeness of meaning, by cosines of sentence vectors and by BERTScore, and all likenesses of texts by name.
 
-Both take any encoder. Scores of different encoders cannot be compared, so results name theirs.
+Both take any encoder. Scores of different encoders cannot be compared, so results name theirs. Each likeness is
+computed for many pairs at once, so that texts are cut and encoded once.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats
+from vantage.measures.rationale.overlap import ROUGE, Smoothing, Tokens, bleu_of_pairs, rouge_of_pairs
 from vantage.measures.texts.phrases import Encode, unit
 
 Pair: TypeAlias = tuple[str, Sequence[str]]
@@ -86,3 +89,62 @@ class BertScore:
             problem = f"the encoder '{self.model}' cannot be used for BERTScore ({reason})"
             raise InputError(problem, remedy="name a Transformers encoder and its layers") from None
         return (np.asarray(scores[2].numpy(), dtype=np.float64) - self.baseline) / (1 - self.baseline)
+
+
+OVERLAP: Final = ("bleu-2", "bleu-3", "bleu-4", *ROUGE)
+"""What is computed unless more is asked for: needs no model."""
+KNOWN: Final = ("bleu-1", *OVERLAP, "embedding", "bertscore")
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """The likenesses to compute, with their options and encoders.
+
+    A likeness that cannot be computed, because its package or encoder is missing, is left out with a reason; the
+    others run.
+
+    >>> result, reasons = Likeness(("rouge-1", "embedding")).scores([("a cat", ["the cat"])])
+    >>> result["rouge-1"].tolist(), list(reasons)
+    ([0.5], ['embedding'])
+    """
+
+    metric: Sequence[str] = OVERLAP
+    smoothing: Smoothing = "floor"
+    tokens: Tokens = "treebank"
+    weights: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    encode: Encode | None = None
+    bertscore: Score | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.metric:
+            if name not in KNOWN:
+                raise InputError(f"there is no likeness '{name}'", remedy=nearest(name, KNOWN))
+
+    def scores(self, pairs: Sequence[Pair]) -> tuple[dict[str, Floats], dict[str, str]]:
+        """The scores of every pair by metric, and why some metrics have none."""
+        scores: dict[str, Floats] = {}
+        reasons: dict[str, str] = {}
+        families = {"bleu": self._bleu, "rouge": self._rouge, "embedding": self._encoded, "bertscore": self._encoded}
+        for family, compute in families.items():
+            wanted = [name for name in self.metric if name.startswith(family)]
+            try:
+                scores |= compute(pairs, wanted) if wanted else {}
+            except InputError as error:
+                reasons |= dict.fromkeys(wanted, str(error))
+        return {name: scores[name] for name in self.metric if name in scores}, reasons
+
+    def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
+        lengths = [int(re.sub(r"\D", "", name)) for name in names]
+        scores = bleu_of_pairs(pairs, lengths, self.smoothing, None, self.weights, self.tokens)
+        return {name: scores[n] for name, n in zip(names, lengths, strict=True)}
+
+    def _rouge(self, pairs: Sequence[Pair], _: list[str]) -> dict[str, Floats]:
+        return rouge_of_pairs(pairs)
+
+    def _encoded(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
+        name = names[0]
+        if name == "embedding" and self.encode is not None:
+            return {name: embedding_similarity(pairs, self.encode)}
+        if name == "bertscore" and self.bertscore is not None:
+            return {name: self.bertscore(pairs)}
+        raise InputError(f"{name} needs an encoder, and there is none", remedy="name one, such as minilm")

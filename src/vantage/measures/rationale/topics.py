@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -93,14 +94,13 @@ def npmi(top: Sequence[int], present: Floats) -> float | None:
     """
     total = len(present)
     values = []
-    for i, first in enumerate(top):
-        for second in top[i + 1 :]:
-            joint = float((present[:, first] * present[:, second]).sum()) / total
-            alone = float(present[:, first].mean()) * float(present[:, second].mean())
-            if joint == 0:
-                values.append(-1.0)
-            elif joint < 1:
-                values.append(float(np.log(joint / alone) / -np.log(joint)))
+    for first, second in combinations(top, 2):
+        joint = float((present[:, first] * present[:, second]).sum()) / total
+        alone = float(present[:, first].mean()) * float(present[:, second].mean())
+        if joint == 0:
+            values.append(-1.0)
+        elif joint < 1:
+            values.append(float(np.log(joint / alone) / -np.log(joint)))
     return float(np.mean(values)) if values else None
 
 
@@ -120,7 +120,7 @@ def _topics(
                 counts[row, place[word]] += 1
     present = (counts > 0).astype(np.float64)
     fitted = [_fit(counts, count, seed + number) for number in range(fits)]
-    tops = [[_top(weights, shown) for weights in parts] for parts, _ in fitted]
+    tops = [np.argsort(-weights, axis=1, kind="stable")[:, :shown].tolist() for weights, _ in fitted]
     shares = fitted[0][1]
     stable = _stability(tops)
     order = np.argsort(-shares, kind="stable")
@@ -161,10 +161,6 @@ def _expected(dirichlet: Floats) -> Floats:
     from scipy.special import psi
 
     return np.asarray(np.exp(psi(dirichlet) - psi(dirichlet.sum(axis=1, keepdims=True))))
-
-
-def _top(weights: Floats, shown: int) -> list[int]:
-    return [int(word) for word in np.argsort(-weights, kind="stable")[:shown]]
 
 
 def _stability(tops: Sequence[Sequence[Sequence[int]]]) -> list[float | None]:

@@ -21,8 +21,7 @@ from vantage.measures.parts import DISJOINT, check_level, constant_within, count
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.two_samples import UNTESTED, Sample, compared, sample_permutation_p
-from vantage.measures.reliability.rater_scores import is_complete, rater_scores
-from vantage.measures.reliability.variance_design import VarianceDesign
+from vantage.measures.reliability.variance_design import VarianceDesign, is_complete, rater_scores
 from vantage.measures.resampling import Resampling
 
 Test: TypeAlias = Literal["t", "welch", "mixed", "wilcoxon", "mann_whitney", "permutation"]

@@ -20,7 +20,7 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import Correlation, coefficient, p_value, weighted_correlation
-from vantage.measures.reliability.shared_raters import Covariance, independent_items
+from vantage.measures.reliability.variance_design import Covariance, independent_items
 from vantage.measures.resampling import Resampling, item_codes, per_item
 
 VIEW: Final = View(

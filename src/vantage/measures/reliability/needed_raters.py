@@ -13,7 +13,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import By, Group, Judgments, canonical, groups, paired
-from vantage.measures.reliability.one_rater import OneRater, stepped_up
+from vantage.measures.reliability.variance_draws import OneRater, stepped_up
 from vantage.measures.resampling import Choice
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
@@ -68,10 +68,8 @@ def needed_raters(
         raise InputError("up_to must be at least 1", remedy="use for example 10")
     chosen = Choice.of(data, by, Bootstrap(**resampling, over=OVER))
     rows: list[dict[str, Any]] = []
-    for whole in groups(data, by):
-        group = paired(whole)
-        if group.scale is not None:
-            group.level("interval")
+    for group in map(paired, groups(data, by)):
+        group.level("interval")
         about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
         ratings = canonical(group.frame).ratings
         about |= {"units": ratings.units, "note": group.note, **group.counts}

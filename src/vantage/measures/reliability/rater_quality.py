@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vantage.measures.base import measure, table
 from vantage.measures.parts import Part, check_level, counts, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, has_column
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, has_column, left_out_of
 
 Correlation: TypeAlias = Literal["pearson", "spearman"]
 
@@ -85,7 +85,7 @@ def rater_quality(
         two = part.answered["value"].n_unique() < 3  # of two answers, the spread says what the bias says
         looked_at = quality.drop("spread") if two else quality
         flags = _flags(looked_at, min_items, deviation if isinstance(deviation, float) else 0.0)
-        missing = _left_out(part)
+        missing = left_out_of(part.frame.lazy(), ["rater"])
         profiles = [
             {
                 **part.key,
@@ -93,9 +93,9 @@ def rater_quality(
                 "flags": reasons,
                 **about,
                 **row,
-                "left_out": missing.get(name, {}),
+                "left_out": missing.get((row["rater"],), {}),
             }
-            for name, row, reasons in zip(quality["rater"], quality.rows(named=True), flags, strict=True)
+            for row, reasons in zip(quality.rows(named=True), flags, strict=True)
         ]
         # Sorting keeps the order of names among equals.
         rows += sorted(profiles, key=lambda row: (-len(row["flags"]), row["reason"] or "", row["estimate"] or 0.0))
@@ -115,15 +115,6 @@ def _with_interval(profiles: pl.DataFrame) -> pl.DataFrame:
     ends = {"low": pl.min_horizontal(low, "estimate"), "high": pl.max_horizontal(high, "estimate")}
     stated = {**ends, "over": pl.lit("items")}
     return profiles.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
-
-
-def _left_out(part: Part) -> dict[Any, dict[str, int]]:
-    """How many judgments of each rater have no value, by status."""
-    by_rater: dict[Any, dict[str, int]] = {}
-    unanswered = part.frame.filter(pl.col("value").is_null())
-    for rater, status, n in unanswered.group_by("rater", "status").len().sort("rater", "status").iter_rows():
-        by_rater.setdefault(rater, {})[status] = n
-    return by_rater
 
 
 def _profiles(part: Part, correlation: Correlation, timed: bool) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, block
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
-from vantage.measures.reliability.one_rater import OneRater
+from vantage.measures.reliability.variance_draws import OneRater
 from vantage.measures.resampling import Choice
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -96,15 +96,14 @@ def split_half(
     bootstrap = Bootstrap(**resampling, over=OVER)
     chosen = Choice.of(data, by, bootstrap)
     rows = []
-    for whole in groups(data, by):
-        group = paired(whole)
-        if group.scale is not None:
-            group.level("interval")
+    for group in map(paired, groups(data, by)):
+        group.level("interval")
         row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
         row["note"] = group.note
         ratings = canonical(group.frame).ratings
-        if reason := _too_little(ratings, split):
-            rows.append({**row, "reason": reason})
+        if ratings.units < 3 or (split == "raters" and ratings.coders < 2):
+            few = "fewer than three items have two answers" if ratings.units < 3 else "there is one rater only"
+            rows.append({**row, "reason": few})
             continue
         rng = np.random.default_rng(bootstrap.seed)
         if split == "annotations":
@@ -131,14 +130,6 @@ def split_half(
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
         rows.append({**row, **doubted(bounds, ratings.unit, ratings.value)})
     return table(rows, by)
-
-
-def _too_little(ratings: Ratings, split: Split) -> str | None:
-    if ratings.units < 3:
-        return "fewer than three items have two answers"
-    if split == "raters" and ratings.coders < 2:
-        return "there is one rater only"
-    return None
 
 
 def whole_test(half: Floats, product: Floats) -> Floats:
@@ -274,8 +265,7 @@ def _drawn(
 
 
 def _score(answers: Floats, aggregate: Average) -> Floats:
-    scores: Floats = np.median(answers, axis=-1) if aggregate == "median" else np.mean(answers, axis=-1)
-    return scores
+    return np.asarray(np.median(answers, axis=-1) if aggregate == "median" else np.mean(answers, axis=-1))
 
 
 def _by_rater(

@@ -1,4 +1,4 @@
-"""How far variance components may lie from their estimates: draws from generalised pivotal quantities.
+"""How far variance components may lie from their estimates, and how reliable one rater is: draws from pivots.
 
 A sum of squares over its expectation is χ² distributed, whatever the variances are. Drawing the χ² and solving for the
 variances gives values that fit the data (Weerahandi 1993; for two crossed factors Burdick, Borror and Montgomery 2005),
@@ -11,19 +11,22 @@ what lies between them. Effects that are not normal have other degrees of freedo
 (kurtosis − 1)/2, estimated where there are twenty or more. Where there are ten
 raters or more, they are also drawn with how much their answers scatter and how well these follow the items: among
 other raters, more or fewer might be careless (see `RaterHeterogeneity`).
+
+The reliability of one rater (`OneRater`) is the ground of split halves and of needed raters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
 from vantage.measures.codes import dense
-from vantage.measures.intervals import Bounds
-from vantage.measures.ratings import Floats, Ints
-from vantage.measures.reliability.variance_design import Factor, VarianceDesign
+from vantage.measures.intervals import Bootstrap, Bounds
+from vantage.measures.ratings import Floats, Group, Ints, Named, canonical
+from vantage.measures.reliability.variance_design import Factor, VarianceDesign, shares
+from vantage.measures.resampling import per_item
 
 DRAWS: Final = 2000
 EXACT: Final = 600
@@ -328,3 +331,92 @@ def interval_of(drawn: Floats, estimate: float, confidence: float) -> Bounds:
     tail = (1 - confidence) / 2
     low, high = np.nanquantile(drawn, [tail, 1 - tail])
     return min(float(low), estimate), max(float(high), estimate)
+
+
+@dataclass(frozen=True, slots=True)
+class OneRater:
+    """The reliability of one rater's answers, by a one-way analysis of variance, with its interval."""
+
+    reliability: float
+    """ICC(1) of Shrout and Fleiss (1979), at least 0; NaN where the answers do not vary."""
+    low: float | None
+    high: float | None
+    how: Bootstrap
+    """What the interval is over in the end."""
+    rater_share: float | None
+    """The part of the variance that is raters' bias; null where the design cannot tell."""
+    consistent: float | None
+    """The reliability where everything is judged by the same raters, so that bias does not matter."""
+
+    @classmethod
+    def of(cls, group: Group, how: Bootstrap, *, same_raters: bool = False) -> OneRater:
+        """Over items by the bootstrap, over raters or both from draws of the variance components.
+
+        With `same_raters` the interval is that of the reliability without raters' bias.
+        """
+        sums = _item_sums(canonical(group.frame))
+        one = float(_reliability(sums.sum(axis=0)[None])[0])
+        design = VarianceDesign.of(group.frame)
+        variances = design.best() if design.problem() is None else np.full(3, np.nan)
+        share, consistent = None, None
+        if apart := bool(np.isfinite(variances).all()) and np.isfinite(one):
+            item, rater, *error = np.clip(variances, 0, None).tolist()
+            share, consistent = rater / (item + rater + sum(error)), item / max(item + sum(error), 1e-300)
+        if apart and how.ci in ("raters", "both"):
+            drawn = variance_draws(design, how.ci, seed=how.seed)
+            if same_raters:
+                drawn = np.delete(drawn, 1, axis=1)
+            low, high = interval_of(shares(drawn)[:, 0], (consistent or 0.0) if same_raters else one, how.confidence)
+            return cls(one, low, high, how, share, consistent)
+        how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
+        kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
+        low, high = how.bounds(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
+        return cls(one, low, high, how, share, consistent)
+
+    def carried(self, estimate: float, *, same_raters: bool = False) -> dict[str, Any]:
+        """The interval of another coefficient of the same answers, such as that of their halves.
+
+        The coefficient is taken for the reliability of as many raters as make it out of that of one; the same number
+        makes its bounds out of the bounds. Where one of the two is not positive there is none.
+        """
+        one = self.consistent if same_raters and self.how.ci in ("raters", "both") else self.reliability
+        if one is None or self.low is None or self.high is None or not (0 < one < 1 and 0 < estimate < 1):
+            return {"low": None, "high": None}
+        raters = estimate * (1 - one) / (one * (1 - estimate))
+        return self.how.stated((stepped_up(min(self.low, one), raters), stepped_up(max(self.high, one), raters)))
+
+
+def stepped_up(reliability: float, k: float) -> float:
+    """The reliability of the mean of k raters, each as reliable as one (Spearman 1910; Brown 1910).
+
+    >>> stepped_up(0.5, 3)
+    0.75
+    """
+    return k * reliability / (1 + (k - 1) * reliability)
+
+
+def _item_sums(named: Named) -> Floats:
+    """Per item the sums over its units that the variance components are made of."""
+    unit, units = named.ratings.unit, named.ratings.units
+    value = named.ratings.value - named.ratings.value.mean()
+    value[np.abs(value) < 1e-12 * np.abs(named.ratings.value).max()] = 0.0  # rounding is not variance
+    n = np.bincount(unit, minlength=units).astype(np.float64)
+    total = np.bincount(unit, value, minlength=units)
+    squares = np.bincount(unit, value * value, minlength=units)
+    columns = np.column_stack([np.ones(units), n, n * n, total, total * total / n, squares])
+    return per_item(named.units["item"], columns)
+
+
+def _reliability(sums: Floats) -> Floats:
+    """ICC(1) of each row of sums, at least zero; NaN where the answers do not vary."""
+    units, n, n_squared, total, between, squares = sums.T
+    defined = (units > 1) & (n > units)
+    units, within_df = np.where(defined, units, 2), np.where(defined, n - units, 1)
+    between_ms = (between - total * total / n) / (units - 1)
+    within_ms = np.maximum(squares - between, 0) / within_df
+    size = (n - n_squared / n) / (units - 1)
+    variance = between_ms + (size - 1) * within_ms
+    defined &= variance > 1e-12 * squares / n
+    undefined = np.full(len(sums), np.nan)
+    reliability: Floats = np.divide(between_ms - within_ms, variance, out=undefined, where=defined)
+    return np.maximum(reliability, 0)

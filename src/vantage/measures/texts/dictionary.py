@@ -3,26 +3,34 @@
 A word is looked up in four stages, and every match says by which one it was found: as it is written; in another
 spelling (hyphen, space or neither, British or American); as a lemma, by part of speech; by the head of a phrase. A
 negation ("not friendly", "lack of ambition") is taken off first and turns the direction round.
+
+Lemmas come from the tools of the extra `text`: English ones from `lemminflect`, German and Dutch ones from `HanTa`
+(Wartena 2019). Where neither is installed there are no lemmas, and `available` says so, so that a report can.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from vantage.corpora.readers.files import read_table
 from vantage.documents import Document
 from vantage.errors import InputError
-from vantage.measures.texts.lemmas import PartOfSpeech, lemmas
 
+PartOfSpeech: TypeAlias = Literal["ADJ", "NOUN", "VERB", "ADV"]
 Stage: TypeAlias = Literal["exact", "variant", "lemma", "head"]
 STAGES: Final[tuple[Stage, ...]] = ("exact", "variant", "lemma", "head")
 Lemmatize: TypeAlias = Callable[[str, Sequence[PartOfSpeech]], list[str]]
 
+_HANTA: Final = {"de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
+_TAGS: Final[dict[str, tuple[str, ...]]] = {"ADJ": ("ADJ",), "NOUN": ("NN", "NE"), "VERB": ("V",), "ADV": ("ADV",)}
 _EDGES: Final = " \t\r\n.,;:!?\"'`*_()[]{}<>«»“”‘’–—-/\\|"
 _NEGATION: Final = re.compile(
     r"(?:not|never|no|non|without|hardly|lack(?:ing)?(?:\sof|\sin)?|low(?:\sin)?|less|un)[\s-]+(?:very\s|really\s|so\s)?(?=\w)"
@@ -39,6 +47,52 @@ _SPELLINGS: Final = (
     *((r"iz(?=e|ing|ed|ation)", "is"), (r"ll(?=ed|ing|er)", "l"), (r"(?<=[aeiou])l(?=ed|ing|er)", "ll")),
     *((r"ae", "e"), (r"ogue\b", "og"), (r"ence\b", "ense"), (r"ense\b", "ence")),
 )
+
+
+def available(language: str = "en") -> bool:
+    """Whether there is a lemmatizer for a language."""
+    return find_spec("lemminflect" if language == "en" else "HanTa") is not None and language in ("en", *_HANTA)
+
+
+def lemmas(word: str, parts: Sequence[PartOfSpeech] = ("ADJ", "NOUN", "VERB"), language: str = "en") -> list[str]:
+    """The lemmas of a word as each part of speech, most likely first, without the word itself.
+
+    >>> lemmas("criminals") == (["criminal"] if available() else [])
+    True
+    """
+    if not available(language) or not word:
+        return []
+    forms = _english(word) if language == "en" else _tagged(word, language)
+    ordered = [lemma for part in parts for lemma in forms.get(part, ())]
+    return [lemma for lemma in dict.fromkeys(ordered) if lemma != word]
+
+
+@cache
+def _english(word: str) -> dict[str, tuple[str, ...]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        by_part = import_module("lemminflect").getAllLemmas(word)
+    return {part: tuple(forms) for part, forms in by_part.items()}
+
+
+@cache
+def _tagged(word: str, language: str) -> dict[str, tuple[str, ...]]:
+    tagger = _tagger(language)
+    forms: dict[str, tuple[str, ...]] = {}
+    # German nouns have a capital, and a keyword in lower case may be one.
+    for form in (word, word.capitalize()):
+        lemma, tag = tagger.analyze(form)
+        for part, tags in _TAGS.items():
+            if tag.startswith(tags):
+                forms[part] = (*forms.get(part, ()), lemma.casefold())
+    return forms
+
+
+@cache
+def _tagger(language: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return import_module("HanTa.HanoverTagger").HanoverTagger(_HANTA[language])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +162,8 @@ class Dictionary:
         columns = table.frame.columns
         if "word" in columns:
             table.require("word", "dimension", "direction")
-            words, dimensions = table.frame["word"].to_list(), table.frame["dimension"].to_list()
-            signs = [_sign(cell, path) for cell in _blank_na(table.frame["direction"].to_list())]
-            entries = zip(words, dimensions, signs, strict=True)
+            cells = table.frame.select("word", "dimension", "direction").iter_rows()
+            entries = [(word, dimension, _sign(direction, path)) for word, dimension, direction in cells]
             return cls._made(path.name, [(str(w), str(d), sign) for w, d, sign in entries if w and d], [])
         members = [name for name in columns if name.endswith(" dictionary")]
         if "original word" not in columns or not members:
@@ -130,7 +183,7 @@ class Dictionary:
             word = str(row["original word"] or "")
             for dimension in dimensions:
                 member = str(row[f"{dimension} dictionary"]).strip()
-                direction = _sign(_blank_na([row.get(f"{dimension} direction")])[0], path)
+                direction = _sign(row.get(f"{dimension} direction"), path)
                 if member not in ("0", "1", "0.0", "1.0"):
                     faults.append(f"membership {member} in {dimension}")
                 elif member.startswith("1"):
@@ -215,8 +268,7 @@ class Dictionary:
             if lemma_of := self._known(before + lemma):
                 return Match("lemma", lemma_of, self.words[lemma_of])
         if len(pieces) > 1:
-            head = pieces[-1]
-            for form in (head, *lemmatize(head, parts)):
+            for form in (pieces[-1], *lemmatize(pieces[-1], parts)):
                 if lemma_of := self._known(form):
                     return Match("head", lemma_of, self.words[lemma_of])
         return None
@@ -270,12 +322,8 @@ def _joined(word: str) -> str:
     return re.sub(r"[\s'-]+", "", word)
 
 
-def _blank_na(cells: Sequence[Any]) -> list[Any]:
-    return [None if cell is None or str(cell).strip() in ("", "NA", "NaN", "nan") else cell for cell in cells]
-
-
 def _sign(cell: Any, path: Path) -> float | None:
-    if cell is None:
+    if cell is None or str(cell).strip() in ("", "NA", "NaN", "nan"):
         return None
     try:
         value = float(cell)

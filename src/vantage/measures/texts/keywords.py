@@ -13,11 +13,12 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.measures.counts import quotient
 from vantage.measures.intervals import percentile
+from vantage.measures.multiplicity import share_beyond
 from vantage.measures.parts import partitioned
 from vantage.measures.ratings import By, Floats, by_columns
-from vantage.measures.texts.dictionary import STAGES, Dictionary, Lemmatize
-from vantage.measures.texts.lemmas import PartOfSpeech, lemmas
+from vantage.measures.texts.dictionary import STAGES, Dictionary, Lemmatize, PartOfSpeech, lemmas
 
 PARTS: Final[Mapping[str, tuple[PartOfSpeech, ...]]] = {
     "traits": ("ADJ", "NOUN", "VERB"),
@@ -175,9 +176,9 @@ class _Draws:
 
     def ratios(self, above: Floats, below: Floats) -> list[dict[str, float | None]]:
         """One row of numbers per class."""
-        observed = _ratio(above @ self.member, below @ self.member)
-        resampled = _ratio(np.einsum("i,bic->bc", above, self.weights), np.einsum("i,bic->bc", below, self.weights))
-        dealt = _ratio(np.einsum("i,bic->bc", above, self.dealt), np.einsum("i,bic->bc", below, self.dealt))
+        observed = quotient(above @ self.member, below @ self.member)
+        resampled = quotient(np.einsum("i,bic->bc", above, self.weights), np.einsum("i,bic->bc", below, self.weights))
+        dealt = quotient(np.einsum("i,bic->bc", above, self.dealt), np.einsum("i,bic->bc", below, self.dealt))
         rows: list[dict[str, float | None]] = []
         for c, estimate in enumerate(observed):
             if not np.isfinite(estimate):
@@ -185,17 +186,12 @@ class _Draws:
                 continue
             low, high = percentile(resampled[:, c], self.confidence)
             by_chance = dealt[np.isfinite(dealt[:, c]), c]
-            bounds = percentile(by_chance, self.confidence)
-            varied = self.member.shape[1] > 1 and len(by_chance) > 0
-            mean = float(by_chance.mean()) if varied else None
-            p = None
-            if mean is not None:
-                far = np.abs(by_chance - mean) >= abs(estimate - mean) - 1e-12
-                p = float((far.sum() + 1) / (len(by_chance) + 1))
-            row = {"estimate": float(estimate), "low": low, "high": high, "chance": mean, "p": p}
-            rows.append(
-                {**row, "chance_low": bounds[0] if varied else None, "chance_high": bounds[1] if varied else None}
-            )
+            row = {**dict.fromkeys(_COLUMNS), "estimate": float(estimate), "low": low, "high": high}
+            if self.member.shape[1] > 1 and len(by_chance) > 0:
+                row["chance"] = mean = float(by_chance.mean())
+                row["chance_low"], row["chance_high"] = percentile(by_chance, self.confidence)
+                row["p"] = share_beyond(np.abs(by_chance - mean) >= abs(estimate - mean) - 1e-12)
+            rows.append(row)
         return rows
 
 
@@ -218,10 +214,6 @@ def _per_item(items: pl.DataFrame, mine: pl.DataFrame) -> Floats:
     )
     joined = items.join(shares, on="item", how="left", maintain_order="left")
     return joined.select(pl.col("count", "sum", "directed").fill_null(0.0)).to_numpy()
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.asarray(below) > 0))
 
 
 def _why(directed: bool, direction: float | None) -> str | None:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -191,14 +192,9 @@ def _longest_only(times: Mapping[str, int]) -> list[str]:
     swallowed: set[str] = set()
     for phrase, n in times.items():
         pieces = phrase.split(" ")
-        if len(pieces) > 1:
-            parts = (
-                " ".join(pieces[i:j])
-                for i in range(len(pieces))
-                for j in range(i + 1, len(pieces) + 1)
-                if j - i < len(pieces)
-            )
-            swallowed.update(part for part in parts if times.get(part) == n)
+        spans = combinations(range(len(pieces) + 1), 2)
+        parts = (" ".join(pieces[i:j]) for i, j in spans if j - i < len(pieces))
+        swallowed.update(part for part in parts if times.get(part) == n)
     return [phrase for phrase in times if phrase not in swallowed]
 
 

@@ -26,7 +26,6 @@ from vantage.measures.parts import (
     counts,
     names,
     parts,
-    scales_of,
     stacked,
     two_values,
     unit_table,
@@ -34,7 +33,7 @@ from vantage.measures.parts import (
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import left_out_together, several_items
 from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, judgments_frame
-from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
+from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval, named
 from vantage.measures.variation.spread import CATEGORY, Per
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
@@ -104,7 +103,6 @@ def distance(
     _check(metrics, smoothing, normalise, opt_outs)
     bootstrap = Resampling(**resampling, over=OVER)
     keys = [column for column in names(match) if column != between]
-    ends = _ends(data)
     first, second = two_values(judgments_frame(data, [between]), between, values)
     rows, frames = [], []
     for part in parts(data, by, extra=[between, *keys]):
@@ -118,13 +116,13 @@ def distance(
         cells = Cells.of(mine, keys, between, first)
         how = bootstrap.chosen(several_items(mine))
         scale = part.scale()
-        low, high = scale.ends if scale is not None else ends
+        low, high = scale.ends if scale is not None else part.ends
         categories = _categories(data, part, opt_outs)
         for name in metrics:
-            named = {"first": str(first), "second": str(second), "metric": name}
+            about = {"first": str(first), "second": str(second), "metric": name}
             if scale is not None and scale.range is not None and name != "wasserstein":
                 reason = "the scale is continuous, so answers do not fall into categories; use wasserstein"
-                rows.append({**part.key, **named, **counts(mine, part.frame), "reason": reason})
+                rows.append({**part.key, **about, **counts(mine, part.frame), "reason": reason})
                 continue
             metric_of = DistanceMetric(name, _scale(name, base, normalise, high - low), smoothing, categories)
             units = cells.distances(metric_of)
@@ -133,15 +131,15 @@ def distance(
                 frame = cells.units.with_columns(
                     pl.Series("estimate", units).replace(np.inf, None),
                     pl.when(pl.Series(np.isinf(units))).then(pl.lit(infinite)).alias("reason"),
-                    *(pl.lit(value).alias(key) for key, value in named.items()),
+                    *(pl.lit(value).alias(key) for key, value in about.items()),
                 )
-                frames.append(unit_table(frame.filter(~np.isnan(units)), part, by, keys, list(named), used))
+                frames.append(unit_table(frame.filter(~np.isnan(units)), part, by, keys, list(about), used))
             else:
                 unused = part.frame.filter(~used & pl.col("value").is_null())
                 row = _average(cells, units, metric_of, mine, unused, how)
                 if relabellings > 0 and how.ci != "none" and row.get("estimate") is not None and between != "rater":
                     row |= _beyond(cells, units, metric_of, relabellings, replace(how, ci="items"))
-                rows.append({**part.key, **named, **row})
+                rows.append({**part.key, **about, **row})
     return stacked(rows, frames, by)
 
 
@@ -266,9 +264,7 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
     observed = float(units[np.isfinite(units)].mean())
     return {
         "floor": float(means.mean()),
-        "excess": excess["estimate"],
-        "excess_low": excess["low"],
-        "excess_high": excess["high"],
+        **named("excess", excess),
         "excess_over": excess["over"],
         "p": share_beyond(means >= observed - 1e-12),
     }
@@ -337,11 +333,3 @@ def _categories(data: Judgments, part: Part, opt_outs: bool) -> int:
     frame = judgments_frame(data)
     declined = frame.filter(OPTED_OUT)["status"].n_unique()
     return frame["value"].drop_nulls().n_unique() + (declined if opt_outs else 0)
-
-
-def _ends(data: Judgments) -> tuple[float, float]:
-    """The lowest and the highest answer of the whole table, for tables without a scale."""
-    if scales_of(data):
-        return 0.0, 0.0
-    value = judgments_frame(data)["value"].drop_nulls().to_numpy()
-    return (float(value.min()), float(value.max())) if len(value) else (0.0, 0.0)

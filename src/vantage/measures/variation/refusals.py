@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any, Final, Unpack
 
 import polars as pl
@@ -71,7 +69,8 @@ def _share(replied: pl.DataFrame, replies: int, how: Resampling) -> dict[str, An
     """The share of refusals with its interval."""
     item, refused = _refused(replied)
     if replied["item"].n_unique() > 1 or how.ci == "none":
-        return mean_with_interval(item, refused, how, SHARES, without=partial(_without, replied, how.seed))
+        without = (_refused(rest) for rest in without_raters(replied, how.seed))
+        return mean_with_interval(item, refused, how, SHARES, without=lambda: without)
     share, raters = float(refused.mean()), replied["rater"].n_unique()
     # Replies of one rater depend on each other, so that several raters count as what they are.
     n = replies if raters == 1 else raters
@@ -81,7 +80,3 @@ def _share(replied: pl.DataFrame, replies: int, how: Resampling) -> dict[str, An
 
 def _refused(replied: pl.DataFrame) -> UnitValues:
     return replied["item"], (replied["status"].cast(pl.String) == "refused").cast(pl.Float64).to_numpy()
-
-
-def _without(replied: pl.DataFrame, seed: int) -> Iterator[UnitValues]:
-    return (_refused(rest) for rest in without_raters(replied, seed))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -124,7 +125,7 @@ def entropy(
         given = part.frame.filter(used)
         if scale is not None and scale.range is not None:
             reason = "the scale is continuous, so answers do not fall into categories"
-            rows.append({**part.key, **_based_on(given, part, used), "reason": reason})
+            rows.append({**part.key, **counts(given, part.frame.filter(~used)), "reason": reason})
             continue
         units = _unit_entropy(given).with_columns(pl.col("estimate") / divisor)
         if per == "item":
@@ -198,10 +199,8 @@ SPLIT_ITEMS_VIEW: Final = View(
 def _split_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to the share of split items."""
     if len(part.answered):
-        sides = _sides(part.answered, part, part.scale(), options["neutral"])
-        units = _split(sides, options["share"]).filter(SEVERAL)
-        split = units["split"].cast(pl.Float64).to_numpy()
-        yield Contribution.of_units(units["item"], split, limits=(0.0, 1.0))
+        units = _several_split(_sides(part.answered, part, part.scale(), options["neutral"]), options["share"])
+        yield Contribution.of_units(units["item"], units["estimate"].to_numpy(), limits=(0.0, 1.0))
 
 
 @measure("split-items", "variation", view=SPLIT_ITEMS_VIEW, powered=Powered(_split_contributions))
@@ -239,18 +238,9 @@ def split_items(
             columns = ("low_share", "high_share", "split")
             frames.append(unit_table(_split(sides, share), part, by, UNIT, columns, used))
         else:
-
-            def split(sides: pl.DataFrame) -> pl.DataFrame:
-                return (
-                    _split(sides, share)
-                    .filter(SEVERAL)
-                    .with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
-                )
-
-            without = _without(sides, split, resampling["seed"])
-            row = _average(
-                split(sides), part, used, chosen[part.key], ALONE, unused="unpaired", limits=SHARES, without=without
-            )
+            split = partial(_several_split, share=share)
+            without, how = _without(sides, split, resampling["seed"]), chosen[part.key]
+            row = _average(split(sides), part, used, how, ALONE, unused="unpaired", limits=SHARES, without=without)
             rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
     return stacked(rows, frames, by)
 
@@ -294,27 +284,19 @@ def opposed_items(
 
         def opposed(answered: pl.DataFrame, part: Part = part) -> pl.DataFrame:
             directions = _directions(answered, part, aggregate, rounding, beyond, neutral)
-            return (
-                directions.group_by(keys)
-                .agg(
-                    pl.col("question").n_unique().alias("questions"),
-                    ((pl.col("direction") > 0).any() & (pl.col("direction") < 0).any())
-                    .cast(pl.Float64)
-                    .alias("estimate"),
-                )
-                .filter(pl.col("questions") > 1)
-                .sort(keys)
+            both = (pl.col("direction") > 0).any() & (pl.col("direction") < 0).any()
+            counted = directions.group_by(keys).agg(
+                questions=pl.col("question").n_unique(), estimate=both.cast(pl.Float64)
             )
+            return counted.filter(pl.col("questions") > 1).sort(keys)
 
         units = opposed(part.answered)
         if per == "item":
             frames.append(unit_table(units, part, by, keys, ("questions",), used))
         else:
-            without = _without(part.answered, opposed, resampling["seed"])
+            without, how = _without(part.answered, opposed, resampling["seed"]), chosen[part.key]
             nothing = "no item has answers to two questions"
-            row = _average(
-                units, part, used, chosen[part.key], nothing, unused="incomplete", limits=SHARES, without=without
-            )
+            row = _average(units, part, used, how, nothing, unused="incomplete", limits=SHARES, without=without)
             rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
     return stacked(rows, frames, by)
 
@@ -332,6 +314,11 @@ def _split(sides: pl.DataFrame, share: float) -> pl.DataFrame:
         .with_columns((pl.col("estimate") >= share - 1e-12).alias("split"))
         .sort(UNIT)
     )
+
+
+def _several_split(sides: pl.DataFrame, share: float) -> pl.DataFrame:
+    """Whether the raters of every unit with several answers are split: 1 or 0."""
+    return _split(sides, share).filter(SEVERAL).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
 
 
 def _without(
@@ -447,12 +434,8 @@ def _directions(
         scale = part.scales.get(str(question))
         middle = neutral_point(scale, part.ends) if neutral is None else neutral
         if aggregate == "votes":
-            score = (
-                _sides(answers, part, scale, neutral)
-                .group_by(UNIT)
-                .agg(pl.col("side").cast(pl.Int64).sum().alias("score"))
-            )
-            score, middle = score.with_columns(pl.col("score").cast(pl.Float64)), 0.0
+            votes = pl.col("side").cast(pl.Int64).sum().cast(pl.Float64).alias("score")
+            score, middle = _sides(answers, part, scale, neutral).group_by(UNIT).agg(votes), 0.0
         else:
             centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
             score = answers.group_by(UNIT).agg(centre.alias("score"))
@@ -480,7 +463,7 @@ def _average(
     """
     given = part.frame.filter(used)
     rows = _of_units(given, units)
-    based_on = {**part.key, **_based_on(rows, part, used, **{unused: len(given) - len(rows)})}
+    based_on = {**part.key, **counts(rows, part.frame.filter(~used), **{unused: len(given) - len(rows)})}
     if len(units) == 0:
         return {**based_on, "reason": reason}
     values = units["estimate"].to_numpy()
@@ -490,7 +473,3 @@ def _average(
 def _of_units(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
     """The rows of some units."""
     return rows.join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)
-
-
-def _based_on(rows: pl.DataFrame, part: Part, used: pl.Expr, **others: int) -> dict[str, object]:
-    return counts(rows, part.frame.filter(~used), **others)

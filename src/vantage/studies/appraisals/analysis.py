@@ -12,8 +12,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, VantageError
 from vantage.instruments import Instrument
 from vantage.measures.ratings import Floats
-from vantage.measures.rationale.scoring import OVERLAP, Likeness
-from vantage.measures.rationale.semantic import BertScore
+from vantage.measures.rationale.semantic import OVERLAP, BertScore, Likeness
 from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
 from vantage.studies.appraisals.coding import first_integer, matrix

@@ -6,8 +6,14 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.measures.rationale.agreement import rationale_agreement, rationale_similarity
-from vantage.measures.rationale.pairs import ACTUAL, SAME_ITEM, SAME_QUESTION, Writer
+from vantage.measures.rationale.agreement import (
+    ACTUAL,
+    SAME_ITEM,
+    SAME_QUESTION,
+    Writer,
+    rationale_agreement,
+    rationale_similarity,
+)
 from vantage.measures.rationale.topics import topics
 from vantage.report.engine import Absent, there
 from vantage.studies.appraisals.analysis import Appraised

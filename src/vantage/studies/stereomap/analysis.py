@@ -7,9 +7,8 @@ from functools import cached_property
 import polars as pl
 
 from vantage.instruments import Instrument
-from vantage.measures.texts.dictionary import Dictionary
+from vantage.measures.texts.dictionary import Dictionary, lemmas
 from vantage.measures.texts.keywords import matched
-from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
 from vantage.studies.stereomap.elicitation import keywords_of
 from vantage.studies.stereomap.options import USUAL, StereomapOptions, axes_of, dictionary_of, instrument_of

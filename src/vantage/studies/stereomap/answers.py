@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.measures.texts.composites import composites, expected_values
+from vantage.measures.texts.composites import composites, condition_agreement, expected_values, run_spread
 from vantage.measures.texts.diversity import text_diversity
 from vantage.measures.texts.keywords import coverage, profile
 from vantage.measures.texts.phrases import class_phrases, similar_phrases
-from vantage.measures.texts.sensitivity import condition_agreement, run_spread
 from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data, there
 from vantage.studies.stereomap.analysis import Stereomap

@@ -10,9 +10,8 @@ import polars as pl
 
 from vantage.measures.presentation import Column
 from vantage.measures.relations.correlations import coefficient
-from vantage.measures.texts.cluster_stability import overlaps, rand_by_chance
-from vantage.measures.texts.clusters import described, initials, k_table
-from vantage.measures.texts.sensitivity import condition_agreement
+from vantage.measures.texts.clusters import described, initials, k_table, overlaps, rand_by_chance
+from vantage.measures.texts.composites import condition_agreement
 from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
 from vantage.studies.stereomap.analysis import Stereomap

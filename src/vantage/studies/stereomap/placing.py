@@ -16,14 +16,15 @@ from vantage.instruments import Instrument
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
-from vantage.measures.texts.cluster_stability import (
+from vantage.measures.texts.clusters import (
+    Clusters,
     Stability,
+    kmeans,
     mean_over_runs,
     nearest_centroid,
     run_replicates,
     stability,
 )
-from vantage.measures.texts.clusters import Clusters, kmeans
 from vantage.measures.texts.composites import composites, expected_values, scores_by_run
 from vantage.studies.stereomap.options import USUAL
 

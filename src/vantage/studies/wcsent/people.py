@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.measures.aggregation.labels import aggregate, bands
-from vantage.measures.agreement.unanimity import unanimity
+from vantage.measures.agreement.pairwise import unanimity
 from vantage.measures.relations.compare import compare
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Analysis, Data

@@ -1,24 +1,84 @@
-"""Agreement on sets: the options that each rater says apply, compared whole and not one by one."""
+"""Agreement on what answers are made into: opting out of an answer, and the whole set of options that apply."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.measures.agreement.alpha import alpha
+from vantage.measures.agreement.chance_corrected import ac1, fleiss, randolph
+from vantage.measures.agreement.pairwise import pairwise
+from vantage.measures.agreement.rater_pairs import cohen
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import PercentileOptions
+from vantage.measures.intervals import IntervalOptions, PercentileOptions
 from vantage.measures.parts import counts, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Judgments, by_columns
+from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_query, scales_of
+from vantage.scales import STATUSES
+
+OPT_OUTS_VIEW: Final = View(
+    "Agreement on opting out",
+    symbol="κ",
+    columns={"estimate": Column("κ", digits=2)},
+    method="Agreement on opting out was measured with an opt-out and an answer as two categories.",
+)
+
+
+@measure("opt-outs", family="agreement", view=OPT_OUTS_VIEW)
+def opt_outs(
+    data: Judgments,
+    *,
+    by: By = (),
+    status: str | Sequence[str] = "not_mentioned",
+    **resampling: Unpack[IntervalOptions],
+) -> pl.DataFrame:
+    """Agreement on opting out: an opt-out against any value, as a question with two answers.
+
+    Five rows per group, told apart by `coefficient`: percent agreement, Randolph's, Fleiss' and Cohen's kappa
+    and Gwet's AC1. `status` names the opt-out, or several that count as one; judgments with another status
+    than these and without a value are left out and counted. Intervals over items, raters or both.
+
+    >>> rows = {"item": [1, 1, 2, 2, 3, 3], "rater": [*"ababab"], "value": [2, 5, None, None, None, 1],
+    ...         "status": ["answered"] * 2 + ["not_mentioned"] * 3 + ["answered"]}
+    >>> opt_outs(rows, ci="none").select("coefficient", pl.col("estimate").round(3)).rows()
+    [('agreement', 0.667), ('randolph', 0.333), ('fleiss', 0.333), ('cohen', 0.4), ('ac1', 0.333)]
+    """
+    wanted = [status] if isinstance(status, str) else list(status)
+    columns = by_columns(by)
+    named = [opt_out.status for scale in scales_of(data).values() for opt_out in scale.opt_outs]
+    known = list(dict.fromkeys([*STATUSES[1:], *named]))
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"'{name}' is not a way to opt out", remedy=nearest(name, known))
+    value = pl.col("value")
+    opted_out = (
+        pl.when(value.is_not_null())
+        .then(0.0)
+        .when(pl.col("status").cast(pl.String).is_in(wanted))
+        .then(1.0)
+        .otherwise(None)
+    )
+    query = judgments_query(data, columns).with_columns(opted_out.alias("value"))
+    binary = query if isinstance(data, pl.LazyFrame) else query.collect()
+    results = {
+        "agreement": pairwise(binary, by=columns, **resampling),
+        "randolph": randolph(binary, by=columns, categories=(0, 1), **resampling),
+        "fleiss": fleiss(binary, by=columns, **resampling),
+        "cohen": cohen(binary, by=columns, **resampling),
+        "ac1": ac1(binary, by=columns, categories=(0, 1), **resampling),
+    }
+    other = ("measure", "options", "pairs", "pairs_undefined")
+    rows = [result.drop(other, strict=False).with_columns(coefficient=pl.lit(name)) for name, result in results.items()]
+    return table([row for group in zip(*map(pl.DataFrame.to_dicts, rows), strict=True) for row in group], columns)
+
 
 Distance: TypeAlias = Literal["masi", "jaccard"]
 _RUN: Final = ["item", "condition", "rater", "sample"]
-
-VIEW: Final = View(
+SET_ALPHA_VIEW: Final = View(
     "Agreement on the set of options that apply",
     symbol="α",
     columns={"estimate": Column("alpha", digits=2)},
@@ -37,7 +97,7 @@ VIEW: Final = View(
 )
 
 
-@measure("set-alpha", "agreement", view=VIEW)
+@measure("set-alpha", "agreement", view=SET_ALPHA_VIEW)
 def set_alpha(
     data: Judgments, *, by: By = (), distance: Distance = "masi", **resampling: Unpack[PercentileOptions]
 ) -> pl.DataFrame:
@@ -66,17 +126,13 @@ def set_alpha(
     return table(rows, [*columns, "whole"])
 
 
-def _sets(asked: pl.DataFrame, options: list[str]) -> tuple[pl.DataFrame, Any]:
-    """The complete sets as answers of their own, coded by their place among the different sets, and these."""
-    complete = asked.pivot("question", index=_RUN, values="value", aggregate_function="first").drop_nulls(options)
-    chosen, kind = np.unique(complete.select(options).to_numpy() > 0, axis=0, return_inverse=True)
-    return complete.select(*_RUN, value=pl.Series(kind.ravel(), dtype=pl.Float64)), chosen
-
-
 def _row(asked: pl.DataFrame, distance: Distance, resampling: PercentileOptions) -> dict[str, Any]:
     """Alpha of sets: that of their codes, with the distances of sets."""
     questions = asked["question"].unique().sort().to_list()
-    sets, chosen = _sets(asked, questions)
+    # The complete sets are answers of their own, coded by their place among the different sets.
+    complete = asked.pivot("question", index=_RUN, values="value", aggregate_function="first").drop_nulls(questions)
+    chosen, kind = np.unique(complete.select(questions).to_numpy() > 0, axis=0, return_inverse=True)
+    sets = complete.select(*_RUN, value=pl.Series(kind.ravel(), dtype=pl.Float64))
     answered = asked.filter(pl.col("value").is_not_null())
     several = sets.filter(pl.len().over("item", "condition") > 1)
     used = answered.join(several.select(_RUN), on=_RUN, how="semi", nulls_equal=True)
