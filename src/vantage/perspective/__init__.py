@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vantage.perspective.fairness import below as below
     from vantage.perspective.fairness import gaps as gaps
     from vantage.perspective.fairness import minority_gap as minority_gap
-    from vantage.perspective.juries import jury as jury
     from vantage.perspective.shared_tasks import shared_task as shared_task
     from vantage.perspective.splits import Split as Split
     from vantage.perspective.splits import split as split
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from vantage.perspective.traits import alignment as alignment
     from vantage.perspective.traits import exaggeration as exaggeration
     from vantage.perspective.traits import explained as explained
+    from vantage.perspective.traits import jury as jury
     from vantage.perspective.traits import label_change as label_change
     from vantage.perspective.traits import vote as vote
 

@@ -14,9 +14,18 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
 from vantage.measures.resampling import Resampling
-from vantage.perspective.pairing import paired
 from vantage.perspective.splits import Split, people_pairs, the_question
-from vantage.perspective.tally import CLOSENESS, SCORES, UNDEFINED, Average, ClassCounts, Undefined, average, pooled
+from vantage.perspective.tally import (
+    CLOSENESS,
+    SCORES,
+    UNDEFINED,
+    Average,
+    ClassCounts,
+    Undefined,
+    average,
+    paired,
+    pooled,
+)
 
 Missing: TypeAlias = Literal["wrong", "left_out", "class"]
 Level: TypeAlias = Literal["global", "user", "text", "trait"]

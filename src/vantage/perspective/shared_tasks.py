@@ -14,8 +14,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.perspective.pairing import paired
 from vantage.perspective.splits import people_pairs, the_question
+from vantage.perspective.tally import paired
 
 
 def shared_task(

@@ -19,8 +19,7 @@ from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context import contexts, detection, models, order
-from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 from vantage.studies.execution import Context
 
 CHANCE = {"m:a": (0.5, 0.5), "m:b": (0.5, 0.5)}

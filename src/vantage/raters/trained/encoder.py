@@ -14,15 +14,12 @@ from vantage.instruments import Question
 from vantage.raters.models.base import note_once, require
 from vantage.raters.trained.base import PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
-from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.instances import Instances, Rows
-from vantage.raters.trained.lesson import Inputs, Lesson, outputs_of
-from vantage.raters.trained.losses import OutputHead, heads, held_out, predicted
-from vantage.raters.trained.network import Tokens, build, pretrained, window
+from vantage.raters.trained.examples import Examples, Instances, Labels, Rows, held_out
+from vantage.raters.trained.lesson import Inputs, Lesson, OutputHead, heads, outputs_of, predicted
+from vantage.raters.trained.network import Tokens, build, pretrained, put, read_weights, rounded, window, write_weights
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 from vantage.raters.trained.training import Checkpoint, fingerprint, train
-from vantage.raters.trained.weights import put, read_weights, rounded, write_weights
 
 
 @dataclass

@@ -17,8 +17,7 @@ from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
-from vantage.raters.trained.examples import Examples, Labels, Target, examples
-from vantage.raters.trained.instances import refuse_shared
+from vantage.raters.trained.examples import Examples, Labels, Target, examples, refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
 from vantage.raters.trained.saved import Predictor

@@ -19,11 +19,9 @@ from vantage.instruments import Question
 from vantage.perspective import Split
 from vantage.raters.trained.base import Progress, short_name
 from vantage.raters.trained.baselines import BaselinePredictor
-from vantage.raters.trained.examples import Examples, Labels
+from vantage.raters.trained.examples import Examples, Instances, Labels
 from vantage.raters.trained.fitting import Way, about_learning, instrument_of, taught
-from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.offsets import fit_offsets
-from vantage.raters.trained.people import People
+from vantage.raters.trained.people import People, fit_offsets
 from vantage.raters.trained.rater import TrainedRater
 
 EMBEDDED: Final = ("embedded", "minilm")

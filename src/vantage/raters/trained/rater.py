@@ -19,9 +19,8 @@ from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, decide, mixture
-from vantage.raters.trained.instances import Instances, fields_of, reading
-from vantage.raters.trained.offsets import moved
-from vantage.raters.trained.people import People
+from vantage.raters.trained.examples import Instances, fields_of, reading
+from vantage.raters.trained.people import People, moved
 from vantage.raters.trained.saved import FILE, Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
 

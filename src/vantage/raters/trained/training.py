@@ -23,8 +23,7 @@ from vantage.raters.models.base import require
 from vantage.raters.trained.base import Floats
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.lesson import Lesson
-from vantage.raters.trained.network import groups, half_precision
-from vantage.raters.trained.weights import put
+from vantage.raters.trained.network import groups, half_precision, put
 
 
 def fingerprint(learned_from: Iterable[bytes], settings: EncoderSettings, seed: int) -> str:

@@ -18,10 +18,8 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.base import listed
-from vantage.studies.blind import leave
-from vantage.studies.context.analysis import COSTS
+from vantage.studies.context.analysis import COSTS, ContextOptions
 from vantage.studies.context.contexts import SERVED, contexts_to_check
-from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.context.pipeline.controls import (
     CONTEXT,
@@ -45,7 +43,7 @@ from vantage.studies.context.tasks import (
     read_task,
     sampled,
 )
-from vantage.studies.execution import Context, store_of
+from vantage.studies.execution import Context, leave, store_of
 
 POOR: Final = (
     "The embedded model simulated readers or wrote contexts, for which it is far too small: nothing can be concluded "

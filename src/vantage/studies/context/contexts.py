@@ -14,7 +14,6 @@ from vantage.instruments import Instrument
 from vantage.measures.resampling import Resampling, difference_with_interval, named
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data, there
-from vantage.studies.blind import blinded, taken_back
 from vantage.studies.context.analysis import ContextAnalysis
 from vantage.studies.context.pipeline.controls import (
     COST,
@@ -29,6 +28,7 @@ from vantage.studies.context.pipeline.controls import (
 from vantage.studies.context.pipeline.dialogue import CONVERSATION, read_turns
 from vantage.studies.context.pipeline.generation import QUALITY, label_in_words
 from vantage.studies.context.tasks import LABEL, TASK, TASKS, labels_of, question_of
+from vantage.studies.execution import blinded, taken_back
 
 BY: Final = (TASK, "control")
 SERVED: Final = "--study flow:context-check"

@@ -10,13 +10,11 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures.texts.lemmas import available
-from vantage.studies.blind import leave
-from vantage.studies.execution import Context
+from vantage.studies.execution import Context, leave
 from vantage.studies.recipes import recipe_study
 from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.elicitation import elicit, recounted
-from vantage.studies.stereomap.evaluation import INSTRUMENT, response_items
+from vantage.studies.stereomap.elicitation import INSTRUMENT, elicit, recounted, response_items
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
 from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of
 

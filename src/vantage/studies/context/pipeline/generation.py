@@ -41,14 +41,15 @@ from vantage.studies.context.pipeline.controls import (
 from vantage.studies.context.pipeline.dialogue import (
     CONVERSATION,
     SpokenTurns,
+    StepWriter,
     fault,
     insert,
     read_place,
     read_turns,
     script,
+    writing_instrument,
 )
 from vantage.studies.context.pipeline.simulation import Cost
-from vantage.studies.context.pipeline.writing import StepWriter, writing_instrument
 
 Model = str | ChatModel | ChatRater
 Statement = dict[str, Any]
