@@ -14,7 +14,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
 from vantage.measures.resampling import Resampling
-from vantage.perspective.splits import Split, people_pairs, the_question
+from vantage.perspective.splits import Split, differing, people_pairs, the_question
 from vantage.perspective.tally import (
     CLOSENESS,
     SCORES,
@@ -314,8 +314,9 @@ def evaluate(
         )
     pairs = paired(predictions, gold, corpus, asked)
     labels = tuple(sorted(asked.scale.codes))
-    known = corpus.raters.join(pairs.select("rater").unique(), on="rater", how="semi")
-    chosen = _traits(known, corpus, traits, people)
+    unnamed = isinstance(people, Split) and people.users == "unnamed"
+    same = "all users of the test set have the same {trait}, so it cannot tell them apart"
+    chosen = differing(corpus, pairs, () if traits is None and unnamed else traits, same)
     if missing == "left_out":
         pairs = pairs.filter(pl.col("predicted").is_not_null())
         if pairs.is_empty():
@@ -324,14 +325,12 @@ def evaluate(
         strings = [
             pl.when(~pl.col(t).cast(pl.String).is_in(_UNKNOWN)).then(pl.col(t).cast(pl.String)).alias(t) for t in chosen
         ]
-        pairs = pairs.join(known.select("rater", *strings), on="rater", how="left")
+        pairs = pairs.join(corpus.raters.select("rater", *strings), on="rater", how="left")
     names = [asked.scale.label(code) for code in labels]
     if missing == "class":
         names.append("no answer")
     common = (undefined, missing, resamples, confidence, seed, over)
-    return Evaluation(
-        pairs, labels, tuple(names), tuple(chosen), *common, asked.scale.ordered and len(labels) > MINIMUM
-    )
+    return Evaluation(pairs, labels, tuple(names), chosen, *common, asked.scale.ordered and len(labels) > MINIMUM)
 
 
 def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
@@ -359,22 +358,6 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
         .agg(pl.col("value").drop_nulls().mode().min().alias("value"))
         .sort("rater", "item")
     )
-
-
-def _traits(known: pl.DataFrame, corpus: Corpus, wanted: Sequence[str] | None, people: Split | Corpus) -> list[str]:
-    if wanted is None:
-        if isinstance(people, Split) and people.users == "unnamed":
-            return []
-        return [t for t in corpus.traits if known[t].drop_nulls().n_unique() > 1]
-    for trait in wanted:
-        if trait not in corpus.traits:
-            raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
-        if known[trait].drop_nulls().n_unique() < 2:
-            raise InputError(
-                f"all users of the test set have the same {trait}, so it cannot tell them apart",
-                remedy="leave the trait out",
-            )
-    return list(wanted)
 
 
 def _number(value: float | np.floating[Any]) -> float | None:

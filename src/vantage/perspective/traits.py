@@ -23,7 +23,7 @@ from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import Resampling
 from vantage.measures.variation.distances import distance
 from vantage.perspective.evaluation import evaluate
-from vantage.perspective.splits import Split, people_pairs, the_question
+from vantage.perspective.splits import Split, known_trait, people_pairs, the_question
 
 Ties: TypeAlias = Literal["first", "lowest", "random"]
 ByTrait: TypeAlias = Mapping[str, pl.DataFrame]
@@ -183,12 +183,6 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
         .select("trait", pl.exclude("trait"))
         .sort("value")
     )
-
-
-def known_trait(corpus: Corpus, trait: str) -> None:
-    """Refuses a trait that the raters do not have."""
-    if trait not in corpus.traits:
-        raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
 
 
 def exaggeration(
@@ -358,8 +352,7 @@ def jury(
         juries: How many are drawn.
         seed: Of the draws.
     """
-    if trait not in corpus.traits:
-        raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
+    known_trait(corpus, trait)
     known = corpus.raters[trait].drop_nulls().cast(pl.String).unique().to_list()
     for value, wanted in seats.items():
         if value not in known:

@@ -79,7 +79,14 @@ class EncoderPredictor:
         training = fingerprint(learned_from, settings, seed)
         turns = [splits[number % len(splits)] for number in range(count)]
         lessons = [Lesson(inputs, whole.labels, split, outputs, settings, device) for split in turns]
-        steps = Steps(sum(settings.epochs * -(-len(lesson) // settings.batch) for lesson in lessons), progress)
+        total, steps = sum(settings.epochs * -(-len(lesson) // settings.batch) for lesson in lessons), 0
+
+        def moved(more: int) -> None:
+            nonlocal steps
+            steps += more
+            if progress:
+                progress(steps, total)
+
         members, held, histories = [], [], []
         cuda = [torch.cuda.current_device()] if device.startswith("cuda") else []
         network: Any = None
@@ -95,7 +102,7 @@ class EncoderPredictor:
                     seed=seed * 101 + number,
                     device=device,
                     checkpoint=Checkpoint(None if checkpoints is None else Path(checkpoints), number + 1, training),
-                    moved=steps.move,
+                    moved=moved,
                 )
                 members.append(done.tensors)
                 held.append(done.held)
@@ -167,19 +174,6 @@ class EncoderPredictor:
         )
         spreads, history = data["spreads"], data["validation"]
         return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, history)
-
-
-class Steps:
-    """Steps that are done, over all members."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self.total, self.done, self.progress = total, 0, progress
-
-    def move(self, steps: int) -> None:
-        """So many more are done."""
-        self.done += steps
-        if self.progress:
-            self.progress(self.done, self.total)
 
 
 def chosen_device(asked: str | None, notes: list[str]) -> str:

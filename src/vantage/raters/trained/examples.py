@@ -346,13 +346,22 @@ def _aggregated(rows: np.ndarray[Any, Any], values: Floats, count: int, target: 
     return score
 
 
-def _coarse(corpus: Corpus, question: Question) -> Question:
+def instrument_of(corpus: Corpus, questions: Sequence[str]) -> Instrument:
+    """The instrument of the corpus that has all of the questions."""
+    for id_ in questions:
+        corpus.question(id_)
     for instrument in corpus.instruments:
-        if any(one.id == question.id for one in instrument.questions):
-            if not question.scale.bands:
-                raise InputError(f"the scale of question '{question.id}' has no bands", remedy="learn its options")
-            return instrument.coarse().question(f"{question.id}-coarse")
-    raise AssertionError("a question of the corpus stands in one of its instruments")
+        if set(questions) <= {question.id for question in instrument.questions}:
+            return instrument
+    raise InputError(
+        f"the questions {', '.join(questions)} belong to different instruments", remedy="fit one rater per instrument"
+    )
+
+
+def _coarse(corpus: Corpus, question: Question) -> Question:
+    if not question.scale.bands:
+        raise InputError(f"the scale of question '{question.id}' has no bands", remedy="learn its options")
+    return instrument_of(corpus, [question.id]).coarse().question(f"{question.id}-coarse")
 
 
 def _banded(values: Floats, question: Question, coarse: Question) -> Floats:

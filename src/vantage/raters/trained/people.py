@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
+from vantage.perspective.splits import known_trait
 from vantage.raters.trained.base import Floats
 
 Profile: TypeAlias = tuple[str | None, ...]
@@ -131,8 +132,7 @@ class People:
 def profiles_of(corpus: Corpus, users: Iterable[str], traits: Sequence[str]) -> dict[str, Profile]:
     """The trait values of users as a corpus tells them; users and traits it does not have are refused."""
     for trait in traits:
-        if trait not in corpus.traits:
-            raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
+        known_trait(corpus, trait)
     chosen = corpus.raters.select("rater", *(_as_text(corpus.raters, trait) for trait in traits))
     known = {row[0]: tuple(None if v in UNKNOWN else v for v in row[1:]) for row in chosen.iter_rows()}
     asked = dict.fromkeys(users)

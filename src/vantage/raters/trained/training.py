@@ -100,24 +100,14 @@ class Checkpoint:
         put_file(self._state, lambda path: path.write_text(text, encoding="utf-8"), overwrite=True)
 
 
-def optimizer_tensors(optimizer: Any) -> dict[str, Any]:
-    """The moments of an optimizer as named tensors."""
-    tensors: dict[str, Any] = {}
-    for number, values in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer.{number}.{name}": value.detach().clone() for name, value in values.items()}
-    return tensors
-
-
 def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:
     """Puts the moments back."""
-    state_dict = optimizer.state_dict()
     state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
         if key.startswith("optimizer."):
             _, number, name = key.split(".", 2)
             state.setdefault(int(number), {})[name] = value
-    state_dict["state"] = state
-    optimizer.load_state_dict(state_dict)
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +143,7 @@ def train(
     state, best = State(), {name: parameters[name].detach().cpu().clone() for name in names}
     if (before := checkpoint.read()) is not None:
         state, tensors = before
-        _restore(parameters, tensors)
+        put(network, {key.removeprefix("now."): value for key, value in tensors.items() if key.startswith("now.")})
         best = {name: tensors[f"best.{name}"] for name in names}
         if not state.done:
             restore_optimizer(optimizer, tensors)
@@ -175,7 +165,9 @@ def train(
         if state.note(score, settings.patience, settings.epochs):
             best = {name: parameters[name].detach().cpu().clone() for name in names}
         kept = {f"now.{name}": parameters[name].detach().cpu().contiguous() for name in names}
-        kept |= {f"best.{name}": value.contiguous() for name, value in best.items()} | optimizer_tensors(optimizer)
+        kept |= {f"best.{name}": value.contiguous() for name, value in best.items()}
+        for number, moments in optimizer.state_dict()["state"].items():
+            kept |= {f"optimizer.{number}.{name}": value.detach().clone() for name, value in moments.items()}
         checkpoint.write(state, kept)
     moved(per_epoch * (settings.epochs - state.epoch))
     rounded = {name: value.half().float() for name, value in best.items()}
@@ -210,11 +202,3 @@ def rate_share(step: int, total: int, warm_up: float) -> float:
     """
     warm = max(1, int(warm_up * total))
     return (step + 1) / warm if step < warm else max(0.0, (total - step) / max(1, total - warm))
-
-
-def _restore(parameters: dict[str, Any], tensors: dict[str, Any]) -> None:
-    torch = require("torch", "local")
-    with torch.no_grad():
-        for key, value in tensors.items():
-            if key.startswith("now."):
-                parameters[key.removeprefix("now.")].copy_(value)
