@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.perspective.benchmark import shared_task as shared_task
     from vantage.perspective.evaluation import Evaluation as Evaluation
     from vantage.perspective.evaluation import evaluate as evaluate
     from vantage.perspective.evaluation import stood_for as stood_for
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from vantage.perspective.fairness import below as below
     from vantage.perspective.fairness import gaps as gaps
     from vantage.perspective.fairness import minority_gap as minority_gap
-    from vantage.perspective.shared_tasks import shared_task as shared_task
     from vantage.perspective.splits import Split as Split
     from vantage.perspective.splits import split as split
     from vantage.perspective.traits import ablation as ablation

@@ -80,7 +80,8 @@ class Evaluation:
         levels average over users and texts and resample these.
         """
         (_, users), (_, texts) = self.tally("rater"), self.tally("item")
-        rows = self._rows({"level": "global", "trait": None}, self._pooled(self._resampled()), users)
+        whole = self._pooled(users if self.over == "users" else texts)
+        rows = self._rows({"level": "global", "trait": None}, whole, users)
         rows += self._rows({"level": "user", "trait": None}, self._averaged(users), users)
         rows += self._rows({"level": "text", "trait": None}, self._averaged(texts), texts)
         for trait in self.traits:
@@ -104,7 +105,7 @@ class Evaluation:
         """One row per trait, value and class, with an interval of F1 over the value's users, or over texts."""
         rows: list[dict[str, Any]] = []
         for trait in self.traits:
-            for value in self._values(trait):
+            for value in self._grouped(trait)[0]:
                 users, texts = self.members(trait, value)
                 tally = self.of_value(trait, value)
                 key = {"trait": trait, "value": value, "users": users, "texts": texts}
@@ -149,7 +150,7 @@ class Evaluation:
 
     def of_value(self, trait: str, value: str) -> ClassCounts:
         """The counts of a trait value: one row per user who has it or, where texts are resampled, per text."""
-        place = self._values(trait).index(value)
+        place = self._grouped(trait)[0].index(value)
         if self.over == "users":
             return self.tally("rater")[1].chosen(np.flatnonzero(self.value_of_user(trait) == place))
         texts, group = self._grouped("item")
@@ -168,13 +169,10 @@ class Evaluation:
 
     def members(self, trait: str, value: str) -> tuple[int, int]:
         """How many users have a trait value, and how many texts they judged."""
-        place = self._values(trait).index(value)
+        place = self._grouped(trait)[0].index(value)
         texts, group = self._grouped("item")
         judged = np.bincount(group[self._grouped(trait)[1] == place], minlength=len(texts))
         return int((self.value_of_user(trait) == place).sum()), int((judged > 0).sum())
-
-    def _resampled(self) -> ClassCounts:
-        return self.tally("rater" if self.over == "users" else "item")[1]
 
     @cached_property
     def _tallies(self) -> dict[str, ClassCounts]:
@@ -200,9 +198,6 @@ class Evaluation:
         places = np.full(len(users), -1, dtype=np.int64)
         places[rater] = self._grouped(trait)[1]
         return places
-
-    def _values(self, column: str) -> list[str]:
-        return self._grouped(column)[0]
 
     @cached_property
     def _labelled(self) -> tuple[Ints, Ints]:

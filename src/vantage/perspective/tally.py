@@ -98,40 +98,26 @@ class ClassCounts:
         hits, predicted, gold, rows, distance = map(function, self._columns)
         return ClassCounts(hits, predicted, gold, rows, distance, self.longest)
 
-    def classes(self) -> Floats:
-        """Precision, recall and F1 of each group and class (groups × classes × 3); 0 where a denominator is 0."""
-        parts = [(self.hits, self.predicted), (self.hits, self.gold), (2 * self.hits, self.predicted + self.gold)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.stack([np.where(below > 0, above / below, 0.0) for above, below in parts], axis=-1)
-
-    def counts_for(self, rule: Undefined) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """In which groups a class is counted: where gold has it, where either has it, or everywhere."""
-        if rule == "gold":
-            return np.asarray(self.gold > 0)
-        if rule == "reference":
-            return np.asarray((self.gold > 0) | (self.predicted > 0))
-        return np.ones(self.gold.shape, dtype=np.bool_)
-
     def scored(self, rule: Undefined) -> tuple[Floats, Floats]:
         """The scores of each class, macro and micro (groups × (classes + 2) × 3), and whether each counts.
 
         An ordered scale adds its closeness: 1 less the mean distance of predictions from gold, in lengths of the scale.
-        A class that is absent from gold and predictions of a group scores 1 with the rule `one`, else 0.
+        A class counts where gold has it, with the rule `reference` where either has it, and with others everywhere. One
+        that is absent from gold and predictions of a group scores 1 with the rule `one`, else 0.
         """
-        scores, counts = self.classes(), self.counts_for(rule)
-        if rule == "one":
-            absent = (self.gold == 0) & (self.predicted == 0)
-            scores = np.where(absent[..., None], 1.0, scores)
+        chosen = self.gold > 0
+        if rule != "gold":
+            chosen |= self.predicted > 0
+        counts = chosen if rule in ("gold", "reference") else np.ones_like(chosen)
         n = counts.sum(axis=1)
+        parts = [(self.hits, self.predicted), (self.hits, self.gold), (2 * self.hits, self.predicted + self.gold)]
         with np.errstate(divide="ignore", invalid="ignore"):
+            scores = np.stack([np.where(below > 0, above / below, 0.0) for above, below in parts], axis=-1)
+            scores = np.where(chosen[..., None], scores, 1.0) if rule == "one" else scores
             macro = (scores * counts[..., None]).sum(axis=1) / n[:, None]
             hits, answered = self.hits.sum(axis=1), self.predicted.sum(axis=1)
             micro = np.stack(
-                [
-                    np.where(answered > 0, hits / answered, 0.0),
-                    hits / self.rows,
-                    2 * hits / (answered + self.rows),
-                ],
+                [np.where(answered > 0, hits / answered, 0.0), hits / self.rows, 2 * hits / (answered + self.rows)],
                 axis=-1,
             )
             close = 1 - self.distance / (self.rows[:, None] * self.longest)

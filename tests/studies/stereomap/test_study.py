@@ -20,9 +20,8 @@ from vantage.report.parts import Figure, Result
 from vantage.studies import run
 from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.elicitation import response_items
+from vantage.studies.stereomap.elicitation import StereomapOptions, response_items
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups, reference_groups
-from vantage.studies.stereomap.options import StereomapOptions
 
 NAME = "recorded:answers.parquet"
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.multiplicity import adjusted
-from vantage.measures.ratings import Floats
 from vantage.measures.rationale.agreement import rationale_agreement, rationale_similarity
 from vantage.measures.rationale.form import form
 from vantage.measures.rationale.pairs import ACTUAL, SAME_ITEM, SAME_QUESTION, Writer
@@ -58,7 +57,11 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame:
     judged, texts = there(_judged(analysis)), _reasons_of_models(analysis)
     human = judged.group_by("item", "criterion").agg(pl.col("value").mean())
     rows: list[dict[str, Any]] = []
-    for name, mine in _automatic(analysis, texts).items():
+    # Likeness to people's rationales, form, and copying from the post.
+    pairs = texts.select("rationale", "references").iter_rows()
+    scores, _ = analysis.likeness.scores([(text, tuple(references)) for text, references in pairs])
+    scores |= form(texts["rationale"].to_list(), texts["post"].to_list())
+    for name, mine in scores.items():
         for criterion in CRITERIA:
             theirs = human.filter(criterion=criterion).drop("criterion")
             scored = texts.select("item", "source", pl.col("reddit_id").alias("post"), pl.Series("mine", mine))
@@ -109,13 +112,6 @@ def _reasons_of_models(analysis: Appraised) -> pl.DataFrame:
     written = items.filter(pl.col("source") != HUMAN).drop_nulls("rationale")
     known = people.agg(pl.col("rationale").alias("references"))
     return there(written.join(known, on=["reddit_id", "appraisal"], maintain_order="left"))
-
-
-def _automatic(analysis: Appraised, texts: pl.DataFrame) -> dict[str, Floats]:
-    """Every automatic measure of every text: likeness to people's rationales, form, and copying from the post."""
-    pairs = texts.select("rationale", "references").iter_rows()
-    scores, _ = analysis.likeness.scores([(text, tuple(references)) for text, references in pairs])
-    return scores | form(texts["rationale"].to_list(), texts["post"].to_list())
 
 
 def _correlated(ranks: pl.DataFrame, analysis: Appraised) -> dict[str, float | None]:

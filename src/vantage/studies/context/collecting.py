@@ -34,15 +34,7 @@ from vantage.studies.context.pipeline.controls import (
 from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import TEMPERATURE, generate, shared_models
 from vantage.studies.context.pipeline.simulation import METHODS, Simulator, simulate, simulation_plan, with_several
-from vantage.studies.context.tasks import (
-    Task,
-    check_scale,
-    chosen_tasks,
-    labels_of,
-    question_of,
-    read_task,
-    sampled,
-)
+from vantage.studies.context.tasks import Task, check_scale, chosen_tasks, labels_of, question_of, read_task, sampled
 from vantage.studies.execution import Context, leave, store_of
 
 POOR: Final = (

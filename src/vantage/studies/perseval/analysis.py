@@ -82,8 +82,12 @@ class Evaluated:
         if self.asked is None or self.asked_all or cell.kind == "prompted":
             return self.evaluations[cell]
         frame = self.predictions[cell.rater, cell.variant].join(self.asked.test, on=["item", "rater"], how="semi")
+        return self.scored(frame, self.asked)
+
+    def scored(self, frame: pl.DataFrame, split: Split, traits: Sequence[str] = ()) -> Evaluation:
+        """Predictions for a split, with the intervals of the study."""
         how: dict[str, Any] = {"resamples": self.resamples, "seed": self.task.seed, "over": self.over}
-        return evaluate(frame, self.asked, traits=(), **how)
+        return evaluate(frame, split, traits=traits, **how)
 
     def split(self, cell: GridCell) -> Split:
         """The split whose test set a cell judged."""
@@ -191,8 +195,7 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
             split = evaluated.split(cell)
             users = task.people.raters.join(split.test, on="rater", how="semi")
             traits = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
-            how: dict[str, Any] = {"traits": traits, "resamples": options.resamples, "seed": task.seed, "over": over}
-            evaluated.evaluations[cell] = evaluate(frame, split, **how)
+            evaluated.evaluations[cell] = evaluated.scored(frame, split, traits)
     return evaluated
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.studies.execution import Context
-from vantage.studies.perseval import analysis, traits, whom
+from vantage.studies.perseval import analysis, whom
 from vantage.studies.perseval.cells import PersevalOptions, planned
 from vantage.studies.perseval.learning import learn, prompt
 from vantage.studies.perseval.sources import added, by_rater, read, tasks
@@ -42,7 +42,6 @@ STUDY: Final = recipe_study(
     PersevalOptions,
     collect,
     analysis,
-    traits,
     whom,
     prepare=analysis.Perspectives.of,
     warnings=analysis.Perspectives.warnings,

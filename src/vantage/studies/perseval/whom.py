@@ -1,23 +1,19 @@
-"""For whom raters work: groups, single users, those who think otherwise than most, and what knowing users changes."""
+"""For whom raters work: groups, single users, those who think otherwise than most; and what users and traits change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 import polars as pl
 
+from vantage import perspective
+from vantage.corpora import Corpus
+from vantage.errors import InputError
 from vantage.measures.multiplicity import adjusted
-from vantage.perspective import (
-    Evaluation,
-    advantage,
-    average_user,
-    below,
-    evaluate,
-    minority_gap,
-)
-from vantage.perspective import gaps as gaps_of
+from vantage.perspective import Evaluation
 from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
@@ -44,7 +40,7 @@ def ranking(analysis: Perspectives) -> pl.DataFrame:
         for cell in one.done:
             common = one.common(cell)
             judged = counted(common.pairs["item"].n_unique(), "text")
-            yield {"rater": cell.name, "judged": judged, **average_user(common, one.task.label)}
+            yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
 
     return analysis.per_corpus(ranked)
 
@@ -64,19 +60,19 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             plain = replace(cell, adaptation="none")
             if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
                 yield "adaptation", cell.name, one.evaluations[cell], plain
-        how: dict[str, Any] = {"traits": (), "resamples": one.resamples, "seed": one.task.seed, "over": one.over}
         for rater in one.one_trait_raters:
             for blind in [c for c in one.done if c.rater == _blind_name(rater) and not (c.knows_users or c.extended)]:
                 for trait, frame in one.with_one_trait(rater).items():
                     mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
-                    yield "trait", f"{rater}: {trait} alone", evaluate(mine, one.split(blind), **how), blind
+                    yield "trait", f"{rater}: {trait} alone", one.scored(mine, one.split(blind)), blind
 
     def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
         label, differences = one.task.label, []
         for what, name, knows, cell in pairs(one):
             without = one.evaluations[cell]
             scores = {"knows": knows.f1("user", label), "without": without.f1("user", label)}
-            row = {"what": what, "rater": name, "beside": cell.name, **scores, **advantage(knows, without, label)}
+            scores |= perspective.advantage(knows, without, label)
+            row: dict[str, Any] = {"what": what, "rater": name, "beside": cell.name, **scores}
             # Every test costs the others power: sentences are about new texts, and about predictions that differ.
             alike = knows.pairs["predicted"].equals(without.pairs["predicted"])
             said = what in ("history", "method") and not cell.extended and not alike
@@ -119,7 +115,8 @@ def not_served(analysis: Perspectives) -> pl.DataFrame:
         if not one.focus:
             return ()
         evaluation = one.evaluations[one.focus[0]]
-        users_of = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
+        least = one.task.served_from(analysis.options.threshold)
+        users_of = perspective.below(evaluation, least, one.task.label).head(LISTED)
         traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
         return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits).to_dicts()
 
@@ -130,7 +127,7 @@ def minority(analysis: Perspectives) -> pl.DataFrame:
     """The difference between answers that agree with most others' and those that oppose them."""
 
     def apart(one: Evaluated, cell: GridCell) -> Rows:
-        gap = minority_gap(one.evaluations[cell], one.task.people, one.task.question)
+        gap = perspective.minority_gap(one.evaluations[cell], one.task.people, one.task.question)
         return gap.drop_nulls("difference").to_dicts()
 
     return analysis.per_rater(apart)
@@ -140,7 +137,7 @@ def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, A
     evaluation, label = one.evaluations[cell], one.task.label
     scored = evaluation.users.filter(pl.col("class") == label)["f1"].count()
     least = one.task.served_from(analysis.options.threshold)
-    few = len(below(evaluation, least, label))
+    few = len(perspective.below(evaluation, least, label))
     line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
     line["below"] = f"{few} of {scored}"
     if cell == one.focus[0]:
@@ -160,7 +157,7 @@ def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, A
 
 def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
     """The gaps of a rater, with the two values of each in words."""
-    table = gaps_of(_large(one.evaluations[cell]), one.task.label)
+    table = perspective.gaps(_large(one.evaluations[cell]), one.task.label)
     shown = {
         end: pl.Series([None if f1 is None else f"{f1:.2f}" for f1 in table[f"{end}_f1"]], dtype=pl.String)
         for end in ("best", "worst")
@@ -200,3 +197,109 @@ def _short(cell: GridCell) -> str:
     if cell.kind == "trained":
         return "trained, knows who answers" if cell.knows_users else "trained, does not know"
     return f"{cell.rater}, {cell.users}" if cell.rater.endswith("history") else cell.rater
+
+
+TESTED: Final = 30
+"""From how many texts on that two groups judged the interval of their difference is given."""
+
+
+def explained(analysis: Perspectives) -> pl.DataFrame:
+    """What each trait explains of people's answers to the same text."""
+
+    def known(one: Evaluated) -> Rows:
+        task = one.task
+        return perspective.explained(task.people, task.question, seed=task.seed).to_dicts() if task.traits else ()
+
+    return analysis.per_corpus(known)
+
+
+def exaggerated(analysis: Perspectives) -> pl.DataFrame:
+    """The difference between two groups among people and in what is predicted for them, of raters that know users."""
+
+    def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
+        frame, task = one.predictions[cell.rater, cell.variant], one.task
+        for trait in one.evaluations[cell].traits if cell.knows_users else ():
+            how = {"resamples": max(one.resamples, 1), "seed": task.seed}
+            differences = perspective.exaggeration(frame, task.people, trait, task.question, **how)
+            for row in differences.iter_rows(named=True):
+                if row["texts"] < TESTED:
+                    row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
+                    row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
+                yield {"groups": f"{row['first']} − {row['second']}", **row}
+
+    return analysis.per_rater(apart)
+
+
+def label_change(analysis: Perspectives) -> pl.DataFrame:
+    """How often labels differ between users of different trait values, in predictions and among people."""
+
+    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for rater in one.one_trait_raters:
+            for trait, frame in one.with_one_trait(rater).items():
+                changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
+                mine, people = changes.iter_rows(named=True)
+                row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
+                row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
+                yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
+
+    return analysis.per_corpus(changed)
+
+
+def prompt_change(analysis: Perspectives) -> pl.DataFrame:
+    """How often a model's label changes when nothing but the value of the trait in the prompt does."""
+
+    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for (rater, style), frame in one.predictions.items():
+            if style.startswith("values:"):
+                trait = style.removeprefix("values:")
+                yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
+
+    return analysis.per_corpus(changed)
+
+
+def ablation(analysis: Perspectives) -> pl.DataFrame:
+    """Scores of the vote over every combination of traits."""
+
+    def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for rater in one.one_trait_raters:
+            predicted = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
+            people = one.asked if one.asked is not None and ":" in rater else one.task.split()
+            ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
+            for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
+                named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
+                yield {**named, **row}
+
+    return analysis.per_corpus(voted)
+
+
+def soft(analysis: Perspectives) -> pl.DataFrame:
+    """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
+
+    def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
+        for trait in one.evaluations[cell].traits:
+            with suppress(InputError):
+                aligned = perspective.alignment(
+                    one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question
+                )
+                yield from aligned.iter_rows(named=True)
+
+    return analysis.per_rater(apart)
+
+
+def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
+    """Predictions by one trait for every pair; none where the trait of the user is not known."""
+    whole = one.task.split().test if one.asked is None else one.asked.test
+    pairs = one.task.split().test if len(frame) > len(whole) else whole
+    return pairs.select("item", "rater").join(frame, on=["item", "rater"], how="left")
+
+
+def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
+    """Label change where the value of a trait takes the place of the user."""
+    values = frame["rater"].unique().sort()
+    people = one.task.people
+    raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})
+    items = people.items.join(frame, on="item", how="semi")
+    judged = frame.with_columns(pl.lit(one.task.question).alias("question")).drop_nulls("value")
+    corpus = Corpus(items, raters, judged, people.instruments)
+    row = perspective.label_change(frame, corpus, trait, one.task.question).row(0, named=True)
+    return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}

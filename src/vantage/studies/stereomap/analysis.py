@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -29,8 +29,14 @@ from vantage.measures.texts.dictionary import Dictionary
 from vantage.measures.texts.keywords import matched
 from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
-from vantage.studies.stereomap.elicitation import keywords_of
-from vantage.studies.stereomap.options import USUAL, StereomapOptions, axes_of, dictionary_of, instrument_of
+from vantage.studies.stereomap.elicitation import (
+    USUAL,
+    StereomapOptions,
+    axes_of,
+    dictionary_of,
+    instrument_of,
+    keywords_of,
+)
 
 ALL: Final = "all models"
 """The source that puts all models together."""
@@ -47,14 +53,6 @@ def contrast(axes: Sequence[str], first: str, second: str) -> tuple[float, ...]:
     (1.0, -1.0)
     """
     return tuple(float(axis == first) - float(axis == second) for axis in axes)
-
-
-class OverRuns(NamedTuple):
-    """The uncertainty of a mean over runs: its 95 % interval, and the p value of its difference from zero."""
-
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +90,15 @@ class PlacedGroups:
         clusters = self.clusters
         return {item: clusters.of(item) for item in clusters.items} if clusters else {}
 
-    def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> OverRuns:
-        """The uncertainty of a weighted sum of the scores, averaged over the groups `inside`.
+    def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> tuple[float | None, ...]:
+        """The 95 % interval of a weighted sum of the scores, averaged over the groups `inside`, and its p value.
 
-        It is that of a t test over runs (Student 1908), which holds for few of them. Runs of different models are no
+        Both are from a t test over runs (Student 1908), which holds for few of them. Runs of different models are no
         replicates of each other, and runs that do not differ say nothing about others: both have no interval. Nor has
         a model that was read by option scoring, which has one run only.
         """
         if self.name == ALL or not len(self.replicates) or not len(inside):
-            return OverRuns()
+            return None, None, None
         estimate = float((self.points[inside] @ weights).mean())
         used = [d for d, weight in enumerate(weights) if weight]
         each = np.tensordot(self.cube[inside][:, used], [weights[d] for d in used], axes=(1, 0))
@@ -109,10 +107,10 @@ class PlacedGroups:
         away = np.nanmean(known - np.nanmean(known, axis=1, keepdims=True), axis=0) if known.size else np.zeros(0)
         error = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else 0.0
         if error < 1e-12:
-            return OverRuns()
+            return None, None, None
         reach = float(stats.t.ppf(0.975, len(away) - 1)) * error
         p = 2 * float(stats.t.sf(abs(estimate) / error, len(away) - 1))
-        return OverRuns(estimate - reach, estimate + reach, p)
+        return estimate - reach, estimate + reach, p
 
     def ellipse(self, group: int, pair: Sequence[int]) -> tuple[float, float, float] | None:
         """The 95 % region of a group's two means: its width, its height, and the angle of its width in degrees.

@@ -1,4 +1,4 @@
-"""Asking a model about groups: keywords and reasons first, then ratings, or ratings alone, in variants of the prompt.
+"""The options, and asking a model about groups: keywords and reasons, then ratings, in variants of the prompt.
 
 Keywords and ratings of a block (traits, feelings, behaviours) belong to one conversation: the rating is asked after
 the model's own keywords of the same run. Everything goes through `context.rate`, so it is stored as it arrives.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -20,14 +20,87 @@ from vantage.corpora import About, Corpus
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
+from vantage.measures.texts.dictionary import Dictionary
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.replies.keywords import MOST, read_keywords
 from vantage.scales import Scale
-from vantage.studies.base import listed
+from vantage.studies.base import listed, option
 from vantage.studies.execution import Context, blinded
-from vantage.studies.stereomap.options import StereomapOptions
+from vantage.studies.stereomap.groups import seed_dictionary
+
+INSTRUMENT: Final = "stereotype-content"
+USUAL: Final = ("competence", "warmth")
+"""The scores of the map where an instrument has both (Fiske et al. 2002)."""
+MOST_AXES: Final = 4
+
+
+@dataclass(frozen=True)
+class StereomapOptions:
+    """The options of the study."""
+
+    groups: str = option("published", 'published, reference, a file, or names: "nurses, lawyers"')
+    names: Literal["people-first", "published"] = option("people-first", "in whose words the groups are named")
+    form: Literal["short", "extended"] = option("extended", "which form of the instrument is asked")
+    society: str = option("American society", "whose view is asked for")
+    instrument: str = option("", "a translated instrument file with the same forms, instead of the bundled one")
+    keyword_prompts: str = option("", "a file with the wording of the keyword questions, for other languages")
+    answers: Literal["auto", "sampling", "scoring"] = option(
+        "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
+    )
+    replies: Literal["free", "schema"] = option(
+        "free", "free: sampled replies in the model's own words, so that it can refuse; schema: held to a JSON schema"
+    )
+    first: Literal["auto", "keywords", "nothing"] = option(
+        "auto", "what comes before the ratings: keywords with reasons, or nothing; auto asks for them when sampling"
+    )
+    runs: int = option(10, "how often everything is asked")
+    temperature: float = option(1.0, "of sampled replies")
+    max_tokens: int = option(700, "the longest reply")
+    variants: str = option("", "variants of the prompt: no-reasoning, no-instructions, bare, with commas, or all")
+    variant_runs: int = option(5, "how often each variant is asked")
+    axes: str = option("", "the scores of the map, with commas; competence and warmth, else those in no other score")
+    people: str = option("", "a corpus in which people judged the same groups, shown beside the models")
+    evaluate: int = option(0, "leave so many answers per group and model in evaluation/, for people to judge blinded")
+    k: int = option(5, "how many clusters")
+    dictionary: str = option("", "a dictionary file for the keywords; without it the small one that comes with Vantage")
+    encoder: str = option("", "minilm or hf:NAME, for key phrases by likeness; without it by counting")
+    listed: int = option(10, "how many of the highest and lowest groups are listed")
+    resamples: int = option(200, "how often runs are resampled")
+
+
+def instrument_of(options: StereomapOptions) -> Instrument:
+    """What is asked: the form, with the society whose view is asked for."""
+    loaded = Instrument.load(options.instrument or INSTRUMENT)
+    form = loaded.form(options.form) if loaded.forms else loaded
+    axes_of(form, options.axes)
+    return form.with_parameters(society=options.society) if "society" in form.parameters else form
+
+
+def axes_of(instrument: Instrument, named: str = "") -> tuple[str, ...]:
+    """The scores of the map: those named, else competence and warmth, else those that are part of no other score.
+
+    >>> axes_of(Instrument.load("stereotype-content:extended"), "sociability, morality, ability")
+    ('sociability', 'morality', 'ability')
+    """
+    scores = [aggregate.id for aggregate in instrument.aggregates]
+    axes = listed(named, scores, "score")
+    if not axes:
+        parts = {member for aggregate in instrument.aggregates for member in aggregate.members}
+        axes = list(USUAL) if set(USUAL) <= set(scores) else [score for score in scores if score not in parts]
+    if not 2 <= len(axes) <= MOST_AXES or len(set(axes)) < len(axes):
+        raise InputError(
+            f"instrument '{instrument.id}' gives {len(axes)} scores for the map, which needs 2 to {MOST_AXES}",
+            remedy="declare scores in it (aggregates, see stereotype-content), or name some with --axes",
+        )
+    return tuple(axes)
+
+
+def dictionary_of(options: StereomapOptions) -> Dictionary:
+    """The dictionary in which keywords are looked up."""
+    return Dictionary.read(options.dictionary) if options.dictionary else seed_dictionary()
+
 
 KEYWORD_TOKENS: Final = 250
 """How long a list of keywords with reasons is, typically."""
@@ -274,7 +347,7 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).select(order)
 
 
-INSTRUMENT: Final = "response-quality"
+QUALITY: Final = "response-quality"
 
 
 def response_items(corpus: Corpus, per_group: int = 5, seed: int = 0) -> Corpus:
@@ -307,5 +380,5 @@ def response_items(corpus: Corpus, per_group: int = 5, seed: int = 0) -> Corpus:
     again = pl.when(pl.len().over(same) > 1).then(other).otherwise(pl.lit("(It was asked once only.)"))
     shuffled = both.sort(run)[np.random.default_rng(seed).permutation(len(both))].with_columns(again=again, of="item")
     drawn = shuffled.group_by("rater", "item", maintain_order=True).head(per_group).rename({"rater": "source"})
-    about = About(name=INSTRUMENT, title="Answers of models about groups", language=corpus.about.language)
-    return blinded(drawn, INSTRUMENT, about, seed, ["source", "of", "sample"])
+    about = About(name=QUALITY, title="Answers of models about groups", language=corpus.about.language)
+    return blinded(drawn, QUALITY, about, seed, ["source", "of", "sample"])
