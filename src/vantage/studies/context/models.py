@@ -17,13 +17,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import blocks
-from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.ranks import ranks
 from vantage.measures.resampling import Resampling, several_with_intervals
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.measures.scoring.scores import Metric, Rules, Scores
+from vantage.perspective.fairness import swap_p
 from vantage.raters.style import Style
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
@@ -104,13 +103,7 @@ class Rated:
         how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
         row |= several_with_intervals(list(statistics), n, together, how)
         if other and n >= LEAST:
-            rng, size = np.random.default_rng(seed), abs(row[change]) - 1e-12
-
-            def beyond(many: int) -> Flags:
-                parts = [rng.integers(0, 2, (some, n)).astype(np.float64) for some in blocks(n, many)]
-                return np.concatenate([np.abs(f1(kept, 1 - kept) - f1(1 - kept, kept)) >= size for kept in parts])
-
-            row[f"{change}_p"] = permutation_p(beyond)
+            row[f"{change}_p"] = swap_p(row[change], lambda kept: f1(kept, 1 - kept) - f1(1 - kept, kept), n, seed)
         return row
 
 

@@ -29,14 +29,8 @@ from vantage.measures.texts.dictionary import Dictionary
 from vantage.measures.texts.keywords import matched
 from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
-from vantage.studies.stereomap.elicitation import (
-    USUAL,
-    StereomapOptions,
-    axes_of,
-    dictionary_of,
-    instrument_of,
-    keywords_of,
-)
+from vantage.studies.stereomap import elicitation
+from vantage.studies.stereomap.elicitation import USUAL, StereomapOptions
 
 ALL: Final = "all models"
 """The source that puts all models together."""
@@ -253,12 +247,13 @@ class Stereomap(Analysis):
     @cached_property
     def instrument(self) -> Instrument:
         """The instrument of the corpus that declares scores."""
-        return next((one for one in self.corpus.instruments if one.aggregates), None) or instrument_of(self.options)
+        declared = (one for one in self.corpus.instruments if one.aggregates)
+        return next(declared, None) or elicitation.instrument_of(self.options)
 
     @cached_property
     def dimensions(self) -> tuple[str, ...]:
         """The scores of the map."""
-        return axes_of(self.instrument, self.options.axes)
+        return elicitation.axes_of(self.instrument, self.options.axes)
 
     @property
     def usual(self) -> bool:
@@ -325,12 +320,12 @@ class Stereomap(Analysis):
     @cached_property
     def keywords(self) -> pl.DataFrame:
         """All keywords, under all conditions."""
-        return keywords_of(self.corpus)
+        return elicitation.keywords_of(self.corpus)
 
     @cached_property
     def dictionary(self) -> Dictionary:
         """Where keywords are looked up."""
-        return dictionary_of(self.options)
+        return elicitation.dictionary_of(self.options)
 
     @cached_property
     def matches(self) -> pl.DataFrame:
