@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
@@ -37,7 +38,7 @@ class Evaluated:
     over: Over
     asked: Split | None
     """The test set as far as it was put to models; null where none was asked."""
-    resamples: int
+    options: PersevalOptions
 
     @property
     def done(self) -> list[GridCell]:
@@ -86,7 +87,7 @@ class Evaluated:
 
     def scored(self, frame: pl.DataFrame, split: Split, traits: Sequence[str] = ()) -> Evaluation:
         """Predictions for a split, with the intervals of the study."""
-        how: dict[str, Any] = {"resamples": self.resamples, "seed": self.task.seed, "over": self.over}
+        how: dict[str, Any] = {"resamples": self.options.resamples, "seed": self.task.seed, "over": self.over}
         return evaluate(frame, split, traits=traits, **how)
 
     def split(self, cell: GridCell) -> Split:
@@ -131,16 +132,6 @@ class Perspectives(Analysis):
         kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.evaluated}
         return " or, on ordered scales, ".join(sorted(kinds))
 
-    def per_corpus(self, function: Callable[[Evaluated], Rows]) -> pl.DataFrame:
-        """What a function gives for each corpus, below each other."""
-        return stacked({"corpus": one.task.name, **row} for one in self.evaluated for row in function(one))
-
-    def per_rater(self, function: Callable[[Evaluated, GridCell], Rows]) -> pl.DataFrame:
-        """What a function gives for each rater that has a line of its own, below each other."""
-        return self.per_corpus(
-            lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in function(one, cell)]
-        )
-
     def warnings(self) -> list[str]:
         """What must be known before anything is believed."""
         warnings = []
@@ -178,6 +169,26 @@ def stacked(rows: Rows) -> pl.DataFrame:
     return there(pl.DataFrame(list(rows), infer_schema_length=None))
 
 
+def per_corpus(function: Callable[[Evaluated], Rows]) -> Callable[[Perspectives], pl.DataFrame]:
+    """What a function gives for each corpus, below each other."""
+
+    @wraps(function)
+    def frame(analysis: Perspectives) -> pl.DataFrame:
+        return stacked({"corpus": one.task.name, **row} for one in analysis.evaluated for row in function(one))
+
+    return frame
+
+
+def per_rater(function: Callable[[Evaluated, GridCell], Rows]) -> Callable[[Perspectives], pl.DataFrame]:
+    """What a function gives for each rater that has a line of its own, below each other."""
+
+    @wraps(function)
+    def rows(one: Evaluated) -> Rows:
+        return [{"rater": cell.name, **row} for cell in one.focus for row in function(one, cell)]
+
+    return per_corpus(rows)
+
+
 def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
     """Scores every cell that has predictions; the others are told why they have none."""
     predictions, whole = by_rater(corpus, task), task.split()
@@ -189,7 +200,7 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
         test = whole.test.join(prompted[0], on=["item", "rater"], how="semi", maintain_order="left")
         asked = replace(whole, test=test)
     over: Over = "users" if whole.test["rater"].n_unique() >= ENOUGH else "texts"
-    evaluated = Evaluated(task, plan, predictions, {}, over, asked, options.resamples)
+    evaluated = Evaluated(task, plan, predictions, {}, over, asked, options)
     for cell, frame in run.items():
         if frame is not None:
             split = evaluated.split(cell)
@@ -213,13 +224,13 @@ def splits(analysis: Perspectives) -> Data:
             for row in split.counts.iter_rows(named=True):
                 yield {"texts_of": name, **row, "share": split.given_away if row["part"] == "adaptation" else None}
 
-    frame = analysis.per_corpus(parts)
-    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.evaluated) for name in ("done", "cells")})
+    counts = {name: sum(len(getattr(one, name)) for one in analysis.evaluated) for name in ("done", "cells")}
+    return Data(per_corpus(parts)(analysis), counts)
 
 
 def not_run(analysis: Perspectives) -> pl.DataFrame:
     """The combinations that were not run, counted by reason."""
-    cells = analysis.per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])
+    cells = per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])(analysis)
     raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
     groups = cells.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
     return groups.agg(raters, pl.len().alias("cells"))
@@ -243,34 +254,27 @@ def trait_scores(analysis: Perspectives) -> pl.DataFrame:
     )
 
 
-def sizes(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def sizes(one: Evaluated) -> Rows:
     """Annotators, texts and annotations of each corpus, and of its strict split."""
-
-    def counted(one: Evaluated) -> Iterator[dict[str, int]]:
-        pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
-        row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
-        yield {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
-
-    return analysis.per_corpus(counted)
+    pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
+    row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
+    yield {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
 
 
-def beside_the_paper(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def beside_the_paper(one: Evaluated) -> Rows:
     """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
-    printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
-
-    def beside(one: Evaluated) -> Iterator[dict[str, Any]]:
-        task = one.task
-        named_alike = task.name != "hs-brexit" or analysis.options.groups == "hub"
-        same = task.method != "balanced" and task.seed == 42 and named_alike
-        for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
-            cell = _counterpart(one, row)
-            reference = None if cell is None else one.as_printed(cell)
-            here = {f"here_{level}": reference and reference.f1(level, task.label) for level in LEVELS}
-            rest = {"here": cell and cell.rater, "annotations": len(reference.pairs) if reference else None}
-            known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
-            yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
-
-    return analysis.per_corpus(beside)
+    task, printed = one.task, pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
+    named_alike = task.name != "hs-brexit" or one.options.groups == "hub"
+    same = task.method != "balanced" and task.seed == 42 and named_alike
+    for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
+        cell = _counterpart(one, row)
+        reference = None if cell is None else one.as_printed(cell)
+        here = {f"here_{level}": reference and reference.f1(level, task.label) for level in LEVELS}
+        rest = {"here": cell and cell.rater, "annotations": len(reference.pairs) if reference else None}
+        known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
+        yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
 
 
 def _row(one: Evaluated, cell: GridCell) -> dict[str, Any]:

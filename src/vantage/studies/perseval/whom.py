@@ -18,7 +18,7 @@ from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
-from vantage.studies.perseval.analysis import Evaluated, Perspectives, Rows
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, Rows, per_corpus, per_rater
 from vantage.studies.perseval.cells import GridCell
 
 LISTED: Final = 40
@@ -29,20 +29,17 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with its largest gap over all traits."""
-    frame = analysis.per_rater(lambda one, cell: [_line(analysis, one, cell)])
+    frame = per_rater(lambda one, cell: [_line(one, cell)])(analysis)
     return Data(frame, {"scored_by": analysis.scored_by})
 
 
-def ranking(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def ranking(one: Evaluated) -> Rows:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
-
-    def ranked(one: Evaluated) -> Iterator[dict[str, Any]]:
-        for cell in one.done:
-            common = one.common(cell)
-            judged = counted(common.pairs["item"].n_unique(), "text")
-            yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
-
-    return analysis.per_corpus(ranked)
+    for cell in one.done:
+        common = one.common(cell)
+        judged = counted(common.pairs["item"].n_unique(), "text")
+        yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
 
 
 def bought(analysis: Perspectives) -> pl.DataFrame:
@@ -82,7 +79,7 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             where = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
             yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
 
-    frame = analysis.per_corpus(rows)
+    frame = per_corpus(rows)(analysis)
     order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
     return frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
 
@@ -100,43 +97,38 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame:
         who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
         return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series")).to_dicts()
 
-    return analysis.per_rater(of_values)
+    return per_rater(of_values)(analysis)
 
 
-def gaps(analysis: Perspectives) -> pl.DataFrame:
+@per_rater
+def gaps(one: Evaluated, cell: GridCell) -> Rows:
     """The gap in every trait."""
-    return analysis.per_rater(lambda one, cell: _gaps(one, cell).to_dicts() if one.evaluations[cell].traits else ())
+    return _gaps(one, cell).to_dicts() if one.evaluations[cell].traits else ()
 
 
-def not_served(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def not_served(one: Evaluated) -> Rows:
     """The users who are not served by the first rater of each corpus, the lowest score first."""
-
-    def listed(one: Evaluated) -> Rows:
-        if not one.focus:
-            return ()
-        evaluation = one.evaluations[one.focus[0]]
-        least = one.task.served_from(analysis.options.threshold)
-        users_of = perspective.below(evaluation, least, one.task.label).head(LISTED)
-        traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
-        return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits).to_dicts()
-
-    return analysis.per_corpus(listed)
+    if not one.focus:
+        return ()
+    evaluation = one.evaluations[one.focus[0]]
+    least = one.task.served_from(one.options.threshold)
+    users_of = perspective.below(evaluation, least, one.task.label).head(LISTED)
+    traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
+    return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits).to_dicts()
 
 
-def minority(analysis: Perspectives) -> pl.DataFrame:
+@per_rater
+def minority(one: Evaluated, cell: GridCell) -> Rows:
     """The difference between answers that agree with most others' and those that oppose them."""
-
-    def apart(one: Evaluated, cell: GridCell) -> Rows:
-        gap = perspective.minority_gap(one.evaluations[cell], one.task.people, one.task.question)
-        return gap.drop_nulls("difference").to_dicts()
-
-    return analysis.per_rater(apart)
+    gap = perspective.minority_gap(one.evaluations[cell], one.task.people, one.task.question)
+    return gap.drop_nulls("difference").to_dicts()
 
 
-def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
+def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     evaluation, label = one.evaluations[cell], one.task.label
     scored = evaluation.users.filter(pl.col("class") == label)["f1"].count()
-    least = one.task.served_from(analysis.options.threshold)
+    least = one.task.served_from(one.options.threshold)
     few = len(perspective.below(evaluation, least, label))
     line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
     line["below"] = f"{few} of {scored}"
@@ -203,87 +195,68 @@ TESTED: Final = 30
 """From how many texts on that two groups judged the interval of their difference is given."""
 
 
-def explained(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def explained(one: Evaluated) -> Rows:
     """What each trait explains of people's answers to the same text."""
-
-    def known(one: Evaluated) -> Rows:
-        task = one.task
-        return perspective.explained(task.people, task.question, seed=task.seed).to_dicts() if task.traits else ()
-
-    return analysis.per_corpus(known)
+    task = one.task
+    return perspective.explained(task.people, task.question, seed=task.seed).to_dicts() if task.traits else ()
 
 
-def exaggerated(analysis: Perspectives) -> pl.DataFrame:
+@per_rater
+def exaggerated(one: Evaluated, cell: GridCell) -> Rows:
     """The difference between two groups among people and in what is predicted for them, of raters that know users."""
-
-    def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
-        frame, task = one.predictions[cell.rater, cell.variant], one.task
-        for trait in one.evaluations[cell].traits if cell.knows_users else ():
-            how = {"resamples": max(one.resamples, 1), "seed": task.seed}
-            differences = perspective.exaggeration(frame, task.people, trait, task.question, **how)
-            for row in differences.iter_rows(named=True):
-                if row["texts"] < TESTED:
-                    row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
-                    row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
-                yield {"groups": f"{row['first']} − {row['second']}", **row}
-
-    return analysis.per_rater(apart)
+    frame, task = one.predictions[cell.rater, cell.variant], one.task
+    for trait in one.evaluations[cell].traits if cell.knows_users else ():
+        how = {"resamples": max(one.options.resamples, 1), "seed": task.seed}
+        differences = perspective.exaggeration(frame, task.people, trait, task.question, **how)
+        for row in differences.iter_rows(named=True):
+            if row["texts"] < TESTED:
+                row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
+                row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
+            yield {"groups": f"{row['first']} − {row['second']}", **row}
 
 
-def label_change(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def label_change(one: Evaluated) -> Rows:
     """How often labels differ between users of different trait values, in predictions and among people."""
-
-    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
-        for rater in one.one_trait_raters:
-            for trait, frame in one.with_one_trait(rater).items():
-                changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
-                mine, people = changes.iter_rows(named=True)
-                row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
-                row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
-                yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
-
-    return analysis.per_corpus(changed)
+    for rater in one.one_trait_raters:
+        for trait, frame in one.with_one_trait(rater).items():
+            changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
+            mine, people = changes.iter_rows(named=True)
+            row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
+            row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
+            yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
 
 
-def prompt_change(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def prompt_change(one: Evaluated) -> Rows:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
-
-    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
-        for (rater, style), frame in one.predictions.items():
-            if style.startswith("values:"):
-                trait = style.removeprefix("values:")
-                yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
-
-    return analysis.per_corpus(changed)
+    for (rater, style), frame in one.predictions.items():
+        if style.startswith("values:"):
+            trait = style.removeprefix("values:")
+            yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
 
 
-def ablation(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def ablation(one: Evaluated) -> Rows:
     """Scores of the vote over every combination of traits."""
-
-    def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
-        for rater in one.one_trait_raters:
-            predicted = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
-            people = one.asked if one.asked is not None and ":" in rater else one.task.split()
-            ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
-            for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
-                named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
-                yield {**named, **row}
-
-    return analysis.per_corpus(voted)
+    for rater in one.one_trait_raters:
+        predicted = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
+        people = one.asked if one.asked is not None and ":" in rater else one.task.split()
+        ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
+        for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
+            named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
+            yield {**named, **row}
 
 
-def soft(analysis: Perspectives) -> pl.DataFrame:
+@per_rater
+def soft(one: Evaluated, cell: GridCell) -> Rows:
     """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
-
-    def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
-        for trait in one.evaluations[cell].traits:
-            with suppress(InputError):
-                aligned = perspective.alignment(
-                    one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question
-                )
-                yield from aligned.iter_rows(named=True)
-
-    return analysis.per_rater(apart)
+    for trait in one.evaluations[cell].traits:
+        with suppress(InputError):
+            predicted = one.predictions[cell.rater, cell.variant]
+            aligned = perspective.alignment(predicted, one.task.people, trait, one.task.question)
+            yield from aligned.iter_rows(named=True)
 
 
 def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
