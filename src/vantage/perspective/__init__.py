@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 _HOMES = {
     name: f"vantage.perspective.{module}"
     for module, names in {
+        "benchmark": ("shared_task",),
         "evaluation": ("Evaluation", "evaluate", "stood_for"),
         "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
-        "juries": ("jury",),
-        "shared_tasks": ("shared_task",),
         "splits": ("Split", "split"),
-        "traits": ("ablation", "alignment", "exaggeration", "explained", "label_change", "vote"),
+        "traits": ("ablation", "alignment", "exaggeration", "explained", "jury", "label_change", "vote"),
     }.items()
     for name in names
 }

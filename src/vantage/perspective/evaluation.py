@@ -251,10 +251,7 @@ class Evaluation:
         columns["support"] = np.column_stack([tally.gold, rows]).astype(np.int64).reshape(-1)
         columns["predicted"] = np.column_stack([tally.predicted, answered]).astype(np.int64).reshape(-1)
         frame = pl.DataFrame(columns, schema_overrides={column: pl.String}, nan_to_null=True)
-        whole = pl.when(pl.col("class") != CLOSENESS)
-        return frame.with_columns(whole.then(pl.col("precision", "recall")).name.keep(), pl.col("f1")).with_columns(
-            pl.col(list(SCORES)).fill_nan(None)
-        )
+        return frame.with_columns(pl.when(pl.col("class") != CLOSENESS).then(pl.col("precision", "recall")).name.keep())
 
 
 def evaluate(

@@ -369,22 +369,17 @@ def read_weights(
     members = [read_tensors(folder / f"{name}-member-{n}.safetensors") for n in range(1, count + 1)]
     wanted = {key: tuple(value.shape) for key, value in network.state_dict().items()}
     for member in members:
-        refuse_other({**shared, **member}, wanted, folder)
+        shapes = {key: tuple(value.shape) for key, value in {**shared, **member}.items()}
+        for key in sorted({*shapes, *wanted}):
+            if shapes.get(key) != wanted.get(key):
+                has, needs = json.dumps(shapes.get(key)), json.dumps(wanted.get(key))
+                raise InputError(
+                    f"the weights are of another architecture: '{key}' has the shape {has}, the encoder needs {needs}",
+                    file=folder,
+                    remedy="put back the files that were saved together, or fit it again",
+                )
     network.load_state_dict({**shared, **members[0]})
     return tokenizer, network, members
-
-
-def refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]], folder: Path) -> None:
-    """Refuses tensors whose names or shapes are not the wanted ones."""
-    shapes = {key: tuple(value.shape) for key, value in tensors.items()}
-    if shapes != dict(wanted):
-        key = next(iter(sorted({k for k in {*shapes, *wanted} if shapes.get(k) != wanted.get(k)})))
-        shape = json.dumps(shapes.get(key)), json.dumps(wanted.get(key))
-        raise InputError(
-            f"the weights are of another architecture: '{key}' has the shape {shape[0]}, the encoder needs {shape[1]}",
-            file=folder,
-            remedy="put back the files that were saved together, or fit it again",
-        )
 
 
 def _full(tensor: Any) -> Any:
