@@ -100,7 +100,8 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
     """
     names = ["with most", "against most"]
     pairs = _with_stance(evaluation, corpus, question).filter(pl.col("stance").is_in(names))
-    row: dict[str, Any] = dict.fromkeys(("with", "against", "difference", "low", "high"))
+    floats = ("with", "against", "difference", "low", "high")
+    row: dict[str, Any] = dict.fromkeys(floats)
     if pairs["stance"].n_unique() == 2:
         units = ("rater", "item") if evaluation.over == "users" else ("item",)
 
@@ -114,7 +115,6 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
         row = {"with": ratio(whole[:, :2])[0], "against": ratio(whole[:, 2:])[0], "difference": apart(whole)[0]}
         row |= {"low": low, "high": high}
     row |= {"annotations": len(pairs), "users": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
-    floats = ("with", "against", "difference", "low", "high")
     return pl.DataFrame([row], schema_overrides=dict.fromkeys(floats, pl.Float64))
 
 

@@ -213,20 +213,15 @@ def build(encoder: Any, method: str, people: People | None, outputs: int, dropou
     return _network_class()(encoder, method, people or People(), outputs, dropout)
 
 
-def learns(name: str, settings: EncoderSettings) -> bool:
-    """Whether a parameter of the network changes in training; the others are shared by all members."""
-    if name.startswith("encoder.pooler"):
-        return False
-    return settings.train_embeddings or "embed" not in name or _LAYER.search(name) is not None
-
-
 def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
     """The parameters that learn, with the rate and the decay of each (discriminative rates, Howard and Ruder 2018)."""
     depth = 1 + max((int(m.group(1)) for n, _ in network.named_parameters() if (m := _LAYER.search(n))), default=0)
     parameters: dict[tuple[float, float], list[Any]] = {}
     for name, parameter in network.named_parameters():
         layer = _LAYER.search(name)
-        if not learns(name, settings):
+        words = "embed" in name and layer is None
+        # What does not change in training is shared by all members.
+        if name.startswith("encoder.pooler") or (words and not settings.train_embeddings):
             parameter.requires_grad_(False)
             continue
         if not name.startswith("encoder."):

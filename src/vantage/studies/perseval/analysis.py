@@ -267,7 +267,7 @@ def beside_the_paper(one: Evaluated) -> Rows:
     """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
     task, printed = one.task, pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
     named_alike = task.name != "hs-brexit" or one.options.groups == "hub"
-    same = task.method != "balanced" and task.seed == 42 and named_alike
+    same = task.drawn["method"] != "balanced" and task.seed == 42 and named_alike
     for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
         cell = _counterpart(one, row)
         reference = None if cell is None else one.as_printed(cell)

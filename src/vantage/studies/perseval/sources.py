@@ -65,9 +65,8 @@ class CorpusTask:
     name: str
     people: Corpus
     question: str
-    method: Method
-    stratify: str | None
-    doubled: tuple[tuple[str, str], ...]
+    drawn: Mapping[str, Any]
+    """How the test set is drawn: further options of `split`."""
     seed: int
 
     @property
@@ -95,18 +94,8 @@ class CorpusTask:
     @lru_cache(maxsize=64)  # noqa: B019 - a task lives as long as its run
     def split(self, users: Users = "unnamed", adaptation: Adaptation = "test", *, extended: bool = False) -> Split:
         """The split of a variant; the test set is the same for all."""
-        return split(
-            self.people,
-            question=self.question,
-            users=users,
-            adaptation=adaptation,
-            extended=extended,
-            method=self.method,
-            stratify=self.stratify,
-            doubled=self.doubled,
-            counted=bool(self.doubled),
-            seed=self.seed,
-        )
+        how = {"users": users, "adaptation": adaptation, "extended": extended, "seed": self.seed, **self.drawn}
+        return split(self.people, question=self.question, **how)
 
 
 def read(
@@ -151,9 +140,10 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         method: Method = "balanced" if draw == "balanced" else source.method
         if draw == "paper" and method == "balanced":
             method = "perseval"
-        doubled = tuple((prefix + item, prefix + rater) for item, rater in source.doubled)
-        stratify = source.stratify if source.stratify in known else None
-        yield CorpusTask(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
+        twice = source.doubled if method == "perseval" else ()
+        drawn: dict[str, Any] = {"method": method, "stratify": source.stratify if source.stratify in known else None}
+        drawn |= {"doubled": [(prefix + item, prefix + rater) for item, rater in twice], "counted": bool(twice)}
+        yield CorpusTask(name, people, question, drawn, seed)
 
 
 def _source(data: Path, name: str, groups: str) -> Corpus:
