@@ -15,17 +15,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
 from vantage.measures.resampling import Resampling
 from vantage.perspective.splits import Split, differing, people_pairs, the_question
-from vantage.perspective.tally import (
-    CLOSENESS,
-    SCORES,
-    UNDEFINED,
-    Average,
-    ClassCounts,
-    Undefined,
-    average,
-    paired,
-    pooled,
-)
+from vantage.perspective.tally import CLOSENESS, SCORES, Average, ClassCounts, Undefined, average, paired, pooled
 
 Missing: TypeAlias = Literal["wrong", "left_out", "class"]
 Level: TypeAlias = Literal["global", "user", "text", "trait"]
@@ -291,8 +281,8 @@ def evaluate(
     >>> evaluate(people, corpus, question="trust", resamples=0).f1("user")
     1.0
     """
-    if undefined not in UNDEFINED:
-        raise InputError(f"undefined '{undefined}' is not known", remedy=nearest(undefined, UNDEFINED))
+    if undefined not in get_args(Undefined):
+        raise InputError(f"undefined '{undefined}' is not known", remedy=nearest(undefined, get_args(Undefined)))
     if missing not in ("wrong", "left_out", "class"):
         raise InputError(f"missing '{missing}' is not known", remedy="use wrong, left_out or class")
     if over not in get_args(Over):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,6 @@ from vantage.measures.resampling import Resampling
 from vantage.scales import show_code
 
 Undefined: TypeAlias = Literal["gold", "reference", "zero", "one"]
-UNDEFINED: Final[tuple[Undefined, ...]] = get_args(Undefined)
 SCORES: Final = ("precision", "recall", "f1")
 CLOSENESS: Final = "closeness"
 """The score of an ordered scale: 1 less the mean distance of predictions from gold, in lengths of the scale."""
