@@ -3,8 +3,8 @@ import pytest
 
 from tests.perspective.conftest import made
 from vantage import InputError
-from vantage.perspective.juries import jury
 from vantage.perspective.splits import people_pairs
+from vantage.perspective.traits import jury
 
 
 def test_the_composition_decides_where_the_groups_are_of_two_minds() -> None:

@@ -8,7 +8,7 @@ from scipy.stats import wasserstein_distance
 import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.perspective.shared_tasks import shared_task
+from vantage.perspective.benchmark import shared_task
 from vantage.perspective.splits import people_pairs
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from vantage.corpora import About, Corpus
-from vantage.studies.blind import blinded, leave
+from vantage.studies.execution import blinded, leave
 
 
 def drawn(*posts: str) -> Corpus:

@@ -262,8 +262,8 @@ def _fitted(
     from rich.console import Console
     from rich.progress import Progress
 
+    from vantage.raters.trained.examples import fields_of, reading, refuse_shared
     from vantage.raters.trained.fitting import fit
-    from vantage.raters.trained.instances import fields_of, reading, refuse_shared
 
     learned = whole.filter(**conditions(on)) if on else whole
     held = whole.filter(**conditions(validation)) if validation else None

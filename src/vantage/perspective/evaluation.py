@@ -14,9 +14,8 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
 from vantage.measures.resampling import Resampling
-from vantage.perspective.pairing import paired
-from vantage.perspective.splits import Split, people_pairs, the_question
-from vantage.perspective.tally import CLOSENESS, SCORES, UNDEFINED, Average, ClassCounts, Undefined, average, pooled
+from vantage.perspective.splits import Split, differing, people_pairs, the_question
+from vantage.perspective.tally import CLOSENESS, SCORES, Average, ClassCounts, Undefined, average, paired, pooled
 
 Missing: TypeAlias = Literal["wrong", "left_out", "class"]
 Level: TypeAlias = Literal["global", "user", "text", "trait"]
@@ -71,7 +70,8 @@ class Evaluation:
         levels average over users and texts and resample these.
         """
         (_, users), (_, texts) = self.tally("rater"), self.tally("item")
-        rows = self._rows({"level": "global", "trait": None}, self._pooled(self._resampled()), users)
+        whole = self._pooled(users if self.over == "users" else texts)
+        rows = self._rows({"level": "global", "trait": None}, whole, users)
         rows += self._rows({"level": "user", "trait": None}, self._averaged(users), users)
         rows += self._rows({"level": "text", "trait": None}, self._averaged(texts), texts)
         for trait in self.traits:
@@ -95,7 +95,7 @@ class Evaluation:
         """One row per trait, value and class, with an interval of F1 over the value's users, or over texts."""
         rows: list[dict[str, Any]] = []
         for trait in self.traits:
-            for value in self._values(trait):
+            for value in self._grouped(trait)[0]:
                 users, texts = self.members(trait, value)
                 tally = self.of_value(trait, value)
                 key = {"trait": trait, "value": value, "users": users, "texts": texts}
@@ -140,7 +140,7 @@ class Evaluation:
 
     def of_value(self, trait: str, value: str) -> ClassCounts:
         """The counts of a trait value: one row per user who has it or, where texts are resampled, per text."""
-        place = self._values(trait).index(value)
+        place = self._grouped(trait)[0].index(value)
         if self.over == "users":
             return self.tally("rater")[1].chosen(np.flatnonzero(self.value_of_user(trait) == place))
         texts, group = self._grouped("item")
@@ -159,13 +159,10 @@ class Evaluation:
 
     def members(self, trait: str, value: str) -> tuple[int, int]:
         """How many users have a trait value, and how many texts they judged."""
-        place = self._values(trait).index(value)
+        place = self._grouped(trait)[0].index(value)
         texts, group = self._grouped("item")
         judged = np.bincount(group[self._grouped(trait)[1] == place], minlength=len(texts))
         return int((self.value_of_user(trait) == place).sum()), int((judged > 0).sum())
-
-    def _resampled(self) -> ClassCounts:
-        return self.tally("rater" if self.over == "users" else "item")[1]
 
     @cached_property
     def _tallies(self) -> dict[str, ClassCounts]:
@@ -191,9 +188,6 @@ class Evaluation:
         places = np.full(len(users), -1, dtype=np.int64)
         places[rater] = self._grouped(trait)[1]
         return places
-
-    def _values(self, column: str) -> list[str]:
-        return self._grouped(column)[0]
 
     @cached_property
     def _labelled(self) -> tuple[Ints, Ints]:
@@ -247,10 +241,7 @@ class Evaluation:
         columns["support"] = np.column_stack([tally.gold, rows]).astype(np.int64).reshape(-1)
         columns["predicted"] = np.column_stack([tally.predicted, answered]).astype(np.int64).reshape(-1)
         frame = pl.DataFrame(columns, schema_overrides={column: pl.String}, nan_to_null=True)
-        whole = pl.when(pl.col("class") != CLOSENESS)
-        return frame.with_columns(whole.then(pl.col("precision", "recall")).name.keep(), pl.col("f1")).with_columns(
-            pl.col(list(SCORES)).fill_nan(None)
-        )
+        return frame.with_columns(pl.when(pl.col("class") != CLOSENESS).then(pl.col("precision", "recall")).name.keep())
 
 
 def evaluate(
@@ -290,8 +281,8 @@ def evaluate(
     >>> evaluate(people, corpus, question="trust", resamples=0).f1("user")
     1.0
     """
-    if undefined not in UNDEFINED:
-        raise InputError(f"undefined '{undefined}' is not known", remedy=nearest(undefined, UNDEFINED))
+    if undefined not in get_args(Undefined):
+        raise InputError(f"undefined '{undefined}' is not known", remedy=nearest(undefined, get_args(Undefined)))
     if missing not in ("wrong", "left_out", "class"):
         raise InputError(f"missing '{missing}' is not known", remedy="use wrong, left_out or class")
     if over not in get_args(Over):
@@ -305,8 +296,9 @@ def evaluate(
         )
     pairs = paired(predictions, gold, corpus, asked)
     labels = tuple(sorted(asked.scale.codes))
-    known = corpus.raters.join(pairs.select("rater").unique(), on="rater", how="semi")
-    chosen = _traits(known, corpus, traits, people)
+    unnamed = isinstance(people, Split) and people.users == "unnamed"
+    same = "all users of the test set have the same {trait}, so it cannot tell them apart"
+    chosen = differing(corpus, pairs, () if traits is None and unnamed else traits, same)
     if missing == "left_out":
         pairs = pairs.filter(pl.col("predicted").is_not_null())
         if pairs.is_empty():
@@ -315,14 +307,12 @@ def evaluate(
         strings = [
             pl.when(~pl.col(t).cast(pl.String).is_in(_UNKNOWN)).then(pl.col(t).cast(pl.String)).alias(t) for t in chosen
         ]
-        pairs = pairs.join(known.select("rater", *strings), on="rater", how="left")
+        pairs = pairs.join(corpus.raters.select("rater", *strings), on="rater", how="left")
     names = [asked.scale.label(code) for code in labels]
     if missing == "class":
         names.append("no answer")
     common = (undefined, missing, resamples, confidence, seed, over)
-    return Evaluation(
-        pairs, labels, tuple(names), tuple(chosen), *common, asked.scale.ordered and len(labels) > MINIMUM
-    )
+    return Evaluation(pairs, labels, tuple(names), chosen, *common, asked.scale.ordered and len(labels) > MINIMUM)
 
 
 def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
@@ -350,22 +340,6 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
         .agg(pl.col("value").drop_nulls().mode().min().alias("value"))
         .sort("rater", "item")
     )
-
-
-def _traits(known: pl.DataFrame, corpus: Corpus, wanted: Sequence[str] | None, people: Split | Corpus) -> list[str]:
-    if wanted is None:
-        if isinstance(people, Split) and people.users == "unnamed":
-            return []
-        return [t for t in corpus.traits if known[t].drop_nulls().n_unique() > 1]
-    for trait in wanted:
-        if trait not in corpus.traits:
-            raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
-        if known[trait].drop_nulls().n_unique() < 2:
-            raise InputError(
-                f"all users of the test set have the same {trait}, so it cannot tell them apart",
-                remedy="leave the trait out",
-            )
-    return list(wanted)
 
 
 def _number(value: float | np.floating[Any]) -> float | None:

@@ -100,7 +100,8 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
     """
     names = ["with most", "against most"]
     pairs = _with_stance(evaluation, corpus, question).filter(pl.col("stance").is_in(names))
-    row: dict[str, Any] = dict.fromkeys(("with", "against", "difference", "low", "high"))
+    floats = ("with", "against", "difference", "low", "high")
+    row: dict[str, Any] = dict.fromkeys(floats)
     if pairs["stance"].n_unique() == 2:
         units = ("rater", "item") if evaluation.over == "users" else ("item",)
 
@@ -114,7 +115,6 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
         row = {"with": ratio(whole[:, :2])[0], "against": ratio(whole[:, 2:])[0], "difference": apart(whole)[0]}
         row |= {"low": low, "high": high}
     row |= {"annotations": len(pairs), "users": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
-    floats = ("with", "against", "difference", "low", "high")
     return pl.DataFrame([row], schema_overrides=dict.fromkeys(floats, pl.Float64))
 
 
@@ -223,11 +223,8 @@ def advantage(one: Evaluation, other: Evaluation, label: str = "macro") -> dict[
     `p` is that of an approximate randomisation test (Noreen 1989): the predictions of the two change places, user by
     user or, in evaluations over texts, text by text.
     """
-    if (
-        not one.pairs.select("item", "rater")
-        .sort("item", "rater")
-        .equals(other.pairs.select("item", "rater").sort("item", "rater"))
-    ):
+    predicted, beside = (each.pairs.select("item", "rater").sort("item", "rater") for each in (one, other))
+    if not predicted.equals(beside):
         raise InputError("the two models did not predict the same pairs", remedy="evaluate both on the same texts")
     first, second = _Users.of(one, label), _Users.of(other, label)
 
@@ -235,20 +232,28 @@ def advantage(one: Evaluation, other: Evaluation, label: str = "macro") -> dict[
         return first.mean(weight) - second.mean(weight)
 
     def swapped(kept: Floats) -> Floats:
-        return first.mean(kept, second) - second.mean(kept, first)
+        return np.nan_to_num(first.mean(kept, second) - second.mean(kept, first))
 
     difference = first.whole(apart)
     low, high = first.interval(apart)
     p = None
     if difference is not None and one.resamples and first.units > 1:
-        rng, size = np.random.default_rng(one.seed), abs(difference) - 1e-12
-
-        def beyond(many: int) -> Flags:
-            parts = [rng.integers(0, 2, (n, first.units)).astype(np.float64) for n in blocks(first.units, many)]
-            return np.concatenate([np.abs(np.nan_to_num(swapped(kept))) >= size for kept in parts])
-
-        p = permutation_p(beyond)
+        p = swap_p(difference, swapped, first.units, one.seed)
     return {"difference": difference, "low": low, "high": high, "p": p}
+
+
+def swap_p(difference: float, swapped: Callable[[Floats], Floats], units: int, seed: int) -> float:
+    """The p value of a difference by approximate randomisation (Noreen 1989): two sides change places unit by unit.
+
+    `swapped` gives the difference for each row of weights, 1 for the units that keep their places and 0 for the others.
+    """
+    rng = np.random.default_rng(seed)
+
+    def beyond(many: int) -> Flags:
+        parts = (rng.integers(0, 2, (some, units)).astype(np.float64) for some in blocks(units, many))
+        return np.concatenate([np.abs(swapped(kept)) >= abs(difference) - 1e-12 for kept in parts])
+
+    return permutation_p(beyond)
 
 
 @dataclass(frozen=True, slots=True)

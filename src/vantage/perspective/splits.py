@@ -43,6 +43,14 @@ class Sizes:
     doubled: tuple[tuple[str, str], ...] = ()
     counted: bool = False
 
+    def __post_init__(self) -> None:
+        if not 0 < self.test_users < 1:
+            raise InputError(f"test_users {self.test_users} is not a share", remedy="use for example 0.2")
+        if self.adaptation_items < 1:
+            raise InputError(f"{self.adaptation_items} adaptation items tell nothing", remedy="use for example 5")
+        if self.test_texts is not None and not 0 < self.test_texts <= 1:
+            raise InputError(f"test_texts {self.test_texts} is not a share", remedy="use for example 0.3")
+
 
 @dataclass(frozen=True, slots=True)
 class Draw:
@@ -309,10 +317,11 @@ def split(
       test            2 users        6 texts        11 annotations
       31.2% of the test users' annotations serve adaptation
     """
-    _check(corpus, users, adaptation, method, test_users, adaptation_items, test_texts)
+    _check(corpus, users, adaptation, method)
+    sizes = Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted)
     question = the_question(corpus, question)
     pairs = people_pairs(corpus, question, stratify)
-    draw = _DRAWS[method](pairs, Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted), seed)
+    draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
     adapts = pl.col("item").is_in(list(draw.adaptation_texts))
@@ -346,15 +355,7 @@ def split(
     )
 
 
-def _check(
-    corpus: Corpus,
-    users: str,
-    adaptation: str,
-    method: str,
-    test_users: float,
-    adaptation_items: int,
-    test_texts: float | None,
-) -> None:
+def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
     for name, value, known in (
         ("users", users, get_args(Users)),
         ("adaptation", adaptation, get_args(Adaptation)),
@@ -372,12 +373,6 @@ def _check(
             "the raters have no traits, so named users without adaptation are as unknown as unnamed ones",
             remedy="join traits, or use adaptation train or test",
         )
-    if not 0 < test_users < 1:
-        raise InputError(f"test_users {test_users} is not a share", remedy="use for example 0.2")
-    if adaptation_items < 1:
-        raise InputError(f"{adaptation_items} adaptation items tell nothing", remedy="use for example 5")
-    if test_texts is not None and not 0 < test_texts <= 1:
-        raise InputError(f"test_texts {test_texts} is not a share", remedy="use for example 0.3")
 
 
 def the_question(corpus: Corpus, question: str | None) -> str:
@@ -390,10 +385,28 @@ def the_question(corpus: Corpus, question: str | None) -> str:
     return corpus.questions[0].id
 
 
+def known_trait(corpus: Corpus, trait: str) -> None:
+    """Refuses a trait that the raters do not have."""
+    if trait not in corpus.traits:
+        raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
+
+
+def differing(corpus: Corpus, pairs: pl.DataFrame, wanted: Sequence[str] | None, same: str) -> tuple[str, ...]:
+    """The traits in which the users of pairs differ; one wanted that is unknown, or the `same` for all, is refused."""
+    users, chosen = corpus.raters.join(pairs.select("rater").unique(), on="rater", how="semi"), []
+    for trait in corpus.traits if wanted is None else wanted:
+        known_trait(corpus, trait)
+        if users[trait].drop_nulls().n_unique() > 1:
+            chosen.append(trait)
+        elif wanted is not None:
+            raise InputError(same.format(trait=trait), remedy="leave the trait out")
+    return tuple(chosen)
+
+
 def people_pairs(corpus: Corpus, question: str, stratify: str | None = None) -> pl.DataFrame:
     """One row per person and text, with the order of the texts in the corpus and the stratum of the person."""
-    if stratify is not None and stratify not in corpus.traits:
-        raise InputError(f"the raters have no trait '{stratify}'", remedy=nearest(stratify, corpus.traits))
+    if stratify is not None:
+        known_trait(corpus, stratify)
     stratum = pl.lit("") if stratify is None else pl.col(stratify).cast(pl.String).fill_null("")
     people = corpus.included().raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
     people = people.select("rater", stratum.alias("stratum"))

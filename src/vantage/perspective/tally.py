@@ -1,4 +1,4 @@
-"""Hits, predictions and gold labels of every group and class: all that precision, recall and F1 are functions of.
+"""Predictions beside gold, and the counts of every group and class that precision, recall and F1 are functions of.
 
 Groups of the same pattern of counts are one kind, so that the average over millions of texts and its resamples cost as
 much as over the few patterns they show.
@@ -6,18 +6,22 @@ much as over the few patterns they show.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 
+from vantage.corpora import Corpus
+from vantage.errors import InputError, Problems
+from vantage.instruments import Question
 from vantage.measures.intervals import Bounds, percentile, weights
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import Resampling
+from vantage.scales import show_code
 
 Undefined: TypeAlias = Literal["gold", "reference", "zero", "one"]
-UNDEFINED: Final[tuple[Undefined, ...]] = get_args(Undefined)
 SCORES: Final = ("precision", "recall", "f1")
 CLOSENESS: Final = "closeness"
 """The score of an ordered scale: 1 less the mean distance of predictions from gold, in lengths of the scale."""
@@ -93,40 +97,26 @@ class ClassCounts:
         hits, predicted, gold, rows, distance = map(function, self._columns)
         return ClassCounts(hits, predicted, gold, rows, distance, self.longest)
 
-    def classes(self) -> Floats:
-        """Precision, recall and F1 of each group and class (groups × classes × 3); 0 where a denominator is 0."""
-        parts = [(self.hits, self.predicted), (self.hits, self.gold), (2 * self.hits, self.predicted + self.gold)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.stack([np.where(below > 0, above / below, 0.0) for above, below in parts], axis=-1)
-
-    def counts_for(self, rule: Undefined) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """In which groups a class is counted: where gold has it, where either has it, or everywhere."""
-        if rule == "gold":
-            return np.asarray(self.gold > 0)
-        if rule == "reference":
-            return np.asarray((self.gold > 0) | (self.predicted > 0))
-        return np.ones(self.gold.shape, dtype=np.bool_)
-
     def scored(self, rule: Undefined) -> tuple[Floats, Floats]:
         """The scores of each class, macro and micro (groups × (classes + 2) × 3), and whether each counts.
 
         An ordered scale adds its closeness: 1 less the mean distance of predictions from gold, in lengths of the scale.
-        A class that is absent from gold and predictions of a group scores 1 with the rule `one`, else 0.
+        A class counts where gold has it, with the rule `reference` where either has it, and with others everywhere. One
+        that is absent from gold and predictions of a group scores 1 with the rule `one`, else 0.
         """
-        scores, counts = self.classes(), self.counts_for(rule)
-        if rule == "one":
-            absent = (self.gold == 0) & (self.predicted == 0)
-            scores = np.where(absent[..., None], 1.0, scores)
+        chosen = self.gold > 0
+        if rule != "gold":
+            chosen |= self.predicted > 0
+        counts = chosen if rule in ("gold", "reference") else np.ones_like(chosen)
         n = counts.sum(axis=1)
+        parts = [(self.hits, self.predicted), (self.hits, self.gold), (2 * self.hits, self.predicted + self.gold)]
         with np.errstate(divide="ignore", invalid="ignore"):
+            scores = np.stack([np.where(below > 0, above / below, 0.0) for above, below in parts], axis=-1)
+            scores = np.where(chosen[..., None], scores, 1.0) if rule == "one" else scores
             macro = (scores * counts[..., None]).sum(axis=1) / n[:, None]
             hits, answered = self.hits.sum(axis=1), self.predicted.sum(axis=1)
             micro = np.stack(
-                [
-                    np.where(answered > 0, hits / answered, 0.0),
-                    hits / self.rows,
-                    2 * hits / (answered + self.rows),
-                ],
+                [np.where(answered > 0, hits / answered, 0.0), hits / self.rows, 2 * hits / (answered + self.rows)],
                 axis=-1,
             )
             close = 1 - self.distance / (self.rows[:, None] * self.longest)
@@ -196,3 +186,86 @@ def pooled(tally: ClassCounts, rule: Undefined, how: Resampling) -> Average:
     scores = scored(np.ones((1, groups)))[0]
     bounds = how.intervals(groups, lambda weight: scored(weight)[..., 2])
     return Average(scores, np.full(len(scores), np.nan), bounds, np.ones(len(scores), dtype=np.int64))
+
+
+EXAMPLES: Final = 3
+"""How many examples a problem names."""
+
+
+def paired(predictions: pl.DataFrame, gold: pl.DataFrame, corpus: Corpus, question: Question) -> pl.DataFrame:
+    """Gold beside predictions; doubled, missing, unknown and unasked pairs and labels off the scale are all told."""
+    for column in ("item", "rater", "value"):
+        if column not in predictions.columns:
+            raise InputError(f"the predictions have no column '{column}'", remedy="they need item, rater and value")
+    predicted = predictions.select(
+        pl.col("item", "rater").cast(pl.String), pl.col("value").cast(pl.Float64).fill_nan(None).alias("predicted")
+    )
+    labels = sorted(question.scale.codes)
+    fitted = _fitted(predicted, gold, corpus)
+    if fitted is not None and fitted.filter(~pl.col("predicted").is_in(labels)).is_empty():
+        return fitted
+    problems: list[str] = []
+    doubled = predicted.filter(predicted.select("item", "rater").is_duplicated())
+    if len(doubled):
+        many = len(doubled.unique(["item", "rater"]))
+        problems.append(f"{many} pairs are predicted more than once, such as {_named(doubled)}; keep one each")
+    strangers = predicted.join(corpus.raters, on="rater", how="anti")
+    if len(strangers):
+        some = ", ".join(strangers["rater"].unique().sort().head(EXAMPLES))
+        problems.append(
+            f"{len(strangers)} predictions are for users the corpus does not have, such as {some}; check the ids"
+        )
+    foreign = predicted.join(strangers, on="rater", how="anti").join(gold, on=["item", "rater"], how="anti")
+    if len(foreign):
+        problems.append(
+            f"{len(foreign)} predictions are for pairs that are not in the test set, such as {_named(foreign)}"
+        )
+    unpredicted = gold.join(predicted, on=["item", "rater"], how="anti")
+    if len(unpredicted):
+        problems.append(
+            f"{len(unpredicted)} of {len(gold)} test pairs have no prediction, such as {_named(unpredicted)}; "
+            "add them, with a null value where there was no answer"
+        )
+    off = predicted.filter(pl.col("predicted").is_not_null() & ~pl.col("predicted").is_in(labels))
+    if len(off):
+        problems.append(
+            f"{len(off)} predictions are off the scale of question '{question.id}', such as "
+            f"{show_code(off['predicted'][0])} for {_named(off.head(1))}; use {', '.join(map(show_code, labels))}, "
+            "or null where there is no answer"
+        )
+    if problems:
+        raise Problems("predictions", problems)
+    return gold.rename({"value": "gold"}).join(predicted, on=["item", "rater"], how="left", maintain_order="left")
+
+
+def _fitted(predicted: pl.DataFrame, gold: pl.DataFrame, corpus: Corpus) -> pl.DataFrame | None:
+    """Gold beside predictions where there is exactly one for each pair; null where something is wrong with them.
+
+    Pairs are compared as whole numbers, which takes a fraction of the time of comparing two texts.
+    """
+    if len(predicted) != len(gold):
+        return None
+    users = corpus.raters.select("rater").with_row_index("user")
+    items = gold.select("item").unique().with_row_index("text")
+
+    def keyed(frame: pl.DataFrame) -> pl.DataFrame:
+        numbered = frame.join(users, on="rater", how="left", maintain_order="left")
+        numbered = numbered.join(items, on="item", how="left", maintain_order="left")
+        return numbered.select(
+            *frame.columns, (pl.col("text").cast(pl.UInt64) * len(users) + pl.col("user")).alias("pair")
+        )
+
+    predicted, gold = keyed(predicted), keyed(gold)
+    if predicted["pair"].null_count() or predicted["pair"].n_unique() < len(predicted):
+        return None
+    beside = gold.rename({"value": "gold"}).join(
+        predicted.select("pair", "predicted", pl.lit(True).alias("there")), on="pair", how="left", maintain_order="left"
+    )
+    return None if beside["there"].null_count() else beside.drop("pair", "there")
+
+
+def _named(frame: pl.DataFrame) -> str:
+    pairs: Iterable[tuple[str, str]] = (
+        frame.select("item", "rater").unique(maintain_order=True).head(EXAMPLES).iter_rows()
+    )
+    return ", ".join(f"'{item}' by '{rater}'" for item, rater in pairs)

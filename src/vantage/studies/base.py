@@ -52,12 +52,8 @@ if TYPE_CHECKING:
 O = TypeVar("O")  # noqa: E741 - the options of a study
 
 STUDIES: Final[dict[str, str]] = {
-    "appraisals": "vantage.studies.appraisals.study:STUDY",
-    "context": "vantage.studies.context.study:STUDY",
-    "demo": "vantage.studies.demo.study:STUDY",
-    "perseval": "vantage.studies.perseval.study:STUDY",
-    "stereomap": "vantage.studies.stereomap.study:STUDY",
-    "wcsent": "vantage.studies.wcsent.study:STUDY",
+    name: f"vantage.studies.{name}.study:STUDY"
+    for name in ("appraisals", "context", "demo", "perseval", "stereomap", "wcsent")
 }
 """The studies by name: where each is found when it is asked for."""
 

@@ -14,7 +14,7 @@ from vantage import Corpus, InputError, Instrument, Scale
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.encoder import chosen_device
-from vantage.raters.trained.losses import spearman
+from vantage.raters.trained.examples import spearman
 
 pytestmark = needs_torch
 

@@ -13,9 +13,7 @@ from tests.raters.trained.tiny import corpus
 from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
 from vantage.raters.trained import TrainedRater, fit, shared_texts
 from vantage.raters.trained.base import PredictedAnswers, mixture, nearest_option
-from vantage.raters.trained.examples import examples
-from vantage.raters.trained.instances import grouped_folds
-from vantage.raters.trained.losses import spearman
+from vantage.raters.trained.examples import examples, grouped_folds, spearman
 
 
 @pytest.mark.parametrize("kind", ["ridge", "logistic"])

@@ -18,10 +18,9 @@ from vantage import InputError
 from vantage.perspective import evaluate, split, stood_for
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.encoder_settings import PairSettings
-from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.offsets import fit_offsets, moved
+from vantage.raters.trained.examples import Instances
 from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
-from vantage.raters.trained.people import People, profiles_of
+from vantage.raters.trained.people import People, fit_offsets, moved, profiles_of
 
 LIGHT = [name for name, method in PAIR_METHODS.items() if not method.torch]
 

@@ -15,7 +15,7 @@ from vantage import Corpus, InputError, load
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
-from vantage.raters.trained.losses import spearman
+from vantage.raters.trained.examples import spearman
 
 pytestmark = needs_torch
 

@@ -19,7 +19,7 @@ from vantage.report.parts import Result
 from vantage.report.recipe import Recipe
 from vantage.report.record import Record
 from vantage.report.sentences import Words, decide, statement
-from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
+from vantage.studies.appraisals import emotions, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
 from vantage.studies.appraisals.collecting import AppraisalsOptions, read_release
@@ -102,7 +102,7 @@ def test_reasons_that_share_fewer_words_than_chance_are_not_called_more_alike(co
 
 @pytest.mark.parametrize(("beyond", "word"), [(-0.2, "fewer"), (0.2, "more"), (0.001, "cannot be told apart")])
 def test_the_sentence_on_reasons_follows_the_difference(beyond: float, word: str) -> None:
-    recipe = Recipe.bundled("vantage.studies.appraisals", experts, emotions, models, evaluation, reasons)
+    recipe = Recipe.bundled("vantage.studies.appraisals", experts, emotions, models, reasons)
     entry = next(e for section in recipe.sections for e in section.show if e.function == "reasons_agreement")
     row = {"candidates_by": "the other annotator", "what": "the same question about another post"}
     ends = {"beyond": beyond, "beyond_low": beyond - 0.05, "beyond_high": beyond + 0.05}
@@ -113,7 +113,7 @@ def test_the_sentence_on_reasons_follows_the_difference(beyond: float, word: str
     assert word in finding.text
 
 
-SAYING = Claiming("vantage.studies.appraisals", experts, emotions, models, evaluation, reasons)
+SAYING = Claiming("vantage.studies.appraisals", experts, emotions, models, reasons)
 TRUE_OF_NOISE = "The mean of each question over other posts"
 """Answers at random are truly further from people than a mean is."""
 

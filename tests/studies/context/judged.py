@@ -11,7 +11,7 @@ import polars as pl
 from vantage import Corpus, Instrument
 from vantage.report.parts import Result
 from vantage.report.record import Record
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.analysis import ContextOptions
 from vantage.studies.context.pipeline.controls import with_controls
 from vantage.studies.context.study import STUDY
 from vantage.studies.execution import Context

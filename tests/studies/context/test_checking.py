@@ -14,11 +14,9 @@ from vantage.collect.study import AnnotationStudy
 from vantage.context import attached, generate
 from vantage.errors import InputError
 from vantage.report.record import Record
-from vantage.studies.blind import leave
-from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 from vantage.studies.context.contexts import PASSED, SERVED, checked, contexts_to_check
-from vantage.studies.context.options import ContextOptions
-from vantage.studies.execution import Context
+from vantage.studies.execution import Context, leave
 
 
 def written(statements: int = 8) -> Corpus:

@@ -14,8 +14,8 @@ from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
+from vantage.studies.context.analysis import ContextOptions
 from vantage.studies.context.collecting import POOR, Roles, collect
-from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.dialogue import CONVERSATION
 from vantage.studies.execution import Context
 

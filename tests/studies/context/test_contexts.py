@@ -10,8 +10,7 @@ from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWri
 from vantage import Corpus, Instrument
 from vantage.report.engine import Absent
 from vantage.studies.context import contexts
-from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 from vantage.studies.context.pipeline.controls import attached
 from vantage.studies.context.pipeline.generation import generate
 

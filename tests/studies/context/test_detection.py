@@ -13,8 +13,7 @@ from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import Cost, Simulator, simulate
 from vantage.studies.context import detection
-from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.analysis import TITLES, ContextAnalysis, ContextOptions, Statements
 
 SELECTIVE = TITLES["selective"]
 

@@ -13,9 +13,8 @@ from sklearn.metrics import f1_score
 from tests.report.truth import check_all, findings
 from tests.studies.context.judged import analysed, judged_corpus, table
 from vantage.report.parts import Result
-from vantage.studies.context.analysis import ContextAnalysis, Statements
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions, Statements
 from vantage.studies.context.models import Rated, before_and_after, effects, rated
-from vantage.studies.context.options import ContextOptions
 
 FLAGGED = [f"i{n:03}" for n in range(0, 60, 3)]
 

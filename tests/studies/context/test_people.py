@@ -9,8 +9,7 @@ from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
 from vantage.studies.context import models
-from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 
 ITEMS = [f"i{n}" for n in range(12)]
 

@@ -13,8 +13,8 @@ from tests.studies.context.pipeline.planted import planted_corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import Context, preview, run
+from vantage.studies.context.analysis import ContextOptions
 from vantage.studies.context.collecting import Roles
-from vantage.studies.context.options import ContextOptions
 
 TALK = "Person A: The train is late again.\nPerson B: How late?\nPerson A: Forty minutes."
 

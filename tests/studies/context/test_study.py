@@ -13,8 +13,8 @@ from vantage import Corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
+from vantage.studies.context.analysis import ContextOptions
 from vantage.studies.context.collecting import collect
-from vantage.studies.context.options import ContextOptions
 from vantage.studies.execution import Context
 
 FEW: dict[str, Any] = {

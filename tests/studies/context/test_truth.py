@@ -18,9 +18,8 @@ from vantage.context import METHODS, SURFACE, Simulator, simulate
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context import contexts, detection, models, order
-from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context import contexts, detection, models
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 from vantage.studies.execution import Context
 
 CHANCE = {"m:a": (0.5, 0.5), "m:b": (0.5, 0.5)}
@@ -77,7 +76,7 @@ def test_random_readers_are_never_better_than_chance() -> None:
     assert told == []
 
 
-SAYING = Claiming("vantage.studies.context", detection, contexts, models, order)
+SAYING = Claiming("vantage.studies.context", detection, contexts, models)
 
 
 def guessed(seed: int) -> Result:

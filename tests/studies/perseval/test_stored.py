@@ -5,8 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.studies.perseval.made import write
-from vantage.studies.perseval.sources import read, tasks
-from vantage.studies.perseval.stored import added, by_rater
+from vantage.studies.perseval.sources import added, by_rater, read, tasks
 
 
 def test_predictions_go_into_the_corpus_and_come_out_the_same(tmp_path: Path) -> None:

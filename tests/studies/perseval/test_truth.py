@@ -17,10 +17,10 @@ from tests.studies.perseval.made import write
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies.execution import Context
-from vantage.studies.perseval import analysis, learning, scoring, study, traits, whom
+from vantage.studies.perseval import analysis, learning, study, whom
 from vantage.studies.perseval.cells import PersevalOptions
 
-SAYING = Claiming("vantage.studies.perseval", analysis, scoring, traits, whom)
+SAYING = Claiming("vantage.studies.perseval", analysis, whom)
 
 
 class Guessing:

@@ -15,6 +15,7 @@ from vantage.instruments import Instrument
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.studies.stereomap.elicitation import (
     BlockRater,
+    StereomapOptions,
     blocks,
     conditions,
     elicit,
@@ -25,7 +26,6 @@ from vantage.studies.stereomap.elicitation import (
     recounted,
 )
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
-from vantage.studies.stereomap.options import StereomapOptions
 
 EXTENDED = Instrument.load("stereotype-content:extended").with_parameters(society="French society")
 CORPUS = groups_corpus(read_groups("nurses, lawyers"), EXTENDED)

@@ -14,10 +14,9 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.texts.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
-from vantage.studies.stereomap.analysis import Stereomap
+from vantage.studies.stereomap.analysis import Stereomap, one_against_another, place
+from vantage.studies.stereomap.elicitation import StereomapOptions
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
-from vantage.studies.stereomap.options import StereomapOptions
-from vantage.studies.stereomap.placing import one_against_another, place
 from vantage.studies.stereomap.relations import correlation_pairs, correlations
 
 EXTENDED = Instrument.load("stereotype-content:extended")

@@ -18,8 +18,8 @@ from vantage.report.parts import Figure
 from vantage.studies import run
 from vantage.studies.stereomap import places
 from vantage.studies.stereomap.analysis import Stereomap
+from vantage.studies.stereomap.elicitation import StereomapOptions, axes_of
 from vantage.studies.stereomap.groups import SocialGroup, groups_corpus, human_clusters, reference_groups
-from vantage.studies.stereomap.options import StereomapOptions, axes_of
 
 SHORT = Instrument.load("stereotype-content:short")
 ABC = Instrument.from_document(

@@ -20,9 +20,8 @@ from vantage.report.parts import Figure, Result
 from vantage.studies import run
 from vantage.studies.stereomap import answers, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.evaluation import response_items
+from vantage.studies.stereomap.elicitation import StereomapOptions, response_items
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups, reference_groups
-from vantage.studies.stereomap.options import StereomapOptions
 
 NAME = "recorded:answers.parquet"
 
@@ -334,7 +333,7 @@ def test_a_corpus_about_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_scored_answers_enter_with_their_expected_values() -> None:
     from vantage.instruments import Instrument
-    from vantage.studies.stereomap.placing import place
+    from vantage.studies.stereomap.analysis import place
 
     instrument = Instrument.load("stereotype-content:short")
     rng = np.random.default_rng(0)
@@ -501,7 +500,7 @@ def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> No
 
 
 def test_all_models_together_place_the_groups_that_each_of_them_placed() -> None:
-    from vantage.studies.stereomap.placing import ALL, place
+    from vantage.studies.stereomap.analysis import ALL, place
 
     instrument = Instrument.load("stereotype-content:short")
     # The second model is a point higher, and did not answer about the last group.

@@ -18,7 +18,7 @@ from vantage import Corpus, InputError, Instrument, load
 from vantage.raters.models.base import ModelError
 from vantage.report.parts import Result
 from vantage.studies import run
-from vantage.studies.wcsent import people, predictions, stance
+from vantage.studies.wcsent import people, predictions
 from vantage.studies.wcsent.learning import QUESTIONS, WcsentOptions
 
 QUICK: dict[str, Any] = {"encoder": "none", "probe": "none"}
@@ -77,7 +77,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
     assert corpus.raters.filter(kind="trained").height == 5
 
 
-SAYING = Claiming("vantage.studies.wcsent", people, predictions, stance)
+SAYING = Claiming("vantage.studies.wcsent", people, predictions)
 
 
 def on_noise(corpus: Corpus, seed: int) -> Result:

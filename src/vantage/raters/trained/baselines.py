@@ -13,8 +13,7 @@ from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, PredictedAnswers
-from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.examples import Examples, Instances, Labels
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 

@@ -12,13 +12,11 @@ import numpy as np
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.instruments import Instrument
 from vantage.raters.item_words import fingerprint
 from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
-from vantage.raters.trained.examples import Examples, Labels, Target, examples
-from vantage.raters.trained.instances import refuse_shared
+from vantage.raters.trained.examples import Examples, Labels, Target, examples, instrument_of, refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
 from vantage.raters.trained.saved import Predictor
@@ -160,18 +158,6 @@ def _blend(
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
     probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
-
-
-def instrument_of(corpus: Corpus, questions: Sequence[str]) -> Instrument:
-    """The instrument of the corpus that has all of the questions."""
-    for id_ in questions:
-        corpus.question(id_)
-    for instrument in corpus.instruments:
-        if set(questions) <= {question.id for question in instrument.questions}:
-            return instrument
-    raise InputError(
-        f"the questions {', '.join(questions)} belong to different instruments", remedy="fit one rater per instrument"
-    )
 
 
 def refuse_constant(labels: Sequence[Labels]) -> None:

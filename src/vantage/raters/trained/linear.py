@@ -19,9 +19,7 @@ from scipy.special import softmax
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, PredictedAnswers, refuse_unknown
-from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.losses import root_mean_squared_error
+from vantage.raters.trained.examples import Examples, Instances, Labels, root_mean_squared_error
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 

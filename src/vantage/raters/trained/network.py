@@ -1,10 +1,12 @@
 """The network: a Transformers encoder, the ways in which it represents who judges, and a linear layer on top.
 
-It can read hashtags and handles as the words that they are made of.
+It can read hashtags and handles as the words that they are made of. Its weights are stored as safetensors in sixteen
+bits, with the encoder's configuration and tokenizer.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -211,20 +213,15 @@ def build(encoder: Any, method: str, people: People | None, outputs: int, dropou
     return _network_class()(encoder, method, people or People(), outputs, dropout)
 
 
-def learns(name: str, settings: EncoderSettings) -> bool:
-    """Whether a parameter of the network changes in training; the others are shared by all members."""
-    if name.startswith("encoder.pooler"):
-        return False
-    return settings.train_embeddings or "embed" not in name or _LAYER.search(name) is not None
-
-
 def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
     """The parameters that learn, with the rate and the decay of each (discriminative rates, Howard and Ruder 2018)."""
     depth = 1 + max((int(m.group(1)) for n, _ in network.named_parameters() if (m := _LAYER.search(n))), default=0)
     parameters: dict[tuple[float, float], list[Any]] = {}
     for name, parameter in network.named_parameters():
         layer = _LAYER.search(name)
-        if not learns(name, settings):
+        words = "embed" in name and layer is None
+        # What does not change in training is shared by all members.
+        if name.startswith("encoder.pooler") or (words and not settings.train_embeddings):
             parameter.requires_grad_(False)
             continue
         if not name.startswith("encoder."):
@@ -306,3 +303,83 @@ def half_precision(device: str, settings: EncoderSettings) -> Any:
     if settings.mixed_precision and device.startswith("cuda") and torch.cuda.is_bf16_supported():
         return torch.autocast("cuda", dtype=torch.bfloat16)
     return nullcontext()
+
+
+def put(network: Any, member: Mapping[str, Any]) -> None:
+    """Gives a network the parameters that a member learned."""
+    torch = require("torch", "local")
+    parameters = dict(network.named_parameters())
+    with torch.no_grad():
+        for key, value in member.items():
+            parameters[key].copy_(value)
+
+
+def rounded(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Copies rounded as they will be stored, so that a saved rater judges as the fitted one did."""
+    return {key: _full(_half(value.detach().cpu())).clone() for key, value in tensors.items()}
+
+
+def write_weights(folder: Path, name: str, network: Any, tokenizer: Any, members: Sequence[Mapping[str, Any]]) -> None:
+    """Writes files that begin with `name`; members were rounded to sixteen bits when they were trained."""
+    for number, member in enumerate(members, 1):
+        write_tensors(folder / f"{name}-member-{number}.safetensors", member)
+    shared = {key: value for key, value in network.state_dict().items() if key not in members[0]}
+    write_tensors(folder / f"{name}-shared.safetensors", shared)
+    home = folder / f"{name}-encoder"
+    network.encoder.config.save_pretrained(home)
+    tokenizer.save_pretrained(home)
+
+
+def write_tensors(file: Path, tensors: Mapping[str, Any]) -> None:
+    """Writes tensors in sixteen bits."""
+    halves = {key: _half(value).cpu().contiguous() for key, value in tensors.items()}
+    require("safetensors.torch", "local").save_file(halves, file)
+
+
+def read_tensors(file: Path) -> dict[str, Any]:
+    """Reads tensors in full precision; a file that is missing or broken is named."""
+    try:
+        return {k: _full(v) for k, v in require("safetensors.torch", "local").load_file(file).items()}
+    except (OSError, require("safetensors", "local").SafetensorError) as error:
+        reason = " ".join(str(error).split())[:160].rstrip(".")
+        raise InputError(f"the weights cannot be read ({reason})", file=file, remedy="fit it again") from None
+
+
+def read_weights(
+    folder: Path, name: str, count: int, build: Callable[[Any], Any]
+) -> tuple[Any, Any, list[dict[str, Any]]]:
+    """Tokenizer, network (which `build` makes over an encoder) and members; weights that do not fit are refused."""
+    torch = require("torch", "local")
+    transformers = require("transformers", "local")
+    home = folder / f"{name}-encoder"
+    try:
+        config = transformers.AutoConfig.from_pretrained(home, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(home, trust_remote_code=False)
+        with torch.random.fork_rng(devices=[]):
+            network = build(transformers.AutoModel.from_config(config))
+    except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:160].rstrip(".")
+        raise InputError(f"the encoder cannot be read ({reason})", file=folder, remedy="fit it again") from None
+    shared = read_tensors(folder / f"{name}-shared.safetensors")
+    members = [read_tensors(folder / f"{name}-member-{n}.safetensors") for n in range(1, count + 1)]
+    wanted = {key: tuple(value.shape) for key, value in network.state_dict().items()}
+    for member in members:
+        shapes = {key: tuple(value.shape) for key, value in {**shared, **member}.items()}
+        for key in sorted({*shapes, *wanted}):
+            if shapes.get(key) != wanted.get(key):
+                has, needs = json.dumps(shapes.get(key)), json.dumps(wanted.get(key))
+                raise InputError(
+                    f"the weights are of another architecture: '{key}' has the shape {has}, the encoder needs {needs}",
+                    file=folder,
+                    remedy="put back the files that were saved together, or fit it again",
+                )
+    network.load_state_dict({**shared, **members[0]})
+    return tokenizer, network, members
+
+
+def _full(tensor: Any) -> Any:
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def _half(tensor: Any) -> Any:
+    return tensor.half() if tensor.is_floating_point() else tensor

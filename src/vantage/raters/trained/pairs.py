@@ -16,14 +16,12 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.perspective import Split
+from vantage.perspective.splits import Split, differing
 from vantage.raters.trained.base import Progress, short_name
 from vantage.raters.trained.baselines import BaselinePredictor
-from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.fitting import Way, about_learning, instrument_of, taught
-from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.offsets import fit_offsets
-from vantage.raters.trained.people import People
+from vantage.raters.trained.examples import Examples, Instances, Labels, instrument_of
+from vantage.raters.trained.fitting import Way, about_learning, taught
+from vantage.raters.trained.people import People, fit_offsets
 from vantage.raters.trained.rater import TrainedRater
 
 EMBEDDED: Final = ("embedded", "minilm")
@@ -204,19 +202,8 @@ def _traits(split: Split, wanted: Sequence[str] | None) -> tuple[str, ...]:
                 "no trait is known of unnamed users", remedy="leave traits out, or split with users='named'"
             )
         return ()
-    corpus = split.corpus
-    people = corpus.raters.filter(pl.col("rater").is_in(split.train["rater"].unique().to_list()))
-    if wanted is None:
-        return tuple(t for t in corpus.traits if people[t].drop_nulls().n_unique() > 1)
-    for trait in wanted:
-        if trait not in corpus.traits:
-            raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
-        if people[trait].drop_nulls().n_unique() < 2:
-            raise InputError(
-                f"all users of the training part have the same {trait}, of which nothing can be learned",
-                remedy="leave the trait out",
-            )
-    return tuple(wanted)
+    same = "all users of the training part have the same {trait}, of which nothing can be learned"
+    return differing(split.corpus, split.train, wanted, same)
 
 
 def _labels(pairs: pl.DataFrame, question: Question) -> Labels:

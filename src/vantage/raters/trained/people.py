@@ -1,4 +1,7 @@
-"""What is known of users: who they are where the model met them, and the values of their traits."""
+"""What is known of users: who they are where the model met them, the values of their traits, and their offsets.
+
+An offset says how labels that a user gave beforehand move what is predicted for this user.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
+from vantage.perspective.splits import known_trait
+from vantage.raters.trained.base import Floats
 
 Profile: TypeAlias = tuple[str | None, ...]
 """A user's trait values, in the order of the traits; null where unknown."""
@@ -126,8 +132,7 @@ class People:
 def profiles_of(corpus: Corpus, users: Iterable[str], traits: Sequence[str]) -> dict[str, Profile]:
     """The trait values of users as a corpus tells them; users and traits it does not have are refused."""
     for trait in traits:
-        if trait not in corpus.traits:
-            raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
+        known_trait(corpus, trait)
     chosen = corpus.raters.select("rater", *(_as_text(corpus.raters, trait) for trait in traits))
     known = {row[0]: tuple(None if v in UNKNOWN else v for v in row[1:]) for row in chosen.iter_rows()}
     asked = dict.fromkeys(users)
@@ -162,3 +167,53 @@ def _quarter(value: str | None, edges: tuple[float, ...] | None) -> str | None:
         return f"quarter {int(np.searchsorted(edges, float(value))) + 1}"
     except ValueError:
         return None
+
+
+SPREAD: Final = 1.0
+"""Standard deviation of the normal prior of an offset, in logits: few labels move a user little."""
+
+
+def fit_offsets(
+    shares: Floats, labels: NDArray[np.intp], users: Sequence[str], weights: Sequence[float]
+) -> dict[str, list[float]]:
+    """Per user an offset of each option's logit, most probable given the user's labels and a normal prior.
+
+    `weights` are those of the options in training, so that a model that was kept from overlooking rare labels is not
+    turned back by its users.
+
+    >>> even = np.full((4, 2), 0.5)
+    >>> result = fit_offsets(even, np.array([1, 1, 1, 1]), ["ann"] * 4, [1.0, 1.0])["ann"]
+    >>> round(result[1], 2), round(sum(result), 2)
+    (0.74, 0.0)
+    """
+    logs, weight = np.log(np.maximum(shares, 1e-9)), np.asarray(weights)
+    names = np.asarray(users)
+    offsets = {}
+    for user in dict.fromkeys(users):
+        mine = names == user
+        offsets[user] = _offset(logs[mine], labels[mine], weight[labels[mine]])
+    return offsets
+
+
+def moved(shares: Floats, users: Sequence[str], offsets: dict[str, list[float]]) -> Floats:
+    """Shares after the offsets of their users."""
+    if not offsets:
+        return shares
+    none = [0.0] * shares.shape[1]
+    odds = shares * np.exp(np.array([offsets.get(user, none) for user in users]))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _offset(logs: Floats, labels: NDArray[np.intp], weight: Floats) -> list[float]:
+    chosen = np.eye(logs.shape[1])[labels]
+
+    def cost(offset: Floats) -> tuple[float, Floats]:
+        out = logs + offset
+        out = out - out.max(axis=1, keepdims=True)
+        norm = np.log(np.exp(out).sum(axis=1, keepdims=True))
+        loss = -(weight * ((out - norm) * chosen).sum(axis=1)).sum() + (offset**2).sum() / (2 * SPREAD**2)
+        slope = (weight[:, None] * (np.exp(out - norm) - chosen)).sum(axis=0) + offset / SPREAD**2
+        return float(loss), slope
+
+    best = minimize(cost, np.zeros(logs.shape[1]), jac=True, method="L-BFGS-B").x
+    return [float(value) for value in best]

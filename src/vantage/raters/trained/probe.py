@@ -28,9 +28,7 @@ from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.prefix_scorer import Stateful
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, Progress, refuse_unknown, short_name
-from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.instances import Instances, grouped_folds
-from vantage.raters.trained.losses import held_out
+from vantage.raters.trained.examples import Examples, Instances, Labels, grouped_folds, held_out
 from vantage.raters.trained.saved import SavedPredictor
 
 RIDGE: Final = 0.3

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from scipy.special import entr
 
 from vantage.corpora import Corpus
 from vantage.corpora.item_fields import check_items
@@ -19,9 +20,8 @@ from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, decide, mixture
-from vantage.raters.trained.instances import Instances, fields_of, reading
-from vantage.raters.trained.offsets import moved
-from vantage.raters.trained.people import People
+from vantage.raters.trained.examples import Instances, fields_of, reading
+from vantage.raters.trained.people import People, moved
 from vantage.raters.trained.saved import FILE, Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
 
@@ -144,14 +144,26 @@ class TrainedRater:
         if not len(instances):
             return pl.DataFrame(schema=SCHEMA)
         predicted = self.predict(instances)
-        ids = [instances.items[row] for row in instances.text]
-        raters = instances.users or [self.id] * len(ids)
-        frames = [
-            judgments(ids, raters, q, predicted[q.id], by_mean=self.by_mean, condition=condition)
-            for q in self.questions
-            if not questions or q.id in questions
-        ]
-        return pl.concat(frames)
+        asked = [question for question in self.questions if not questions or question.id in questions]
+        return pl.concat(self._judgments(instances, q, predicted[q.id], condition) for q in asked)
+
+    def _judgments(self, instances: Instances, asked: Question, said: PredictedAnswers, condition: str) -> pl.DataFrame:
+        """Predictions as rows of the judgments table, with what is behind them."""
+        count = len(instances)
+        columns = {
+            "item": [instances.items[row] for row in instances.text],
+            "question": [asked.id] * count,
+            "rater": instances.users or [self.id] * count,
+            "condition": [condition] * count,
+            "sample": [0] * count,
+            "value": decide(said, asked.scale, by_mean=self.by_mean),
+            "status": ["answered"] * count,
+            "rationale": [None] * count,
+            "probabilities": None if said.shares is None else said.shares.tolist(),
+            "expected": said.mean,
+            "uncertainty": uncertainty(said, asked.scale),
+        }
+        return pl.DataFrame(columns, schema=SCHEMA)
 
     def _texts(
         self, items: Corpus | pl.DataFrame | Split | None, questions: Sequence[str] = (), condition: str = ""
@@ -323,35 +335,6 @@ class TrainedRater:
         return cls(stored["rater"], instrument, questions, tuple(parts), *plain)
 
 
-def judgments(
-    items: Sequence[str] | pl.Series,
-    raters: Sequence[str],
-    question: Question,
-    predicted: PredictedAnswers,
-    *,
-    by_mean: bool,
-    condition: str = "",
-) -> pl.DataFrame:
-    """Predictions as rows of the judgments table, with what is behind them."""
-    count = len(items)
-    return pl.DataFrame(
-        {
-            "item": items,
-            "question": [question.id] * count,
-            "rater": raters,
-            "condition": [condition] * count,
-            "sample": [0] * count,
-            "value": decide(predicted, question.scale, by_mean=by_mean),
-            "status": ["answered"] * count,
-            "rationale": [None] * count,
-            "probabilities": None if predicted.shares is None else predicted.shares.tolist(),
-            "expected": predicted.mean,
-            "uncertainty": uncertainty(predicted, question.scale),
-        },
-        schema=SCHEMA,
-    )
-
-
 def check_share(share: float) -> None:
     """Refuses a share of a blend that leaves nothing to one of the two."""
     if not 0 < share < 1:
@@ -368,7 +351,4 @@ def uncertainty(predicted: PredictedAnswers, scale: Scale) -> Floats:
     if predicted.spread is not None:
         return predicted.spread
     assert predicted.shares is not None  # noqa: S101 - a nominal scale has options
-    shares = predicted.shares
-    logs = np.log(np.where(shares > 0, shares, 1.0))
-    entropy: Floats = np.abs((shares * logs).sum(axis=1)) / np.log(len(scale.codes))
-    return entropy
+    return np.asarray(entr(predicted.shares).sum(axis=1) / np.log(len(scale.codes)))

@@ -14,7 +14,7 @@ from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.raters.trained.base import PredictedAnswers
-from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.examples import Instances
 from vantage.raters.trained.people import People
 
 FILE: Final = "rater.json"

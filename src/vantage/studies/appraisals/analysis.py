@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -162,23 +162,20 @@ class Appraised(Analysis):
 
 def likeness_of(options: AppraisalsOptions) -> tuple[Likeness, list[str]]:
     """What rationales are compared by, and what is left out because it is not installed."""
-    metrics, notes = list(OVERLAP), []
-    encode = bertscore = None
-    if options.encoder:
-        from vantage.raters.encoders import load_encoder
+    from vantage.raters.encoders import load_encoder
 
+    made: dict[str, Any] = {}
+    notes = []
+    for metric, title, wanted, load in (
+        ("embedding", "Likeness in meaning", options.encoder, lambda: load_encoder(options.encoder)),
+        ("bertscore", "BERTScore", options.bertscore, lambda: _bertscore(options)),
+    ):
         try:
-            encode = load_encoder(options.encoder)
-            metrics.append("embedding")
+            made |= {metric: load()} if wanted else {}
         except VantageError as error:
-            notes.append(f"Likeness in meaning is left out: {error}")
-    if options.bertscore:
-        try:
-            bertscore = _bertscore(options)
-            metrics.append("bertscore")
-        except VantageError as error:
-            notes.append(f"BERTScore is left out: {error}")
-    return Likeness(metrics, weights=THIRDS, encode=encode, bertscore=bertscore), notes
+            notes.append(f"{title} is left out: {error}")
+    how: dict[str, Any] = {"encode": made.get("embedding"), "bertscore": made.get("bertscore")}
+    return Likeness([*OVERLAP, *made], weights=THIRDS, **how), notes
 
 
 def _bertscore(options: AppraisalsOptions) -> BertScore:

@@ -1,4 +1,7 @@
-"""The options of the study, and reading the release: questions as asked, recorded answers through our own parser."""
+"""The options of the study, reading the release, and reasons that people judge without being told who wrote them.
+
+Questions are read as they were asked, and recorded answers go through our own parser.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from vantage.corpora import Corpus
+import numpy as np
+import polars as pl
+
+from vantage.corpora import About, Corpus
 from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.runs.audit import reparse
 from vantage.studies.base import option
+from vantage.studies.execution import blinded
 
 
 @dataclass(frozen=True)
@@ -87,3 +94,52 @@ def asked(path: Path) -> Instrument:
         for question, stem, prompt in zip(document["questions"], stems, prompts, strict=True)
     ]
     return Instrument.from_document(document, str(files[0]))
+
+
+QUALITY: Final = "rationale-quality"
+"""What is asked about reasons."""
+SERVED: Final = "--study flow:reason-check"
+HUMAN: Final = "gold"
+"""What the release calls the reasons of its annotators."""
+
+
+def reasons_to_judge(corpus: Corpus, instrument: Instrument, each: int, seed: int = 0) -> Corpus:
+    """Reasons of every source about the same posts and questions, under ids that do not tell who wrote them.
+
+    Of each post and question everyone who gave a reason is drawn, so that sources are compared on the same ones; of
+    several runs or annotators one is drawn. `source` stays in the items and is no field of the instrument.
+
+    Args:
+        corpus: People's and models' judgments with reasons.
+        instrument: What was asked.
+        each: How many reasons of each source.
+        seed: Of the draw.
+    """
+    titles = {question.id: question.ask for question in instrument.questions}
+    kinds = corpus.raters.select("rater", pl.col("kind").cast(pl.String))
+    given = corpus.judgments.filter(pl.col("question").is_in(list(titles))).drop_nulls("rationale")
+    given = given.join(kinds, on="rater").filter(pl.col("kind").is_in(["person", "model"]))
+    rng = np.random.default_rng(seed)
+    given = given.with_columns(
+        pl.when(pl.col("kind") == "person").then(pl.lit(HUMAN)).otherwise("rater").alias("source"),
+        pl.Series("order", rng.permutation(len(given))),
+    )
+    given = given.sort("order").unique(["item", "question", "source"], keep="first")
+    sources = given["source"].n_unique()
+    shared = given.filter(pl.len().over("item", "question") == sources).sort("item", "question")
+    cells = shared.select("item", "question").unique(maintain_order=True)
+    if sources < 2 or cells.is_empty():
+        raise InputError("no post and question has reasons of two sources", remedy="record or ask at least one model")
+    chosen = cells[sorted(rng.permutation(len(cells))[:each].tolist())]
+    drawn = shared.join(chosen, on=["item", "question"], how="semi").join(corpus.items, on="item")
+    status = pl.col("status").cast(pl.String).str.replace("_", " ")
+    rows = drawn.select(
+        *("item", "rationale", "source"),
+        post="text",
+        asked=pl.col("question").replace(titles),
+        rating=pl.col("value").map_elements(lambda value: f"{value:g}", pl.String).fill_null(status),
+        reddit_id="item",
+        appraisal="question",
+    )
+    about = About(name="rationale-evaluation", title="Reasons to be judged", language=corpus.about.language)
+    return blinded(rows, QUALITY, about, seed, ["item", "appraisal", "source"])

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from vantage.corpora import Corpus
-from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
+from vantage.studies.appraisals import emotions, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
-from vantage.studies.appraisals.blinded import SERVED, reasons_to_judge
-from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions, read_release
-from vantage.studies.blind import leave, taken_back
-from vantage.studies.execution import Context
+from vantage.studies.appraisals.collecting import INSTRUMENT, SERVED, AppraisalsOptions, read_release, reasons_to_judge
+from vantage.studies.execution import Context, leave, taken_back
 from vantage.studies.recipes import recipe_study
 
 STYLES: Final = {"one": ("zero-shot",), "two": ("two-step",), "both": ("zero-shot", "two-step")}
@@ -37,14 +35,5 @@ def collect(context: Context[AppraisalsOptions]) -> Corpus:
 
 
 STUDY: Final = recipe_study(
-    "appraisals",
-    __package__,
-    AppraisalsOptions,
-    collect,
-    experts,
-    emotions,
-    models,
-    evaluation,
-    reasons,
-    prepare=Appraised.of,
+    "appraisals", __package__, AppraisalsOptions, collect, experts, emotions, models, reasons, prepare=Appraised.of
 )

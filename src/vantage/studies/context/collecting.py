@@ -18,34 +18,16 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.base import listed
-from vantage.studies.blind import leave
-from vantage.studies.context.analysis import COSTS
+from vantage.studies.context.analysis import COSTS, ContextOptions
 from vantage.studies.context.contexts import SERVED, contexts_to_check
-from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline import controls
 from vantage.studies.context.pipeline.ambiguity import SURFACE
-from vantage.studies.context.pipeline.controls import (
-    CONTEXT,
-    CONTROLS,
-    STATIC,
-    Contexts,
-    Control,
-    attached,
-    condition_of,
-    with_context,
-)
+from vantage.studies.context.pipeline.controls import Contexts, Control
 from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import TEMPERATURE, generate, shared_models
 from vantage.studies.context.pipeline.simulation import METHODS, Simulator, simulate, simulation_plan, with_several
-from vantage.studies.context.tasks import (
-    Task,
-    check_scale,
-    chosen_tasks,
-    labels_of,
-    question_of,
-    read_task,
-    sampled,
-)
-from vantage.studies.execution import Context, store_of
+from vantage.studies.context.tasks import Task, check_scale, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.execution import Context, leave, store_of
 
 POOR: Final = (
     "The embedded model simulated readers or wrote contexts, for which it is far too small: nothing can be concluded "
@@ -68,7 +50,7 @@ def collect(context: Context[ContextOptions]) -> Corpus:
     options.judging(context.seed)
     if "turns" in listed(options.controls):
         raise InputError("the control 'turns' is gone", remedy="put what was really said into the column conversation")
-    listed(options.controls, CONTROLS, "control")
+    listed(options.controls, controls.CONTROLS, "control")
     methods = [name for name in listed(options.methods, [*SURFACE, *METHODS], "method of detection") if name in METHODS]
     people = Corpus.read(options.people) if options.people else None
     corpora: list[Corpus] = []
@@ -82,15 +64,15 @@ def collect(context: Context[ContextOptions]) -> Corpus:
                 part = _simulated(context, part, task, reader, method)
         part, instrument, conditions = _with_contexts(context, roles, part, task)
         if roles.judges:
-            examples = {STATIC: example_corpus(whole, part, instrument, context.seed)}
-            if CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
-                pool = examples[STATIC]
-                examples[CONTEXT] = (
+            examples = {controls.STATIC: example_corpus(whole, part, instrument, context.seed)}
+            if controls.CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
+                pool = examples[controls.STATIC]
+                examples[controls.CONTEXT] = (
                     _generated(context, roles, pool, instrument, "label", "contexts of examples").corpus
                     if roles.writer
-                    else with_context(pool, CONTEXT, instrument)
+                    else controls.with_context(pool, controls.CONTEXT, instrument)
                 )
-            part = ask_models(context, roles.judges, part, instrument, [STATIC, *conditions], examples)
+            part = ask_models(context, roles.judges, part, instrument, [controls.STATIC, *conditions], examples)
         corpora.append(part)
         context.reached = corpora[0].merge(*corpora[1:])
     whole = corpora[0].merge(*corpora[1:])
@@ -170,7 +152,7 @@ def _with_people(corpus: Corpus, task: Task, people: Corpus, folder: str) -> Cor
             file=folder,
             remedy="collect on the corpus folder that this study wrote, with the same seed and number of items",
         )
-    said = said.with_columns(pl.when(pl.col("condition") == "").then(pl.lit(STATIC)).otherwise("condition"))
+    said = said.with_columns(pl.when(pl.col("condition") == "").then(pl.lit(controls.STATIC)).otherwise("condition"))
     raters = persons.join(said, on="rater", how="semi").select("rater", "kind")
     shown = [c for c in people.items.columns if c.startswith("conversation") and c not in corpus.items.columns]
     items = corpus.items.join(people.items.select("item", *shown), on="item", how="left", maintain_order="left")
@@ -201,13 +183,13 @@ def _with_contexts(
     instrument = Instrument.load(task.instrument)
     if roles.writer is None:
         there = "conversation" in corpus.items.columns and corpus.items["conversation"].count() > 0
-        return corpus, instrument, [CONTEXT] if there else []
-    controls = cast(list[Control], listed(context.options.controls))
-    written = [_generated(context, roles, corpus, instrument, c, f"{task.name}: contexts ({c})") for c in controls]
+        return corpus, instrument, [controls.CONTEXT] if there else []
+    kinds = cast(list[Control], listed(context.options.controls))
+    written = [_generated(context, roles, corpus, instrument, c, f"{task.name}: contexts ({c})") for c in kinds]
     for sentence in (sentence for one in written for sentence in one.warnings):
         context.warn(sentence)
-    corpus, extended = attached(corpus, instrument, *written)
-    return corpus, extended, [condition_of(one.control) for one in written if one.kept]
+    corpus, extended = controls.attached(corpus, instrument, *written)
+    return corpus, extended, [controls.condition_of(one.control) for one in written if one.kept]
 
 
 def _generated(
@@ -262,7 +244,7 @@ def ask_models(
         if style.distribution:
             how = {}
         for condition in conditions:
-            if style.shots and condition not in (STATIC, CONTEXT):
+            if style.shots and condition not in (controls.STATIC, controls.CONTEXT):
                 continue
             if style.shots > pools.get(condition, 0):
                 context.warn(
@@ -278,7 +260,7 @@ def ask_models(
                 raters.append(replace(one, style=style, settings=with_several(one.model_name, one.settings), **own))
             if not options.ambiguous:
                 raters = [varied(one, instrument, ids, presentation="optout=hidden") for one in raters]
-            part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
+            part = corpus if condition == controls.STATIC else controls.with_context(corpus, condition, instrument)
             if asked := part.items["item"].to_list():
                 corpus = context.rate(corpus, raters, instrument, questions=ids, condition=condition, items=asked)
     return corpus

@@ -14,21 +14,12 @@ from vantage.instruments import Instrument
 from vantage.measures.resampling import Resampling, difference_with_interval, named
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data, there
-from vantage.studies.blind import blinded, taken_back
 from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.pipeline.controls import (
-    COST,
-    DROPPED,
-    KEPT,
-    KINDS,
-    OUTCOME,
-    attached_steps,
-    column_of,
-    context_fields,
-)
+from vantage.studies.context.pipeline import controls
 from vantage.studies.context.pipeline.dialogue import CONVERSATION, read_turns
 from vantage.studies.context.pipeline.generation import QUALITY, label_in_words
 from vantage.studies.context.tasks import LABEL, TASK, TASKS, labels_of, question_of
+from vantage.studies.execution import blinded, taken_back
 
 BY: Final = (TASK, "control")
 SERVED: Final = "--study flow:context-check"
@@ -46,13 +37,13 @@ def _steps(analysis: ContextAnalysis) -> pl.DataFrame:
 
 def written(analysis: ContextAnalysis) -> Data:
     """How many contexts were kept, by task and by what they were written for, and what they took."""
-    steps, outcome = _steps(analysis), pl.col("step") == OUTCOME
-    kept = outcome & (pl.col("status") == KEPT)
+    steps, outcome = _steps(analysis), pl.col("step") == controls.OUTCOME
+    kept = outcome & (pl.col("status") == controls.KEPT)
     counts = steps.group_by(BY, maintain_order=True).agg(
         statements=outcome.sum(),
         kept=kept.sum(),
         first_try=(kept & (pl.col("attempt") <= 1)).sum(),
-        **{name: pl.col(name).sum() for name in COST},
+        **{name: pl.col(name).sum() for name in controls.COST},
     )
     frame = counts.with_columns(
         (pl.col("kept") / pl.col("statements")).alias("share"),
@@ -70,9 +61,10 @@ def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
     steps = _steps(analysis)
     counts = [
         steps.filter(status=status).group_by(*BY, "step", "reason").len(name)
-        for status, name in (("rejected", "attempts"), (DROPPED, "statements"))
+        for status, name in (("rejected", "attempts"), (controls.DROPPED, "statements"))
     ]
-    frame = pl.concat(counts, how="diagonal").with_columns(pl.col("step").replace(OUTCOME, "statement dropped"))
+    dropped = pl.col("step").replace(controls.OUTCOME, "statement dropped")
+    frame = pl.concat(counts, how="diagonal").with_columns(dropped)
     order = [*BY, "step", pl.coalesce("attempts", "statements"), "reason"]
     return frame.sort(order, descending=[False] * 3 + [True, False])
 
@@ -80,15 +72,16 @@ def rejected(analysis: ContextAnalysis) -> pl.DataFrame:
 def examples(analysis: ContextAnalysis) -> list[Dialogue]:
     """Kept contexts as conversations, of as many tasks as there are: three for the label, one of each control."""
     items = {row["item"]: row for row in analysis.corpus.items.iter_rows(named=True)}
-    kept = _steps(analysis).filter(step=OUTCOME, status=KEPT)
+    kept = _steps(analysis).filter(step=controls.OUTCOME, status=controls.KEPT)
     by_turns = kept.with_columns(pl.int_range(pl.len()).over(BY).alias("turn")).sort("turn", maintain_order=True)
     shown = []
     for control in kept["control"].unique(maintain_order=True):
         some = by_turns.filter(control=control).head(3 if control == "label" else 1)
         for number, (task, name) in enumerate(some.select(TASK, "item").iter_rows(), 1):
             item, instrument = items[name], Instrument.load(TASKS[task].instrument)
-            column = column_of(context_fields(instrument)[1].name, control)
-            caption = f"A conversation {KINDS[control]}, with the statement that was judged (its label: {item[LABEL]})."
+            column = controls.column_of(controls.context_fields(instrument)[1].name, control)
+            kind, label = controls.KINDS[control], item[LABEL]
+            caption = f"A conversation {kind}, with the statement that was judged (its label: {label})."
             turns = [(turn["speaker"], turn["text"]) for turn in item[column]]
             shown.append(Dialogue(f"context-{control}-{number}", caption, turns, item["text"]))
     return shown
@@ -100,7 +93,7 @@ def contexts_to_check(corpus: Corpus, each: int, seed: int = 0) -> Corpus:
     Of every statement at most one context is drawn of each kind, `each` contexts of either at most; they are those
     written for the label.
     """
-    steps, keys = attached_steps(corpus).get("label"), ["item", "attempt"]
+    steps, keys = controls.attached_steps(corpus).get("label"), ["item", "attempt"]
     drawn: list[pl.DataFrame] = []
     if steps is not None:
         texts = steps.filter(step="insertion", status="written").select(*keys, "text")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from vantage.studies.context import contexts, detection, models, order
-from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context import contexts, detection, models
+from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 from vantage.studies.context.collecting import collect
-from vantage.studies.context.options import ContextOptions
 from vantage.studies.recipes import recipe_study
 
 STUDY: Final = recipe_study(
-    "context", __package__, ContextOptions, collect, detection, contexts, models, order, prepare=ContextAnalysis.of
+    "context", __package__, ContextOptions, collect, detection, contexts, models, prepare=ContextAnalysis.of
 )

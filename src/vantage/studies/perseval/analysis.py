@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.perspective import Evaluation, Split, evaluate
+from vantage.perspective import Evaluation, Split, average_user, evaluate
 from vantage.perspective.benchmark import ENOUGH
 from vantage.perspective.evaluation import Missing, Over
+from vantage.perspective.splits import people_pairs
 from vantage.perspective.tally import CLOSENESS
 from vantage.report.cells import counted
-from vantage.report.recipe import Analysis, there
+from vantage.report.engine import Analysis, Data, there
 from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
-from vantage.studies.perseval.sources import CorpusTask, tasks
-from vantage.studies.perseval.stored import by_rater
+from vantage.studies.perseval.sources import CorpusTask, by_rater, tasks
 
 Rows: TypeAlias = Iterable[Mapping[str, Any]]
 """What a function gives for a corpus or a rater."""
@@ -36,7 +38,7 @@ class Evaluated:
     over: Over
     asked: Split | None
     """The test set as far as it was put to models; null where none was asked."""
-    resamples: int
+    options: PersevalOptions
 
     @property
     def done(self) -> list[GridCell]:
@@ -81,8 +83,12 @@ class Evaluated:
         if self.asked is None or self.asked_all or cell.kind == "prompted":
             return self.evaluations[cell]
         frame = self.predictions[cell.rater, cell.variant].join(self.asked.test, on=["item", "rater"], how="semi")
-        how: dict[str, Any] = {"resamples": self.resamples, "seed": self.task.seed, "over": self.over}
-        return evaluate(frame, self.asked, traits=(), **how)
+        return self.scored(frame, self.asked)
+
+    def scored(self, frame: pl.DataFrame, split: Split, traits: Sequence[str] = ()) -> Evaluation:
+        """Predictions for a split, with the intervals of the study."""
+        how: dict[str, Any] = {"resamples": self.options.resamples, "seed": self.task.seed, "over": self.over}
+        return evaluate(frame, split, traits=traits, **how)
 
     def split(self, cell: GridCell) -> Split:
         """The split whose test set a cell judged."""
@@ -126,16 +132,6 @@ class Perspectives(Analysis):
         kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.evaluated}
         return " or, on ordered scales, ".join(sorted(kinds))
 
-    def per_corpus(self, function: Callable[[Evaluated], Rows]) -> pl.DataFrame:
-        """What a function gives for each corpus, below each other."""
-        return stacked({"corpus": one.task.name, **row} for one in self.evaluated for row in function(one))
-
-    def per_rater(self, function: Callable[[Evaluated, GridCell], Rows]) -> pl.DataFrame:
-        """What a function gives for each rater that has a line of its own, below each other."""
-        return self.per_corpus(
-            lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in function(one, cell)]
-        )
-
     def warnings(self) -> list[str]:
         """What must be known before anything is believed."""
         warnings = []
@@ -173,6 +169,26 @@ def stacked(rows: Rows) -> pl.DataFrame:
     return there(pl.DataFrame(list(rows), infer_schema_length=None))
 
 
+def per_corpus(function: Callable[[Evaluated], Rows]) -> Callable[[Perspectives], pl.DataFrame]:
+    """What a function gives for each corpus, below each other."""
+
+    @wraps(function)
+    def frame(analysis: Perspectives) -> pl.DataFrame:
+        return stacked({"corpus": one.task.name, **row} for one in analysis.evaluated for row in function(one))
+
+    return frame
+
+
+def per_rater(function: Callable[[Evaluated, GridCell], Rows]) -> Callable[[Perspectives], pl.DataFrame]:
+    """What a function gives for each rater that has a line of its own, below each other."""
+
+    @wraps(function)
+    def rows(one: Evaluated) -> Rows:
+        return [{"rater": cell.name, **row} for cell in one.focus for row in function(one, cell)]
+
+    return per_corpus(rows)
+
+
 def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
     """Scores every cell that has predictions; the others are told why they have none."""
     predictions, whole = by_rater(corpus, task), task.split()
@@ -184,12 +200,103 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
         test = whole.test.join(prompted[0], on=["item", "rater"], how="semi", maintain_order="left")
         asked = replace(whole, test=test)
     over: Over = "users" if whole.test["rater"].n_unique() >= ENOUGH else "texts"
-    evaluated = Evaluated(task, plan, predictions, {}, over, asked, options.resamples)
+    evaluated = Evaluated(task, plan, predictions, {}, over, asked, options)
     for cell, frame in run.items():
         if frame is not None:
             split = evaluated.split(cell)
             users = task.people.raters.join(split.test, on="rater", how="semi")
             traits = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
-            how: dict[str, Any] = {"traits": traits, "resamples": options.resamples, "seed": task.seed, "over": over}
-            evaluated.evaluations[cell] = evaluate(frame, split, **how)
+            evaluated.evaluations[cell] = evaluated.scored(frame, split, traits)
     return evaluated
+
+
+LEVELS: Final = ("global", "user", "text")
+VARIANT: Final = ("users", "adaptation", "extended")
+TEXTS: Final = {"yes": "extended", "no": "strict"}
+
+
+def splits(analysis: Perspectives) -> Data:
+    """Users, texts and annotations of each part of each split."""
+
+    def parts(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for name, extended in (("strict", False), ("extended", True)):
+            split = one.task.split(extended=extended)
+            for row in split.counts.iter_rows(named=True):
+                yield {"texts_of": name, **row, "share": split.given_away if row["part"] == "adaptation" else None}
+
+    counts = {name: sum(len(getattr(one, name)) for one in analysis.evaluated) for name in ("done", "cells")}
+    return Data(per_corpus(parts)(analysis), counts)
+
+
+def not_run(analysis: Perspectives) -> pl.DataFrame:
+    """The combinations that were not run, counted by reason."""
+    cells = per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])(analysis)
+    raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
+    groups = cells.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
+    return groups.agg(raters, pl.len().alias("cells"))
+
+
+def scores(analysis: Perspectives) -> Data:
+    """The cells of one corpus at all levels."""
+    (one,) = analysis.evaluated
+    label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
+    frame = stacked(_row(one, cell) for cell in one.done)
+    return Data(frame, {"of": one.task.name, "score": label, "units": one.over})
+
+
+def trait_scores(analysis: Perspectives) -> pl.DataFrame:
+    """The cells of one corpus by trait: F1 of each value, averaged over the values."""
+    (one,) = analysis.evaluated
+    there(one.task.tested_traits or None)
+    return stacked(
+        {**cell.row(), **{trait: scored.f1("trait", one.task.label, trait) for trait in scored.traits}}
+        for cell, scored in one.evaluations.items()
+    )
+
+
+@per_corpus
+def sizes(one: Evaluated) -> Rows:
+    """Annotators, texts and annotations of each corpus, and of its strict split."""
+    pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
+    row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
+    yield {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
+
+
+@per_corpus
+def beside_the_paper(one: Evaluated) -> Rows:
+    """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
+    task, printed = one.task, pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
+    named_alike = task.name != "hs-brexit" or one.options.groups == "hub"
+    same = task.drawn["method"] != "balanced" and task.seed == 42 and named_alike
+    for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
+        cell = _counterpart(one, row)
+        reference = None if cell is None else one.as_printed(cell)
+        here = {f"here_{level}": reference and reference.f1(level, task.label) for level in LEVELS}
+        rest = {"here": cell and cell.rater, "annotations": len(reference.pairs) if reference else None}
+        known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
+        yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
+
+
+def _row(one: Evaluated, cell: GridCell) -> dict[str, Any]:
+    evaluation, label = one.evaluations[cell], one.task.label
+    levels = {row["level"]: row for row in evaluation.summary.filter(pl.col("class") == label).iter_rows(named=True)}
+    user = average_user(evaluation, label)
+    accuracy = evaluation.summary.filter(pl.col("class") == "micro", level="global")["recall"][0]
+    row: dict[str, Any] = cell.row()
+    for level in LEVELS:
+        scored = user if level == "user" else levels[level]
+        row |= {level: levels[level]["f1"], f"{level}_low": scored["low"], f"{level}_high": scored["high"]}
+    row |= {f"{level}s_counted": levels[level]["groups"] for level in ("user", "text")}
+    return {**row, "accuracy": accuracy, "annotations": len(evaluation.pairs), "support": levels["global"]["support"]}
+
+
+def _counterpart(one: Evaluated, printed: dict[str, Any]) -> GridCell | None:
+    """Our rater in the variant of a printed row: an encoder where there is one, else the best that learned."""
+    way = printed["approach"].rpartition(", ")[2]
+    fitting = [cell for cell in one.done if all(cell.row()[name] == printed[name] for name in VARIANT)]
+    if printed["where"] == "Table 5":
+        prompted = [cell for cell in fitting if cell.kind == "prompted" and cell.rater.endswith(f": {way}")]
+        return prompted[0] if prompted else None
+    learned = [cell for cell in fitting if cell.kind == "trained"]
+    encoders = [cell for cell in learned if cell.rater in ("baseline", "tokens")]
+    return encoders[0] if encoders else one.best(learned)

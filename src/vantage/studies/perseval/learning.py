@@ -1,19 +1,33 @@
-"""Raters that learn from the training part of each split, and what they predict for the users of the test part."""
+"""What each rater predicts for the users of the test part: raters that learn, and models that are asked.
+
+Models know nothing of the user, one trait at a time, or earlier answers. A perspective depends on the value of a trait
+alone, so a text is put once for each value and not once for each user: every value of every trait, so that nothing but
+the trait changes. A history belongs to a user. Both are put one trait at a time for named users, and the traits vote.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.perspective import Split
+from vantage.perspective import Split, vote
+from vantage.raters.chat import ChatRater
+from vantage.raters.encoders import load_encoder
+from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
+from vantage.raters.models.calibration import calibrated
 from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
 from vantage.raters.trained.rater import TrainedRater
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 from vantage.studies.perseval.cells import GridCell, PersevalOptions
-from vantage.studies.perseval.sources import CorpusTask
-from vantage.studies.perseval.stored import Predictions
+from vantage.studies.perseval.sources import CorpusTask, Predictions
 
 ONE_TRAIT: Final = "tfidf-users"
 """The method that is also told one trait at a time, as a model is prompted."""
@@ -87,3 +101,152 @@ def _one_by_one(task: CorpusTask, context: Context[PersevalOptions], kept: Predi
         if context.trains(f"{task.name}: {ONE_TRAIT} ({trait} alone)", f"{len(split.train):,} judgments"):
             rater = fit_pairs(split, ONE_TRAIT, traits=[trait], seed=context.seed)
             kept[ONE_TRAIT, f"trait:{trait}"] = rater.judge()
+
+
+QUICK_TEXTS: Final = 12
+"""How many texts a quick run puts to models."""
+PAIR: Final = ["item", "rater"]
+
+
+def sampled(task: CorpusTask, options: PersevalOptions) -> Split:
+    """The test set as far as it is put to models: all pairs of some texts, drawn by the seed of the split."""
+    split = task.split()
+    count = options.texts or (QUICK_TEXTS if options.quick else 0)
+    texts = split.test["item"].unique().sort()
+    if not count or count >= len(texts):
+        return split
+    drawn = np.random.default_rng(task.seed).permutation(len(texts))[:count]
+    chosen = [texts[int(n)] for n in drawn]
+    return replace(split, test=split.test.filter(pl.col("item").is_in(chosen)))
+
+
+def prompt(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
+    """Runs every prompted cell that is not finished."""
+    for model in context.models:
+        mine = [c for c in cells if c.kind == "prompted" and c.rater.startswith(f"{model}: ") and not c.reason]
+        if any((cell.rater, cell.variant) not in kept for cell in mine):
+            _Asker(task, model, context, kept).run(mine)
+
+
+@dataclass
+class _Asker:
+    """One model and one corpus."""
+
+    task: CorpusTask
+    model: str
+    context: Context[PersevalOptions]
+    kept: Predictions
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """The pairs that are asked about."""
+        return sampled(self.task, self.context.options).test.select(PAIR)
+
+    @cached_property
+    def base(self) -> pl.DataFrame:
+        """What the model says when it is told nothing of the user, for every user who judged a text."""
+        labels = self._labelled(self._ask("", {}, self.pairs["item"].unique().to_list(), "base"))
+        return self.pairs.join(labels, on="item", how="left").select(*PAIR, "value")
+
+    def run(self, cells: Iterable[GridCell]) -> None:
+        """Every cell of the model."""
+        for cell in cells:
+            way = cell.rater.removeprefix(f"{self.model}: ")
+            if way == "base":
+                predicted = self.base
+            elif cell.users == "named":
+                votes = {trait: self._given_trait(way, trait) for trait in self.task.traits}
+                for trait, frame in votes.items():
+                    self.kept[cell.rater, f"trait:{trait}"] = frame
+                predicted = self._filled(vote(votes))
+            else:
+                predicted = self._filled(self._histories(""))
+            self.kept[cell.rater, cell.variant] = predicted
+
+    def _given_trait(self, way: str, trait: str) -> pl.DataFrame:
+        """Predictions for the users whose trait is known, when it is all that is told, or beside their history."""
+        if way == "history":
+            return self._histories(trait)
+        users = self.task.people.raters.select("rater", trait).drop_nulls().sort("rater")
+        texts = self.pairs["item"].unique().to_list()
+        rows = []
+        for value in users[trait].unique().sort():
+            # Any user with the value stands for it: nothing else of the user is told.
+            user = users.filter(pl.col(trait) == value)["rater"][0]
+            asked = self._ask(f"perspective:{trait}", {"user": user}, texts, f"{trait}={value}")
+            rows.append(asked.with_columns(pl.lit(value).alias(trait)))
+        labels = self._labelled(pl.concat(rows))
+        self.kept[f"{self.model}: perspective", f"values:{trait}"] = labels.rename({trait: "rater"})
+        return self.pairs.join(users, on="rater").join(labels, on=["item", trait], how="left").select(*PAIR, "value")
+
+    def _histories(self, trait: str) -> pl.DataFrame:
+        """Predictions from each user's own answers to similar texts; users without any are left to the base."""
+        adapts = self.task.split("unnamed", "test")
+        known = adapts.part("adaptation")
+        if trait:
+            known = Corpus(known.items, self.task.people.raters, known.judgments, known.instruments)
+        users = self.pairs.join(adapts.adaptation, on="rater", how="semi")["rater"].unique().sort()
+        if trait:
+            described = self.task.people.raters.filter(pl.col(trait).is_not_null())["rater"]
+            users = users.filter(users.is_in(described.implode()))
+        without = self.pairs.join(adapts.adaptation, on="rater", how="anti")["rater"].unique().sort()
+        if len(without):
+            some = ", ".join(without.head(3))
+            self.context.warn(
+                f"{self.task.name}: {len(without)} of {self.pairs['rater'].n_unique()} users have no history, such as "
+                f"{some}; for them the model's answer without one counts."
+            )
+        history = f"history:{self.context.options.shown}"
+        style = f"perspective:{trait}+{history}" if trait else history
+        rows = []
+        for user in users:
+            texts = self.pairs.filter(pl.col("rater") == user)["item"].to_list()
+            more = {"user": user, "training": known, "encode": self.encoder}
+            asked = self._ask(style, more, texts, f"{trait or 'history'}@{user}")
+            rows.append(asked.with_columns(pl.lit(user).alias("rater")))
+        empty = self.pairs.clear().with_columns(pl.lit(None, dtype=pl.Float64).alias("value"))
+        return self._labelled(pl.concat(rows)).select(*PAIR, "value") if rows else empty
+
+    def _ask(self, style: str, more: dict[str, Any], texts: list[str], who: str) -> pl.DataFrame:
+        """What the model says of some texts: `item`, `value` and, where options are scored, `probabilities`."""
+        people = self.task.people
+        items = people.items.filter(pl.col("item").is_in(texts))
+        asked = Corpus(items, people.raters, people.judgments.clear(), people.instruments, people.about)
+        scored = {"on": True, "off": False}.get(self.context.options.scoring, self.model == "embedded")
+        full = "+".join(filter(None, ["scoring" if scored else "", style])) or "zero-shot"
+        name = f"{self.task.name}/{self.model}+{full}/{who}"
+        # Calibrated one by one, two values of a trait could not differ in level; they are calibrated together below.
+        rater = ChatRater(self.model, full, name=name, calibrate=False, **self.context.common, **more)
+        instrument = next(i for i in people.instruments if self.task.question in {q.id for q in i.questions})
+        rated = self.context.rate(asked, rater, instrument, questions=[self.task.question])
+        mine = rated.judgments.filter(pl.col("rater") == name)
+        if "probabilities" not in mine.columns:
+            mine = mine.with_columns(pl.lit(None, dtype=pl.List(pl.Float64)).alias("probabilities"))
+        return mine.select("item", "value", pl.col("probabilities").cast(pl.List(pl.Float64)))
+
+    def _labelled(self, asked: pl.DataFrame) -> pl.DataFrame:
+        """Answers as labels; scored options of the embedded model after what it gives an option whatever it reads."""
+        scored = asked.filter(pl.col("probabilities").is_not_null())
+        if self.model != "embedded" or len(scored) < 2:
+            return asked.drop("probabilities")
+        codes = np.array(self.task.people.question(self.task.question).scale.codes)
+        shares = np.clip(np.array(scored["probabilities"].to_list(), dtype=np.float64), 1e-12, None)
+        values = codes[calibrated(np.log(shares)).argmax(axis=1)]
+        return scored.with_columns(pl.Series("value", values)).drop("probabilities")
+
+    def _filled(self, predicted: pl.DataFrame) -> pl.DataFrame:
+        """Every pair; those for which nothing of the user was known as the model answers for anyone."""
+        rest = self.base.join(predicted, on=PAIR, how="anti")
+        return pl.concat([predicted.select(*PAIR, "value"), rest.select(*PAIR, "value")])
+
+    @cached_property
+    def encoder(self) -> Encode:
+        """What makes texts similar: the embedded sentence encoder where it is installed, else TF-IDF."""
+        wanted = self.context.options.retrieval
+        # Which texts are shown hardly changes how long a prompt is, so no encoder is loaded for an estimate.
+        if self.context.plans or wanted != "auto":
+            return load_encoder("tfidf" if self.context.plans else wanted)
+        try:
+            return load_encoder("minilm")
+        except ModelError:
+            return load_encoder("tfidf")

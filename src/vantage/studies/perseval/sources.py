@@ -1,4 +1,7 @@
-"""The corpora of the study, joined into one: where they lie, what is asked, what is told of people, how to split."""
+"""The corpora of the study, joined into one: where they lie, what is asked, what is told of people, how to split.
+
+Predictions are judgments in it: each user whom a rater stands for is a rater of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
@@ -19,6 +22,7 @@ from vantage.perspective import Split, split
 from vantage.perspective.benchmark import headline
 from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
 from vantage.perspective.tally import CLOSENESS
+from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies.base import listed
 
 GENERATIONS: Final = {26: "GenY", 42: "GenX", 58: "Boomer"}
@@ -61,9 +65,8 @@ class CorpusTask:
     name: str
     people: Corpus
     question: str
-    method: Method
-    stratify: str | None
-    doubled: tuple[tuple[str, str], ...]
+    drawn: Mapping[str, Any]
+    """How the test set is drawn: further options of `split`."""
     seed: int
 
     @property
@@ -91,18 +94,8 @@ class CorpusTask:
     @lru_cache(maxsize=64)  # noqa: B019 - a task lives as long as its run
     def split(self, users: Users = "unnamed", adaptation: Adaptation = "test", *, extended: bool = False) -> Split:
         """The split of a variant; the test set is the same for all."""
-        return split(
-            self.people,
-            question=self.question,
-            users=users,
-            adaptation=adaptation,
-            extended=extended,
-            method=self.method,
-            stratify=self.stratify,
-            doubled=self.doubled,
-            counted=bool(self.doubled),
-            seed=self.seed,
-        )
+        how = {"users": users, "adaptation": adaptation, "extended": extended, "seed": self.seed, **self.drawn}
+        return split(self.people, question=self.question, **how)
 
 
 def read(
@@ -147,9 +140,10 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         method: Method = "balanced" if draw == "balanced" else source.method
         if draw == "paper" and method == "balanced":
             method = "perseval"
-        doubled = tuple((prefix + item, prefix + rater) for item, rater in source.doubled)
-        stratify = source.stratify if source.stratify in known else None
-        yield CorpusTask(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
+        twice = source.doubled if method == "perseval" else ()
+        drawn: dict[str, Any] = {"method": method, "stratify": source.stratify if source.stratify in known else None}
+        drawn |= {"doubled": [(prefix + item, prefix + rater) for item, rater in twice], "counted": bool(twice)}
+        yield CorpusTask(name, people, question, drawn, seed)
 
 
 def _source(data: Path, name: str, groups: str) -> Corpus:
@@ -237,3 +231,42 @@ def _in_words(people: pl.DataFrame, trait: str) -> pl.Expr:
     counts = people.select(value.alias("value"))["value"].drop_nulls().value_counts().sort("count", "value")
     kept = counts.filter(pl.col("count") >= RARE).tail(MOST)["value"].to_list()
     return pl.when(value.is_in(kept)).then(value).alias(trait)
+
+
+PAIR: Final = ("item", "rater", "value")
+Predictions: TypeAlias = dict[tuple[str, str], pl.DataFrame]
+"""What is predicted for each user (`item`, `rater`, `value`), by rater and variant: that of a cell, `trait:NAME` (one
+trait is told), or `values:NAME` (a value of the trait stands for the user)."""
+
+
+def added(corpus: Corpus, task: CorpusTask, predictions: Predictions) -> Corpus:
+    """The corpus with predictions; `stands_for` tells the user."""
+    judged, raters = [], []
+    for (rater, variant), frame in predictions.items():
+        kind = "trained" if rater in PAIR_METHODS else "persona"
+        about = {"kind": kind, "model": rater, "style": variant, "corpus": task.name}
+        named = frame.with_columns(
+            *(pl.lit(value).alias(name) for name, value in about.items()),
+            rater=pl.format("{}/{}/{}/@{}", pl.lit(task.name), pl.lit(rater), pl.lit(variant), "rater"),
+            value=pl.col("value").cast(pl.Float64),
+            status=pl.when(pl.col("value").is_null()).then(pl.lit("unparsed")).otherwise(pl.lit("answered")),
+            question=pl.lit(task.question),
+            stands_for="rater",
+        )
+        judged.append(named.select("item", "question", "rater", "value", "status"))
+        raters.append(named.unique("rater", maintain_order=True).select("rater", *about, "stands_for"))
+    return corpus.add(pl.concat(judged), pl.concat(raters)) if judged else corpus
+
+
+def by_rater(corpus: Corpus, task: CorpusTask) -> Predictions:
+    """The predictions in a corpus of the study, as `added` put them there."""
+    if "stands_for" not in corpus.raters.columns:
+        return {}
+    chosen = corpus.raters.filter(pl.col("stands_for").is_not_null(), corpus=task.name)
+    chosen = chosen.select("rater", "stands_for", "model", "style")
+    rows = corpus.judgments.filter(pl.col("question") == task.question).join(chosen, on="rater")
+    rows = rows.select("item", pl.col("stands_for").alias("rater"), "value", "model", "style").sort("rater", "item")
+    return {
+        (str(model), str(style)): part.select(PAIR)
+        for (model, style), part in rows.group_by("model", "style", maintain_order=True)
+    }

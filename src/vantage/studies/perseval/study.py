@@ -7,12 +7,10 @@ from typing import Final
 from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.studies.execution import Context
-from vantage.studies.perseval import analysis, scoring, traits, whom
+from vantage.studies.perseval import analysis, whom
 from vantage.studies.perseval.cells import PersevalOptions, planned
-from vantage.studies.perseval.learning import learn
-from vantage.studies.perseval.prompting import prompt
-from vantage.studies.perseval.sources import read, tasks
-from vantage.studies.perseval.stored import added, by_rater
+from vantage.studies.perseval.learning import learn, prompt
+from vantage.studies.perseval.sources import added, by_rater, read, tasks
 from vantage.studies.recipes import recipe_study
 
 
@@ -44,8 +42,6 @@ STUDY: Final = recipe_study(
     PersevalOptions,
     collect,
     analysis,
-    scoring,
-    traits,
     whom,
     prepare=analysis.Perspectives.of,
     warnings=analysis.Perspectives.warnings,

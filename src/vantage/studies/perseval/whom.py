@@ -1,28 +1,24 @@
-"""For whom raters work: groups, single users, those who think otherwise than most, and what knowing users changes."""
+"""For whom raters work: groups, single users, those who think otherwise than most; and what users and traits change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 import polars as pl
 
+from vantage import perspective
+from vantage.corpora import Corpus
+from vantage.errors import InputError
 from vantage.measures.multiplicity import adjusted
-from vantage.perspective import (
-    Evaluation,
-    advantage,
-    average_user,
-    below,
-    evaluate,
-    minority_gap,
-)
-from vantage.perspective import gaps as gaps_of
+from vantage.perspective import Evaluation
 from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
-from vantage.studies.perseval.analysis import Evaluated, Perspectives, Rows
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, Rows, per_corpus, per_rater
 from vantage.studies.perseval.cells import GridCell
 
 LISTED: Final = 40
@@ -33,20 +29,17 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 def for_whom(analysis: Perspectives) -> Data:
     """One line per rater, with its largest gap over all traits."""
-    frame = analysis.per_rater(lambda one, cell: [_line(analysis, one, cell)])
+    frame = per_rater(lambda one, cell: [_line(one, cell)])(analysis)
     return Data(frame, {"scored_by": analysis.scored_by})
 
 
-def ranking(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def ranking(one: Evaluated) -> Rows:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
-
-    def ranked(one: Evaluated) -> Iterator[dict[str, Any]]:
-        for cell in one.done:
-            common = one.common(cell)
-            judged = counted(common.pairs["item"].n_unique(), "text")
-            yield {"rater": cell.name, "judged": judged, **average_user(common, one.task.label)}
-
-    return analysis.per_corpus(ranked)
+    for cell in one.done:
+        common = one.common(cell)
+        judged = counted(common.pairs["item"].n_unique(), "text")
+        yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
 
 
 def bought(analysis: Perspectives) -> pl.DataFrame:
@@ -64,19 +57,19 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             plain = replace(cell, adaptation="none")
             if cell.adaptation not in (None, "none") and not cell.extended and plain in one.evaluations:
                 yield "adaptation", cell.name, one.evaluations[cell], plain
-        how: dict[str, Any] = {"traits": (), "resamples": one.resamples, "seed": one.task.seed, "over": one.over}
         for rater in one.one_trait_raters:
             for blind in [c for c in one.done if c.rater == _blind_name(rater) and not (c.knows_users or c.extended)]:
                 for trait, frame in one.with_one_trait(rater).items():
                     mine = frame.join(one.evaluations[blind].pairs, on=["item", "rater"], how="semi")
-                    yield "trait", f"{rater}: {trait} alone", evaluate(mine, one.split(blind), **how), blind
+                    yield "trait", f"{rater}: {trait} alone", one.scored(mine, one.split(blind)), blind
 
     def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
         label, differences = one.task.label, []
         for what, name, knows, cell in pairs(one):
             without = one.evaluations[cell]
             scores = {"knows": knows.f1("user", label), "without": without.f1("user", label)}
-            row = {"what": what, "rater": name, "beside": cell.name, **scores, **advantage(knows, without, label)}
+            scores |= perspective.advantage(knows, without, label)
+            row: dict[str, Any] = {"what": what, "rater": name, "beside": cell.name, **scores}
             # Every test costs the others power: sentences are about new texts, and about predictions that differ.
             alike = knows.pairs["predicted"].equals(without.pairs["predicted"])
             said = what in ("history", "method") and not cell.extended and not alike
@@ -86,7 +79,7 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
             where = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
             yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
 
-    frame = analysis.per_corpus(rows)
+    frame = per_corpus(rows)(analysis)
     order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
     return frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
 
@@ -104,43 +97,39 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame:
         who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
         return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series")).to_dicts()
 
-    return analysis.per_rater(of_values)
+    return per_rater(of_values)(analysis)
 
 
-def gaps(analysis: Perspectives) -> pl.DataFrame:
+@per_rater
+def gaps(one: Evaluated, cell: GridCell) -> Rows:
     """The gap in every trait."""
-    return analysis.per_rater(lambda one, cell: _gaps(one, cell).to_dicts() if one.evaluations[cell].traits else ())
+    return _gaps(one, cell).to_dicts() if one.evaluations[cell].traits else ()
 
 
-def not_served(analysis: Perspectives) -> pl.DataFrame:
+@per_corpus
+def not_served(one: Evaluated) -> Rows:
     """The users who are not served by the first rater of each corpus, the lowest score first."""
-
-    def listed(one: Evaluated) -> Rows:
-        if not one.focus:
-            return ()
-        evaluation = one.evaluations[one.focus[0]]
-        users_of = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
-        traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
-        return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits).to_dicts()
-
-    return analysis.per_corpus(listed)
+    if not one.focus:
+        return ()
+    evaluation = one.evaluations[one.focus[0]]
+    least = one.task.served_from(one.options.threshold)
+    users_of = perspective.below(evaluation, least, one.task.label).head(LISTED)
+    traits = pl.concat_list([pl.lit(None, pl.String), *evaluation.traits]).list.drop_nulls().list.join(", ")
+    return users_of.select("f1", "precision", "recall", "support", user="rater", traits=traits).to_dicts()
 
 
-def minority(analysis: Perspectives) -> pl.DataFrame:
+@per_rater
+def minority(one: Evaluated, cell: GridCell) -> Rows:
     """The difference between answers that agree with most others' and those that oppose them."""
-
-    def apart(one: Evaluated, cell: GridCell) -> Rows:
-        gap = minority_gap(one.evaluations[cell], one.task.people, one.task.question)
-        return gap.drop_nulls("difference").to_dicts()
-
-    return analysis.per_rater(apart)
+    gap = perspective.minority_gap(one.evaluations[cell], one.task.people, one.task.question)
+    return gap.drop_nulls("difference").to_dicts()
 
 
-def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
+def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     evaluation, label = one.evaluations[cell], one.task.label
     scored = evaluation.users.filter(pl.col("class") == label)["f1"].count()
-    least = one.task.served_from(analysis.options.threshold)
-    few = len(below(evaluation, least, label))
+    least = one.task.served_from(one.options.threshold)
+    few = len(perspective.below(evaluation, least, label))
     line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
     line["below"] = f"{few} of {scored}"
     if cell == one.focus[0]:
@@ -160,7 +149,7 @@ def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, A
 
 def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
     """The gaps of a rater, with the two values of each in words."""
-    table = gaps_of(_large(one.evaluations[cell]), one.task.label)
+    table = perspective.gaps(_large(one.evaluations[cell]), one.task.label)
     shown = {
         end: pl.Series([None if f1 is None else f"{f1:.2f}" for f1 in table[f"{end}_f1"]], dtype=pl.String)
         for end in ("best", "worst")
@@ -200,3 +189,90 @@ def _short(cell: GridCell) -> str:
     if cell.kind == "trained":
         return "trained, knows who answers" if cell.knows_users else "trained, does not know"
     return f"{cell.rater}, {cell.users}" if cell.rater.endswith("history") else cell.rater
+
+
+TESTED: Final = 30
+"""From how many texts on that two groups judged the interval of their difference is given."""
+
+
+@per_corpus
+def explained(one: Evaluated) -> Rows:
+    """What each trait explains of people's answers to the same text."""
+    task = one.task
+    return perspective.explained(task.people, task.question, seed=task.seed).to_dicts() if task.traits else ()
+
+
+@per_rater
+def exaggerated(one: Evaluated, cell: GridCell) -> Rows:
+    """The difference between two groups among people and in what is predicted for them, of raters that know users."""
+    frame, task = one.predictions[cell.rater, cell.variant], one.task
+    for trait in one.evaluations[cell].traits if cell.knows_users else ():
+        how = {"resamples": max(one.options.resamples, 1), "seed": task.seed}
+        differences = perspective.exaggeration(frame, task.people, trait, task.question, **how)
+        for row in differences.iter_rows(named=True):
+            if row["texts"] < TESTED:
+                row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
+                row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
+            yield {"groups": f"{row['first']} − {row['second']}", **row}
+
+
+@per_corpus
+def label_change(one: Evaluated) -> Rows:
+    """How often labels differ between users of different trait values, in predictions and among people."""
+    for rater in one.one_trait_raters:
+        for trait, frame in one.with_one_trait(rater).items():
+            changes = perspective.label_change(frame, one.task.people, trait, one.task.question)
+            mine, people = changes.iter_rows(named=True)
+            row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
+            row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
+            yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
+
+
+@per_corpus
+def prompt_change(one: Evaluated) -> Rows:
+    """How often a model's label changes when nothing but the value of the trait in the prompt does."""
+    for (rater, style), frame in one.predictions.items():
+        if style.startswith("values:"):
+            trait = style.removeprefix("values:")
+            yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
+
+
+@per_corpus
+def ablation(one: Evaluated) -> Rows:
+    """Scores of the vote over every combination of traits."""
+    for rater in one.one_trait_raters:
+        predicted = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
+        people = one.asked if one.asked is not None and ":" in rater else one.task.split()
+        ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
+        for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
+            named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
+            yield {**named, **row}
+
+
+@per_rater
+def soft(one: Evaluated, cell: GridCell) -> Rows:
+    """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
+    for trait in one.evaluations[cell].traits:
+        with suppress(InputError):
+            predicted = one.predictions[cell.rater, cell.variant]
+            aligned = perspective.alignment(predicted, one.task.people, trait, one.task.question)
+            yield from aligned.iter_rows(named=True)
+
+
+def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
+    """Predictions by one trait for every pair; none where the trait of the user is not known."""
+    whole = one.task.split().test if one.asked is None else one.asked.test
+    pairs = one.task.split().test if len(frame) > len(whole) else whole
+    return pairs.select("item", "rater").join(frame, on=["item", "rater"], how="left")
+
+
+def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
+    """Label change where the value of a trait takes the place of the user."""
+    values = frame["rater"].unique().sort()
+    people = one.task.people
+    raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})
+    items = people.items.join(frame, on="item", how="semi")
+    judged = frame.with_columns(pl.lit(one.task.question).alias("question")).drop_nulls("value")
+    corpus = Corpus(items, raters, judged, people.instruments)
+    row = perspective.label_change(frame, corpus, trait, one.task.question).row(0, named=True)
+    return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}

@@ -1,18 +1,242 @@
-"""What is analysed: the judgments of a corpus, where each model places the groups, and its keywords and reasons."""
+"""What is analysed: where each source places the groups, clusters, how sure both are, and keywords and reasons."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
+from typing import Final
 
+import numpy as np
 import polars as pl
+from scipy import stats
 
 from vantage.instruments import Instrument
-from vantage.measures.texts.dictionary import Dictionary, lemmas
+from vantage.measures.multiplicity import adjusted
+from vantage.measures.ratings import Floats
+from vantage.measures.relations.compare import compare
+from vantage.measures.texts.cluster_stability import (
+    Stability,
+    mean_over_runs,
+    nearest_centroid,
+    run_replicates,
+    stability,
+)
+from vantage.measures.texts.clusters import Clusters, kmeans
+from vantage.measures.texts.composites import composites, expected_values, scores_by_run
+from vantage.measures.texts.dictionary import Dictionary
 from vantage.measures.texts.keywords import matched
+from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
-from vantage.studies.stereomap.elicitation import keywords_of
-from vantage.studies.stereomap.options import USUAL, StereomapOptions, axes_of, dictionary_of, instrument_of
-from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups, place
+from vantage.studies.stereomap import elicitation
+from vantage.studies.stereomap.elicitation import USUAL, StereomapOptions
+
+ALL: Final = "all models"
+"""The source that puts all models together."""
+PEOPLE: Final = "people"
+"""The source of everyone who is a person; each of them is one run."""
+FEWEST: Final = 5
+"""From so many runs on there is an ellipse; of fewer, the region of two means is wider than most maps."""
+
+
+def contrast(axes: Sequence[str], first: str, second: str) -> tuple[float, ...]:
+    """The weights of one score minus another.
+
+    >>> contrast(("competence", "warmth"), "competence", "warmth")
+    (1.0, -1.0)
+    """
+    return tuple(float(axis == first) - float(axis == second) for axis in axes)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedGroups:
+    """One model, all of them together, or people, and where the groups are placed."""
+
+    name: str
+    axes: tuple[str, ...]
+    scores: pl.DataFrame
+    """Composite scores, one row per group, run and score."""
+    items: tuple[str, ...]
+    """The groups that have all scores."""
+    cube: Floats
+    """Groups × axes × runs; of people, everyone is a run."""
+    replicates: Floats
+    """How the means might have come out: resamples × groups × scores; none where there is but one run."""
+    clusters: Clusters | None = None
+    sure: Stability | None = None
+    reason: str = ""
+    """Why there are no clusters."""
+
+    @cached_property
+    def points(self) -> Floats:
+        """The means over runs, groups × axes."""
+        return mean_over_runs(self.cube)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return int(self.cube.shape[2])
+
+    @cached_property
+    def cluster_of(self) -> dict[str, str]:
+        """The cluster of each group that has one."""
+        clusters = self.clusters
+        return {item: clusters.of(item) for item in clusters.items} if clusters else {}
+
+    def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> tuple[float | None, ...]:
+        """The 95 % interval of a weighted sum of the scores, averaged over the groups `inside`, and its p value.
+
+        Both are from a t test over runs (Student 1908), which holds for few of them. Runs of different models are no
+        replicates of each other, and runs that do not differ say nothing about others: both have no interval. Nor has
+        a model that was read by option scoring, which has one run only.
+        """
+        if self.name == ALL or not len(self.replicates) or not len(inside):
+            return None, None, None
+        estimate = float((self.points[inside] @ weights).mean())
+        used = [d for d, weight in enumerate(weights) if weight]
+        each = np.tensordot(self.cube[inside][:, used], [weights[d] for d in used], axes=(1, 0))
+        known = each[:, np.isfinite(each).any(axis=0)]
+        # Groups that some runs did not place enter with their deviation from their own mean.
+        away = np.nanmean(known - np.nanmean(known, axis=1, keepdims=True), axis=0) if known.size else np.zeros(0)
+        error = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else 0.0
+        if error < 1e-12:
+            return None, None, None
+        reach = float(stats.t.ppf(0.975, len(away) - 1)) * error
+        p = 2 * float(stats.t.sf(abs(estimate) / error, len(away) - 1))
+        return estimate - reach, estimate + reach, p
+
+    def ellipse(self, group: int, pair: Sequence[int]) -> tuple[float, float, float] | None:
+        """The 95 % region of a group's two means: its width, its height, and the angle of its width in degrees.
+
+        It is Hotelling's (1931).
+        """
+        runs = self.cube[group][pair]
+        known = runs[:, np.isfinite(runs).all(axis=0)]
+        n = known.shape[1]
+        if self.name == ALL or n < FEWEST:
+            return None
+        factor = 2 * (n - 1) / (n - 2) * float(stats.f.ppf(0.95, 2, n - 2))
+        sizes, directions = np.linalg.eigh(np.cov(known) / n)
+        if sizes[1] < 1e-12:
+            return None
+        height, width = 2 * np.sqrt(factor * np.maximum(sizes, 0.0))
+        return float(width), float(height), float(np.degrees(np.arctan2(directions[1, 1], directions[0, 1])))
+
+
+def place(
+    judgments: pl.DataFrame,
+    instrument: Instrument,
+    *,
+    axes: Sequence[str] = USUAL,
+    k: int = 5,
+    resamples: int = 200,
+    seed: int = 0,
+) -> list[PlacedGroups]:
+    """The sources of judgments made under one condition: people, every model, and all models where there are several.
+
+    Args:
+        judgments: The ratings of groups, one condition only; people are one rater, `PEOPLE`.
+        instrument: What was asked.
+        axes: The scores of the map.
+        k: How many clusters.
+        resamples: Of runs.
+        seed: Of clusters and resamples.
+    """
+    rated = judgments.filter(pl.col("question").is_in([question.id for question in instrument.questions]))
+    scores = composites(expected_values(rated), instrument)
+    raters = scores["rater"].unique().sort().to_list()
+    models = [name for name in raters if name != PEOPLE]
+    placed: list[PlacedGroups] = []
+    for name in [*(name for name in raters if name == PEOPLE), *models, *([ALL] if len(models) > 1 else [])]:
+        named = pl.col("rater").is_in(models if name == ALL else [name])
+        mine = scores.filter(named)
+        items, _, cube = scores_by_run(mine, axes)
+        known = np.asarray(np.isfinite(mean_over_runs(cube)).all(axis=1))
+        if name == ALL:  # A group that a model did not place would be where the others put it.
+            by_each = [one.items for one in placed if one.name != PEOPLE and one.items]
+            known &= [all(item in theirs for theirs in by_each) for item in items]
+        items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
+        if items:  # A run without a single answer, all of whose calls failed, is none.
+            cube = cube[:, :, np.isfinite(cube).any(axis=(0, 1))]
+        several = cube.shape[2] > 1
+        drawn = run_replicates(cube, resamples=resamples, seed=seed) if several else np.zeros((0, *cube.shape[:2]))
+        source = PlacedGroups(name, tuple(axes), mine, tuple(items), cube, drawn)
+        placed.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
+    return placed
+
+
+def _clustered(source: PlacedGroups, k: int, ends: tuple[float, float], asked: int, seed: int) -> PlacedGroups:
+    """The source with its clusters, or with the reason why there are none."""
+    if len(source.items) < k:
+        reason = f"{len(source.items)} of {asked} groups have all scores, too few for {k} clusters"
+        return replace(source, reason=reason)
+    if (distinct := len(np.unique(source.points, axis=0))) < k:
+        reason = f"the groups have only {distinct} different places, too few for {k} clusters"
+        return replace(source, reason=reason)
+    clusters = kmeans(source.items, source.points, axes=source.axes, k=k, scale=ends, seed=seed)
+    sure = stability(clusters, source.replicates, seed=seed) if len(source.replicates) else None
+    return replace(source, clusters=clusters, sure=sure)
+
+
+def one_against_another(source: PlacedGroups) -> pl.DataFrame:
+    """Every score against every later one over the runs of a source, cluster by cluster.
+
+    `difference` is that of the centroid, with its interval over runs. In the test, each run comes with every group in
+    the cluster in which the *other* runs put it, so that the runs that are tested had no part in the choice of the
+    groups. `held_out` is their mean difference, `dz` that over its standard deviation between runs (Cohen 1988); p
+    values are corrected after Holm (1979) within the source. The runs of several models together are no replicates of
+    each other and are not tested.
+    """
+    assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
+    pairs, rows = list(combinations(source.axes, 2)), []
+    for label, name in enumerate(source.clusters.names):
+        inside = np.flatnonzero(source.clusters.labels == label).tolist()
+        for pair in pairs:
+            weights = contrast(source.axes, *pair)
+            mean = float((source.points[inside] @ weights).mean())
+            rows.append((name, *pair, mean, *source.over_runs(inside, weights)[:2]))
+    keys = ["cluster", "first", "second"]
+    kinds = dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64)
+    table = pl.DataFrame(rows, schema={**dict.fromkeys(keys, pl.String), **kinds}, orient="row")
+    why = "one run only: there is nothing to test over" if source.runs < 2 else ""
+    why = "runs of several models are not replicates of each other" if source.name == ALL else why
+    scores = pl.DataFrame() if why else _held_out(source)
+    if scores.is_empty():
+        none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.lit(None, pl.Float64))
+        untested = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
+        return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **untested)
+    names = {"difference": "held_out", "estimate": "dz", "low": "dz_low", "high": "dz_high", "units": "runs"}
+    parts = [
+        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none")
+        .rename(names)
+        .select("cluster", *names.values(), "p", "reason", first=pl.lit(pair[0]), second=pl.lit(pair[1]))
+        for pair in pairs
+    ]
+    tested = table.join(pl.concat(parts, how="vertical_relaxed"), on=keys, how="left", maintain_order="left")
+    tested = tested.with_columns(
+        pl.Series("p_holm", adjusted(tested["p"].to_list(), "holm"), dtype=pl.Float64),
+        pl.col("runs").cast(pl.Int64),
+        pl.col("reason").cast(pl.String),
+    )
+    signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
+    shown = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
+    return tested.with_columns(shown.alias("relation"))
+
+
+def _held_out(source: PlacedGroups) -> pl.DataFrame:
+    """The scores of every run, each group under the cluster in which the other runs put it."""
+    assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
+    rows = []
+    for run in range(source.runs):
+        others = mean_over_runs(np.delete(source.cube, run, axis=2))
+        usable = np.isfinite(others).all(axis=1) & np.isfinite(source.cube[:, :, run]).all(axis=1)
+        where = nearest_centroid(others[usable], source.clusters.centroids)
+        for item, label in zip(np.flatnonzero(usable), where, strict=True):
+            key = {"item": source.items[item], "rater": source.name, "sample": run}
+            for axis, value in zip(source.axes, source.cube[item, :, run].tolist(), strict=True):
+                rows.append({**key, "question": axis, "value": value, "cluster": source.clusters.names[label]})
+    return pl.DataFrame(rows)
 
 
 class Stereomap(Analysis):
@@ -23,12 +247,13 @@ class Stereomap(Analysis):
     @cached_property
     def instrument(self) -> Instrument:
         """The instrument of the corpus that declares scores."""
-        return next((one for one in self.corpus.instruments if one.aggregates), None) or instrument_of(self.options)
+        declared = (one for one in self.corpus.instruments if one.aggregates)
+        return next(declared, None) or elicitation.instrument_of(self.options)
 
     @cached_property
     def dimensions(self) -> tuple[str, ...]:
         """The scores of the map."""
-        return axes_of(self.instrument, self.options.axes)
+        return elicitation.axes_of(self.instrument, self.options.axes)
 
     @property
     def usual(self) -> bool:
@@ -95,12 +320,12 @@ class Stereomap(Analysis):
     @cached_property
     def keywords(self) -> pl.DataFrame:
         """All keywords, under all conditions."""
-        return keywords_of(self.corpus)
+        return elicitation.keywords_of(self.corpus)
 
     @cached_property
     def dictionary(self) -> Dictionary:
         """Where keywords are looked up."""
-        return dictionary_of(self.options)
+        return elicitation.dictionary_of(self.options)
 
     @cached_property
     def matches(self) -> pl.DataFrame:

@@ -15,8 +15,7 @@ from vantage.measures.texts.keywords import coverage, profile
 from vantage.measures.texts.phrases import class_phrases, similar_phrases
 from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data, there
-from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.placing import PEOPLE
+from vantage.studies.stereomap.analysis import PEOPLE, Stereomap
 
 PLAIN: Final = "as asked"
 """What the condition without a name is called in tables."""

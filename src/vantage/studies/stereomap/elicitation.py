@@ -1,7 +1,8 @@
-"""Asking a model about groups: keywords and reasons first, then ratings, or ratings alone, in variants of the prompt.
+"""The options, and asking a model about groups: keywords and reasons, then ratings, in variants of the prompt.
 
 Keywords and ratings of a block (traits, feelings, behaviours) belong to one conversation: the rating is asked after
 the model's own keywords of the same run. Everything goes through `context.rate`, so it is stored as it arrives.
+Answers can be left for people to judge, as items of the instrument `response-quality`.
 """
 
 from __future__ import annotations
@@ -10,22 +11,96 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import numpy as np
 import polars as pl
 
-from vantage.corpora import Corpus
+from vantage.corpora import About, Corpus
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
+from vantage.measures.texts.dictionary import Dictionary
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.replies.keywords import MOST, read_keywords
 from vantage.scales import Scale
-from vantage.studies.base import listed
-from vantage.studies.execution import Context
-from vantage.studies.stereomap.options import StereomapOptions
+from vantage.studies.base import listed, option
+from vantage.studies.execution import Context, blinded
+from vantage.studies.stereomap.groups import seed_dictionary
+
+INSTRUMENT: Final = "stereotype-content"
+USUAL: Final = ("competence", "warmth")
+"""The scores of the map where an instrument has both (Fiske et al. 2002)."""
+MOST_AXES: Final = 4
+
+
+@dataclass(frozen=True)
+class StereomapOptions:
+    """The options of the study."""
+
+    groups: str = option("published", 'published, reference, a file, or names: "nurses, lawyers"')
+    names: Literal["people-first", "published"] = option("people-first", "in whose words the groups are named")
+    form: Literal["short", "extended"] = option("extended", "which form of the instrument is asked")
+    society: str = option("American society", "whose view is asked for")
+    instrument: str = option("", "a translated instrument file with the same forms, instead of the bundled one")
+    keyword_prompts: str = option("", "a file with the wording of the keyword questions, for other languages")
+    answers: Literal["auto", "sampling", "scoring"] = option(
+        "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
+    )
+    replies: Literal["free", "schema"] = option(
+        "free", "free: sampled replies in the model's own words, so that it can refuse; schema: held to a JSON schema"
+    )
+    first: Literal["auto", "keywords", "nothing"] = option(
+        "auto", "what comes before the ratings: keywords with reasons, or nothing; auto asks for them when sampling"
+    )
+    runs: int = option(10, "how often everything is asked")
+    temperature: float = option(1.0, "of sampled replies")
+    max_tokens: int = option(700, "the longest reply")
+    variants: str = option("", "variants of the prompt: no-reasoning, no-instructions, bare, with commas, or all")
+    variant_runs: int = option(5, "how often each variant is asked")
+    axes: str = option("", "the scores of the map, with commas; competence and warmth, else those in no other score")
+    people: str = option("", "a corpus in which people judged the same groups, shown beside the models")
+    evaluate: int = option(0, "leave so many answers per group and model in evaluation/, for people to judge blinded")
+    k: int = option(5, "how many clusters")
+    dictionary: str = option("", "a dictionary file for the keywords; without it the small one that comes with Vantage")
+    encoder: str = option("", "minilm or hf:NAME, for key phrases by likeness; without it by counting")
+    listed: int = option(10, "how many of the highest and lowest groups are listed")
+    resamples: int = option(200, "how often runs are resampled")
+
+
+def instrument_of(options: StereomapOptions) -> Instrument:
+    """What is asked: the form, with the society whose view is asked for."""
+    loaded = Instrument.load(options.instrument or INSTRUMENT)
+    form = loaded.form(options.form) if loaded.forms else loaded
+    axes_of(form, options.axes)
+    return form.with_parameters(society=options.society) if "society" in form.parameters else form
+
+
+def axes_of(instrument: Instrument, named: str = "") -> tuple[str, ...]:
+    """The scores of the map: those named, else competence and warmth, else those that are part of no other score.
+
+    >>> axes_of(Instrument.load("stereotype-content:extended"), "sociability, morality, ability")
+    ('sociability', 'morality', 'ability')
+    """
+    scores = [aggregate.id for aggregate in instrument.aggregates]
+    axes = listed(named, scores, "score")
+    if not axes:
+        parts = {member for aggregate in instrument.aggregates for member in aggregate.members}
+        axes = list(USUAL) if set(USUAL) <= set(scores) else [score for score in scores if score not in parts]
+    if not 2 <= len(axes) <= MOST_AXES or len(set(axes)) < len(axes):
+        raise InputError(
+            f"instrument '{instrument.id}' gives {len(axes)} scores for the map, which needs 2 to {MOST_AXES}",
+            remedy="declare scores in it (aggregates, see stereotype-content), or name some with --axes",
+        )
+    return tuple(axes)
+
+
+def dictionary_of(options: StereomapOptions) -> Dictionary:
+    """The dictionary in which keywords are looked up."""
+    return Dictionary.read(options.dictionary) if options.dictionary else seed_dictionary()
+
 
 KEYWORD_TOKENS: Final = 250
 """How long a list of keywords with reasons is, typically."""
@@ -270,3 +345,40 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
     schema = {**dict.fromkeys(texts, pl.String), "sample": pl.Int64, "place": pl.Int64}
     order = ["item", "rater", "condition", "sample", "about", "place", "keyword", "reason"]
     return pl.DataFrame(rows, schema=schema).select(order)
+
+
+QUALITY: Final = "response-quality"
+
+
+def response_items(corpus: Corpus, per_group: int = 5, seed: int = 0) -> Corpus:
+    """At most `per_group` answers per group and model, drawn at random, for people to judge.
+
+    Each item shows the trait keywords with their reasons, the ratings of the same run, and the keywords of another run
+    of the same model about the same group. Runs without keywords or ratings are not drawn. The items keep `source`,
+    `of` and `sample`, so that judgments can be compared by model; raters do not see them.
+    """
+    run = ["rater", "item", "sample"]
+    words = keywords_of(corpus).filter(condition="", about="traits")
+    line = pl.concat_str("keyword", pl.lit(": ") + pl.col("reason"), ignore_nulls=True)
+    listed = words.group_by(run, maintain_order=True).agg(line.str.join("\n").alias("keywords"))
+    asked = {
+        question.id: question.title
+        for instrument in corpus.instruments
+        if instrument.aggregates
+        for question in instrument.questions
+        if question.id in blocks(instrument).get("traits", [])
+    }
+    rated = corpus.judgments.filter(pl.col("question").is_in([*asked]), condition="").drop_nulls("value")
+    value = pl.col("value").map_elements(lambda number: f"{number:g}", pl.String)
+    lines = pl.format("{}: {}", pl.col("question").cast(pl.String).replace(asked), value).str.join(", ")
+    ratings = rated.group_by(run, maintain_order=True).agg(lines.alias("ratings"))
+    both = listed.join(ratings.cast({"sample": pl.Int64}), on=run).join(corpus.items.select("item", "group"), on="item")
+    if both.is_empty():
+        raise InputError("no run has both keywords and ratings", remedy="run the study with first=keywords")
+    same = pl.struct("rater", "item")
+    other = pl.col("keywords").shift(-1, fill_value=pl.col("keywords").first()).over(same)
+    again = pl.when(pl.len().over(same) > 1).then(other).otherwise(pl.lit("(It was asked once only.)"))
+    shuffled = both.sort(run)[np.random.default_rng(seed).permutation(len(both))].with_columns(again=again, of="item")
+    drawn = shuffled.group_by("rater", "item", maintain_order=True).head(per_group).rename({"rater": "source"})
+    about = About(name=QUALITY, title="Answers of models about groups", language=corpus.about.language)
+    return blinded(drawn, QUALITY, about, seed, ["source", "of", "sample"])

@@ -14,10 +14,9 @@ from vantage.measures.texts.clusters import described, initials, k_table, overla
 from vantage.measures.texts.composites import condition_agreement
 from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
-from vantage.studies.stereomap.analysis import Stereomap
+from vantage.studies.stereomap.analysis import ALL, PEOPLE, PlacedGroups, Stereomap, contrast, one_against_another
+from vantage.studies.stereomap.elicitation import USUAL
 from vantage.studies.stereomap.groups import human_clusters
-from vantage.studies.stereomap.options import USUAL
-from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups, contrast, one_against_another
 
 APART: Final = contrast(USUAL, *USUAL)
 """The weights of competence minus warmth, of which alone the clusters of people are known."""

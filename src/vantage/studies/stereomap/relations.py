@@ -13,10 +13,9 @@ from vantage.measures.relations.correlate import correlate
 from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import expected_values, extremes, item_means
 from vantage.report.engine import Data, there
-from vantage.studies.stereomap.analysis import Stereomap
+from vantage.studies.stereomap.analysis import ALL, PEOPLE, PlacedGroups, Stereomap
+from vantage.studies.stereomap.elicitation import USUAL
 from vantage.studies.stereomap.groups import human_correlations
-from vantage.studies.stereomap.options import USUAL
-from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups
 
 EMOTIONS: Final = ("contempt", "admiration", "pity", "envy")
 BEHAVIOURS: Final = ("active-facilitation", "active-harm", "passive-facilitation", "passive-harm")

@@ -9,34 +9,31 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.texts.dictionary import available
-from vantage.studies.blind import leave
-from vantage.studies.execution import Context
+from vantage.measures.texts.lemmas import available
+from vantage.studies.execution import Context, leave
 from vantage.studies.recipes import recipe_study
-from vantage.studies.stereomap import answers, places, relations
+from vantage.studies.stereomap import answers, elicitation, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.elicitation import elicit, recounted
-from vantage.studies.stereomap.evaluation import INSTRUMENT, response_items
+from vantage.studies.stereomap.elicitation import StereomapOptions
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
-from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of
 
 
 def collect(context: Context[StereomapOptions]) -> Corpus:
     """What models say, with answers of theirs left for people to judge, and what people say of the same groups."""
     corpus = _asked(context)
     if context.options.evaluate and not context.plans:
-        drawn = response_items(corpus, context.options.evaluate, context.seed)
+        drawn = elicitation.response_items(corpus, context.options.evaluate, context.seed)
         then = "compare with vantage measure mean JUDGED --by source"
-        leave(context, "evaluation", drawn, "answers", f"--instrument {INSTRUMENT}", then)
+        leave(context, "evaluation", drawn, "answers", f"--instrument {elicitation.QUALITY}", then)
     return with_people(corpus, context)
 
 
 def _asked(context: Context[StereomapOptions]) -> Corpus:
     """Asks the models, or reads the judgments that were named with `--data`."""
     options = context.options
-    instrument = instrument_of(options)
+    instrument = elicitation.instrument_of(options)
     # A dictionary that cannot be read is refused before anyone is asked.
-    dictionary_of(options)
+    elicitation.dictionary_of(options)
     if context.data is not None:
         corpus = Corpus.read(context.data)
         asked = {question.id for question in instrument.questions}
@@ -46,7 +43,7 @@ def _asked(context: Context[StereomapOptions]) -> Corpus:
                 file=corpus.folder,
                 remedy="name a corpus that this study left, or one with judgments by stereotype-content",
             )
-        return recounted(corpus)
+        return elicitation.recounted(corpus)
     groups = read_groups(options.groups)
     if len(groups) < options.k:
         raise InputError(
@@ -54,7 +51,7 @@ def _asked(context: Context[StereomapOptions]) -> Corpus:
             remedy=f"name more groups, or set k to at most {max(len(groups) - 1, 1)}",
         )
     corpus = groups_corpus(groups, instrument, published_names=options.names == "published")
-    return elicit(context, corpus, instrument)
+    return elicitation.elicit(context, corpus, instrument)
 
 
 def with_people(corpus: Corpus, context: Context[StereomapOptions]) -> Corpus:

@@ -57,14 +57,10 @@ class WarmthAnalysis(Analysis):
         return self.corpus.filter(question=list(QUESTIONS), item=items)
 
     @cached_property
-    def people_of_test(self) -> Corpus:
-        """People's judgments of the test part."""
-        return self.corpus.filter(kind="person", item=self.test["item"].to_list())
-
-    @cached_property
     def scores(self) -> pl.DataFrame:
         """Every rater and question with all scores."""
-        means = self.people_of_test.judgments.group_by("item", "question").agg(pl.col("value").mean())
+        people = self.corpus.filter(kind="person", item=self.test["item"].to_list())
+        means = people.judgments.group_by("item", "question").agg(pl.col("value").mean())
         exact = self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls()
         answers = there(self.fine).select("item", "question", "rater", "value", "status")
         classes = accuracy(answers, by=PAIR, reference=self.gold, metric=CLASSES, labels=range(-3, 4), ci="none")

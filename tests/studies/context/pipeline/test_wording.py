@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage.instruments.questions import fill
-from vantage.studies.context.pipeline.writing import WRITTEN_TOKENS, messages, quoted
+from vantage.studies.context.pipeline.dialogue import WRITTEN_TOKENS, messages, quoted
 
 
 @pytest.mark.parametrize("step", WRITTEN_TOKENS)

@@ -21,7 +21,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.raters.answers import choices
-from vantage.raters.trained.instances import grouped_folds
+from vantage.raters.trained.examples import grouped_folds
 from vantage.raters.trained.linear import LinearSettings, Vocabulary
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.controls import STATIC

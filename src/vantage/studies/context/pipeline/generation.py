@@ -26,29 +26,10 @@ from vantage.raters.replies.refusals import refuses
 from vantage.runs import RunOptions, RunPlan, RunStore
 from vantage.runs.rating import carried_out, opened_store
 from vantage.scales import show_code
-from vantage.studies.context.pipeline.controls import (
-    COST,
-    DROPPED,
-    KEPT,
-    OUTCOME,
-    SCHEMA,
-    Contexts,
-    Control,
-    condition_of,
-    context_fields,
-    target,
-)
-from vantage.studies.context.pipeline.dialogue import (
-    CONVERSATION,
-    SpokenTurns,
-    fault,
-    insert,
-    read_place,
-    read_turns,
-    script,
-)
+from vantage.studies.context.pipeline import controls, dialogue
+from vantage.studies.context.pipeline.controls import Contexts, Control
+from vantage.studies.context.pipeline.dialogue import SpokenTurns
 from vantage.studies.context.pipeline.simulation import Cost
-from vantage.studies.context.pipeline.writing import StepWriter, writing_instrument
 
 Model = str | ChatModel | ChatRater
 Statement = dict[str, Any]
@@ -71,7 +52,7 @@ _ASSUMED: Final = {
 """Replies of the usual length, by step; conversations differ from attempt to attempt and by control."""
 _SHOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("item", "text", "statement", "question", "meaning", "label", "scenario", "reason"), pl.String),
-    "conversation": CONVERSATION,
+    "conversation": dialogue.CONVERSATION,
 }
 _SHORT: Final = 400
 """Characters up to which a reply can be nothing but a refusal."""
@@ -118,7 +99,7 @@ def generate(
             the last attempt is assumed to fail, with prompts of about the right length.
     """
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    condition_of(control)  # refuses one that there is not
+    controls.condition_of(control)  # refuses one that there is not
     if attempts < 1:
         raise InputError(f"{attempts} attempts were allowed", remedy="allow at least one")
     made = Generation(corpus, used, control, attempts, least, seed, options, progress, asks)
@@ -149,7 +130,7 @@ class Generation:
     """What models could not do as asked."""
 
     def __post_init__(self) -> None:
-        name = context_fields(self.instrument)[0].name
+        name = controls.context_fields(self.instrument)[0].name
         texts = self._column(name).select("item", pl.col(name).cast(pl.String).fill_null(""))
         self.texts: dict[str, str] = dict(texts.iter_rows())
         self.steps: dict[str, list[dict[str, Any]]] = {item: [] for item in self.texts}
@@ -163,7 +144,7 @@ class Generation:
             known = {item: _code(item, label, question) for item, label in given.iter_rows()}
         statements: list[Statement] = []
         for item, text in self.texts.items():
-            aim = target(question.scale, known[item], self.control) if item in known else None
+            aim = controls.target(question.scale, known[item], self.control) if item in known else None
             if not text.strip():
                 self._end(item, 0, "the item has no text")
             elif aimed and aim is None:
@@ -187,7 +168,7 @@ class Generation:
             tried = [{**one, "reason": failed.get(one["item"])} for one in statements if one["item"] not in kept]
             failed = {}
             for step in _STEPS:
-                rater = verifier if step == "verification" else StepWriter.of(writer, step, attempt, self.seed)
+                rater = verifier if step == "verification" else dialogue.StepWriter.of(writer, step, attempt, self.seed)
                 tried = self._through(step, tried, attempt, rater, failed) if tried else []
             for one in tried:
                 self._end(one["item"], attempt)
@@ -204,7 +185,7 @@ class Generation:
         A context that was written for no label cannot agree with it, so the verifier is not asked about that then.
         """
         checks, passed = step == "verification", []
-        instrument = Instrument.load(QUALITY) if checks else writing_instrument()
+        instrument = Instrument.load(QUALITY) if checks else dialogue.writing_instrument()
         unasked = "label-alignment" if self.control == "blind" else ""
         asked = [one.id for one in instrument.questions if one.id != unasked] if checks else [step]
         replies = self._asked(rater, pl.DataFrame(tried, schema=_SHOWN), instrument, asked, attempt)
@@ -217,7 +198,7 @@ class Generation:
             else:
                 passed.append({**one, **result})
             status = "rejected" if reason else "passed" if checks else "written"
-            cost = {name: int(rows[0][name] or 0) for name in COST}
+            cost = {name: int(rows[0][name] or 0) for name in controls.COST}
             details = {"text": text, "reason": reason, "model": rater.model_name, **cost}
             self._add(one["item"], "insertion" if step == "position" else step, attempt, status, **details)
         return passed
@@ -236,7 +217,7 @@ class Generation:
             self.asks(plan, ASSUMPTION)
             reply = _ASSUMED.get(questions[0], "").format(attempt=attempt, control=self.control)
             value = instrument.question(questions[0]).scale.ends[attempt == self.attempts]
-            row = {"value": value, "status": "answered", "reply": reply, **dict.fromkeys(COST, 0)}
+            row = {"value": value, "status": "answered", "reply": reply, **dict.fromkeys(controls.COST, 0)}
             return {item: [{"question": asked, **row} for asked in questions] for item in items["item"]}
         assert self.store is not None  # noqa: S101 - only an estimate has none
         outcome = carried_out(plan, self.store, self.options)
@@ -249,14 +230,14 @@ class Generation:
 
     def contexts(self, kept: dict[str, SpokenTurns], *warnings: str) -> Contexts:
         """The items that have a context, and all steps, item by item in the order in which they happened."""
-        name = context_fields(self.instrument)[1].name
+        name = controls.context_fields(self.instrument)[1].name
         frame = {"item": list(kept), name: list(kept.values())}
-        written = pl.DataFrame(frame, schema={"item": pl.String, name: CONVERSATION})
+        written = pl.DataFrame(frame, schema={"item": pl.String, name: dialogue.CONVERSATION})
         items = self.corpus.items.drop(name, strict=False).join(written, on="item", maintain_order="left")
         judgments = self.corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
         others = [known for known in self.corpus.instruments if known.id != self.instrument.id]
         corpus = Corpus(items, self.corpus.raters, judgments, [*others, self.instrument], self.corpus.about)
-        steps = pl.DataFrame([row for rows in self.steps.values() for row in rows], schema=SCHEMA)
+        steps = pl.DataFrame([row for rows in self.steps.values() for row in rows], schema=controls.SCHEMA)
         if not kept:
             warnings += ("No context passed all checks, so there is nothing to judge under the condition context.",)
         return Contexts(corpus, steps, self.control, warnings)
@@ -269,12 +250,12 @@ class Generation:
 
     def _add(self, item: str, step: str, attempt: int, status: str, **details: Any) -> None:
         """One step of an item, with its `text`, `reason` and `model` and what it took; attempts are counted from 1."""
-        row = {"item": item, "step": step, "attempt": attempt, "status": status, **dict.fromkeys(COST, 0)}
+        row = {"item": item, "step": step, "attempt": attempt, "status": status, **dict.fromkeys(controls.COST, 0)}
         self.steps[item].append({**row, **details})
 
     def _end(self, item: str, attempt: int, reason: str = "") -> None:
         """The item has a context, or none for this reason."""
-        self._add(item, OUTCOME, attempt, DROPPED if reason else KEPT, reason=reason or None)
+        self._add(item, controls.OUTCOME, attempt, controls.DROPPED if reason else controls.KEPT, reason=reason or None)
         if self.progress is not None:
             self.progress(1)
 
@@ -295,13 +276,13 @@ def _read(step: str, one: Statement, row: Mapping[str, Any]) -> tuple[str, State
     if step == "scenario":
         return text, {"scenario": text}
     if step == "conversation":
-        turns, problem = read_turns(text), fault(read_turns(text), one["text"])
+        turns, problem = dialogue.read_turns(text), dialogue.fault(dialogue.read_turns(text), one["text"])
     else:
-        place = read_place(text, one["conversation"])
-        turns = insert(one["conversation"], one["text"], *place) if place else []
+        place = dialogue.read_place(text, one["conversation"])
+        turns = dialogue.insert(one["conversation"], one["text"], *place) if place else []
         problem = None if place else "the reply names no turn of the conversation"
     # An earlier fault is told to whoever writes the conversation, and no longer after it.
-    return (text, problem) if problem else (script(turns), {"conversation": turns, "reason": None})
+    return (text, problem) if problem else (dialogue.script(turns), {"conversation": turns, "reason": None})
 
 
 def _checked(rows: Sequence[Mapping[str, Any]], least: float) -> tuple[str, Statement | str]:
