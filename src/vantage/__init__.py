@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from vantage.measures._signatures import *  # noqa: F403
     from vantage.measures.panels.panel import with_panel as with_panel
     from vantage.notebook.frames import to_pandas as to_pandas
-    from vantage.planning.plan import during as during
     from vantage.planning.plan import Plan as Plan
+    from vantage.planning.plan import during as during
     from vantage.planning.plan import plan as plan
     from vantage.raters.chat import ChatRater as ChatRater
     from vantage.raters.personas import Persona as Persona

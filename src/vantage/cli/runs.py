@@ -135,8 +135,7 @@ def gc(
 
     Failures that were made good, and the space that all of it took, go as well.
     """
-    from vantage.runs.records import clean
-    from vantage.runs.records import records
+    from vantage.runs.records import clean, records
     from vantage.runs.store import RunStore
 
     _existing(store)

@@ -9,9 +9,15 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.multiplicity import adjusted
-from vantage.measures.rationale.agreement import rationale_agreement, rationale_similarity
+from vantage.measures.rationale.agreement import (
+    ACTUAL,
+    SAME_ITEM,
+    SAME_QUESTION,
+    Writer,
+    rationale_agreement,
+    rationale_similarity,
+)
 from vantage.measures.rationale.form import form
-from vantage.measures.rationale.pairs import ACTUAL, SAME_ITEM, SAME_QUESTION, Writer
 from vantage.measures.rationale.topics import topics
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, item_codes, mean_with_interval

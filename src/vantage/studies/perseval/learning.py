@@ -20,9 +20,9 @@ from vantage.errors import InputError
 from vantage.perspective import Split, vote
 from vantage.raters.chat import ChatRater
 from vantage.raters.encoders import load_encoder
-from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
+from vantage.raters.shots import Encode
 from vantage.raters.trained.pairs import PAIR_METHODS, fit_pairs
 from vantage.raters.trained.rater import TrainedRater
 from vantage.studies.execution import NO_ENCODER, Context, hundredths

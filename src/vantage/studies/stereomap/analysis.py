@@ -16,18 +16,18 @@ from vantage.instruments import Instrument
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
-from vantage.measures.texts.cluster_stability import (
+from vantage.measures.texts.clusters import (
+    Clusters,
     Stability,
+    kmeans,
     mean_over_runs,
     nearest_centroid,
     run_replicates,
     stability,
 )
-from vantage.measures.texts.clusters import Clusters, kmeans
 from vantage.measures.texts.composites import composites, expected_values, scores_by_run
-from vantage.measures.texts.dictionary import Dictionary
+from vantage.measures.texts.dictionary import Dictionary, lemmas
 from vantage.measures.texts.keywords import matched
-from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
 from vantage.studies.stereomap import elicitation
 from vantage.studies.stereomap.elicitation import USUAL, StereomapOptions

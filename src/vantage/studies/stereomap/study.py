@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.texts.lemmas import available
+from vantage.measures.texts.dictionary import available
 from vantage.studies.execution import Context, leave
 from vantage.studies.recipes import recipe_study
 from vantage.studies.stereomap import answers, elicitation, places, relations
