@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from vantage.instruments import Instrument, Question
-from vantage.raters.replies import parse_reply
+from vantage.raters.conversation import read_reply
+from vantage.raters.models.base import Completion
+from vantage.raters.replies import parse_replies, parse_reply
 from vantage.scales import OptOut, Scale
 
 
@@ -20,6 +24,11 @@ trust = Instrument.load("warmth-competence").question("trust")
 irony = Instrument.load("irony").question("irony")
 sar = Instrument.load("sarcasm-rating").question("sarcasm-rating")
 bw = q(Scale.labels("worse", "same", "better"))
+STEPS = ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree")
+agree = q(Scale.points(1, 5, anchors=dict(enumerate(STEPS, 1))))
+mood = q(Scale.labels("negative", "neutral", "positive"))
+stance = q(Scale.labels("favor", "against", "none"))
+side = q(Scale.points(-3, 3, anchors={-3: "very untrustworthy", 0: "neutral", 3: "very trustworthy"}))
 
 CASES: list[tuple[Question, str, float | str | None]] = [
     # (question, text, expected value or None, note)
@@ -189,6 +198,37 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (sar, "The author rated the movie 4/6.", None),
     (sar, "They gave the restaurant a 4.", None),
     (irony, "It is ironic. Wait, no, that is not it.", None),
+    (agree, "Somewhere between agree and strongly agree.", None),
+    (agree, "As an AI, I do not have opinions. However, if I had to choose, I would pick 3.", 3),
+    (agree, "If I had to choose, I would pick 3.", 3),
+    (agree, "I can't take a stance on this political topic.", "refused"),
+    (agree, "I somewhat disagree.", None),
+    (agree, "Rating (1 = strongly disagree, 5 = strongly agree): 4", 4),
+    (agree, "Answer: 2\n\nWait, let me reconsider. It says all taxes.\n\nAnswer: 1", 1),
+    (agree, "Answer: 2\n\nIt says all taxes.\n\nAnswer: 1", None),
+    (agree, "4 stars", 4),
+    (nine, "At least a 5.", None),
+    (nine, "It's a solid 6 for me.", 6),
+    (nine, "Given the apology I land on 6.", 6),
+    (nine, "Let's go with 6.", 6),
+    (nine, "My score for threat is 6 (out of 9).", 6),
+    (nine, "High (6)", 6),
+    (nine, "Step 6", None),
+    (mood, "Slightly positive", 2),
+    (mood, "Based on the analysis, negative.", 0),
+    (mood, "I would label this as neutral rather than negative.", 1),
+    (stance, "The author is clearly against the policy.", None),
+    (stance, "I first labelled this as favor, but it is in fact against.", 1),
+    (stance, "Answer: in favor of", 0),
+    (stance, "Answer: against, possibly none", None),
+    (stance, "against -> none", None),
+    (irony, "Yes if read with a smile.", None),
+    (irony, "Yes, if you ask me.", 1),
+    (irony, "I don't think it is ironic.", 0),
+    (side, "1 (slightly untrustworthy)", None),
+    (side, "-1 (slightly untrustworthy)", -1),
+    (side, "On the -3 to +3 scale: 2", 2),
+    (side, "Slightly trustworthy (+1)", 1),
 ]
 
 
@@ -199,3 +239,27 @@ def test_what_is_meant_and_nothing_else(question: Question, text: str, meant: fl
         assert reply.status == meant
     else:
         assert (reply.value, reply.rule) == (meant, reply.rule)
+
+
+def test_a_question_that_is_repeated_first_is_not_part_of_the_answer() -> None:
+    (asked,) = Instrument.of_questions("q", "Q", {"q": Scale.labels("no", "yes")}).questions
+    asked = replace(asked, ask="Read the text. Is this text sarcastic?")
+    assert parse_reply("Is this text sarcastic? No, because it is sincere.", asked).value == 0
+    assert parse_reply("Is this text sarcastic?", asked).value is None
+
+
+def test_options_that_were_shown_as_words_have_no_numbers() -> None:
+    # "1" may be the first of three options as well as the one with the code 1. Others may have shown their codes.
+    for text in ("1", "Answer: 1", '{"answer": 1}'):
+        assert read_reply(Completion(text), [mood], "")["q"].rule == "other-scale"
+        assert read_reply(Completion(text), [mood], "", lettered=True)["q"].value == 1
+    assert read_reply(Completion("2 (positive)"), [mood], "")["q"].value == 2
+    assert read_reply(Completion("2"), [agree], "")["q"].value == 2
+
+
+def test_an_answer_among_several_may_be_taken_back() -> None:
+    questions = Instrument.load("warmth-competence").questions
+    lines = "- Trust: 2\n- Sociability: 1\n- Competence: 0\n\n"
+    replies = parse_replies(f"{lines}On reflection, Trust: 1", questions)
+    assert [replies[one].rule for one in ("trust", "sociability")] == ["conflict", "line:number"]
+    assert parse_replies(f"{lines}On reflection, trust is what it is about.", questions)["trust"].value == 2

@@ -101,10 +101,10 @@ def runs(values: np.ndarray, n: int = 8, spread: float = 0.3, seed: int = 0) -> 
 @pytest.mark.slow
 def test_tests_are_not_made_on_the_runs_that_chose_the_groups() -> None:
     # All groups are alike: whatever clusters come out are made of noise. Tested on the very same means, most of them
-    # would differ; with every group where the other runs put it, few do.
+    # would differ; with every group where the other runs put it, and counting that runs share these, few do.
     honest, circular = [], []
     for seed in range(30):
-        (source,) = place(runs(np.full((30, 2), 3.0), spread=0.6, seed=seed), EXTENDED, k=5, resamples=10)
+        (source,) = place(runs(np.full((30, 2), 3.0), spread=0.6, seed=seed, n=10), EXTENDED, k=5, resamples=10)
         assert source.clusters is not None
         honest += one_against_another(source)["p"].drop_nulls().to_list()
         points = source.points
@@ -113,7 +113,7 @@ def test_tests_are_not_made_on_the_runs_that_chose_the_groups() -> None:
             if len(inside) > 2:
                 circular.append(float(stats.ttest_rel(inside[:, 0], inside[:, 1]).pvalue))
     assert np.mean(np.array(circular) < 0.05) > 0.3
-    assert np.mean(np.array(honest) < 0.05) < 0.15
+    assert np.mean(np.array(honest) < 0.05) < 0.07
 
 
 def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special, stats
 
 from vantage.instruments import Instrument
 from vantage.measures.multiplicity import adjusted
@@ -184,9 +184,10 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
 
     `difference` is that of the centroid, with its interval over runs. In the test, each run comes with every group in
     the cluster in which the *other* runs put it, so that the runs that are tested had no part in the choice of the
-    groups. `held_out` is their mean difference, `dz` that over its standard deviation between runs (Cohen 1988); p
-    values are corrected after Holm (1979) within the source. The runs of several models together are no replicates of
-    each other and are not tested.
+    groups. `held_out` is their mean difference, `dz` that over its standard deviation between runs (Cohen 1988). Two
+    runs share most of the runs that chose their groups, so they vary together; the test and the interval of dz count
+    that (Nadeau and Bengio 2003). p values are corrected after Holm (1979) within the source. The runs of several
+    models together are no replicates of each other and are not tested.
     """
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     pairs, rows = list(combinations(source.axes, 2)), []
@@ -206,22 +207,37 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
         none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.lit(None, pl.Float64))
         untested = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
         return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **untested)
-    names = {"difference": "held_out", "estimate": "dz", "low": "dz_low", "high": "dz_high", "units": "runs"}
+    names = {"difference": "held_out", "estimate": "dz", "units": "runs"}
     parts = [
-        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none")
+        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none", ci="none")
         .rename(names)
-        .select("cluster", *names.values(), "p", "reason", first=pl.lit(pair[0]), second=pl.lit(pair[1]))
+        .select("cluster", *names.values(), "reason", first=pl.lit(pair[0]), second=pl.lit(pair[1]))
         for pair in pairs
     ]
     tested = table.join(pl.concat(parts, how="vertical_relaxed"), on=keys, how="left", maintain_order="left")
-    tested = tested.with_columns(
-        pl.Series("p_holm", adjusted(tested["p"].to_list(), "holm"), dtype=pl.Float64),
+    over_runs = [_over_shared_runs(*row) for row in tested.select("dz", "runs").iter_rows()]
+    results = pl.DataFrame(over_runs, schema=dict.fromkeys(("dz_low", "dz_high", "p"), pl.Float64), orient="row")
+    tested = tested.hstack(results).with_columns(
+        pl.Series("p_holm", adjusted(results["p"].to_list(), "holm"), dtype=pl.Float64),
         pl.col("runs").cast(pl.Int64),
         pl.col("reason").cast(pl.String),
     )
     signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
     shown = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
     return tested.with_columns(shown.alias("relation"))
+
+
+def _over_shared_runs(dz: float | None, runs: int | None) -> tuple[float | None, float | None, float | None]:
+    """The interval and the p value of dz where each run was tested on groups that all others chose.
+
+    >>> [round(one, 3) for one in _over_shared_runs(1.5, 10)]
+    [0.344, 2.604, 0.01]
+    """
+    if dz is None or runs is None:
+        return None, None, None
+    scale = 1 / np.sqrt(1 / runs + 1 / (runs - 1))
+    low, high = (float(special.nctdtrinc(runs - 1.0, tail, dz * scale) / scale) for tail in (0.975, 0.025))
+    return low, high, float(2 * stats.t.sf(abs(dz) * scale, runs - 1))
 
 
 def _held_out(source: PlacedGroups) -> pl.DataFrame:
