@@ -129,10 +129,15 @@ class Job:
                 return calls[:number]
         return calls
 
+    @property
+    def following(self) -> KeyedCall | None:
+        """The next request that may be taken, where one is ready."""
+        return self.source.following
+
     def take_several(self, count: int) -> list[KeyedCall]:
         """A request that may be sent now, with up to so many in all that are further samples of the same."""
         calls = self.take(1)
-        while calls and len(calls) < count and self.source.repeats(calls[0]):
+        while calls and len(calls) < count and (following := self.following) and following.repeats(calls[0]):
             if not (more := self.take(1)):
                 break
             calls += more

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
@@ -146,6 +146,12 @@ class KeyedCall:
     """What the call shares with others of its rater, as JSON, and the fingerprint of that text."""
     texts: tuple[bytes, ...]
     """Fingerprints of the messages' texts, under which they are stored once."""
+
+    def repeats(self, call: KeyedCall) -> bool:
+        """Whether this is another sample of a request: the same but for its seed."""
+        one, other = call.ask.request, self.ask.request
+        alike = replace(other.sampling, seed=one.sampling.seed) == one.sampling and other.schema == one.schema
+        return alike and other.messages == one.messages and not call.ask.options and not self.ask.options
 
 
 class Keys:

@@ -206,13 +206,10 @@ class CallSource:
             self._open_block()
         return [self._ready.popleft() for _ in range(min(count, len(self._ready)))]
 
-    def repeats(self, call: KeyedCall) -> bool:
-        """Whether the next request to be sent is another sample of this one: the same but for its seed."""
-        if not self._ready or call.ask.options:
-            return False
-        one, other = call.ask.request, self._ready[0].ask.request
-        alike = replace(other.sampling, seed=one.sampling.seed) == one.sampling and other.schema == one.schema
-        return alike and other.messages == one.messages and not self._ready[0].ask.options
+    @property
+    def following(self) -> KeyedCall | None:
+        """The next request to be sent, where one is ready."""
+        return self._ready[0] if self._ready else None
 
     def put_back(self, calls: Sequence[KeyedCall]) -> None:
         """Requests that were taken and not sent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage._version import __version__
 from vantage.raters.conversation import Ask
-from vantage.raters.models.base import Message, Request
+from vantage.raters.models.base import Message, Request, Sampling
 from vantage.runs import RunOptions
 from vantage.runs.engines.ray import Handed, Worker, WorkerReport
 
@@ -26,8 +27,9 @@ def worker(endpoint: Endpoint) -> Iterator[Callable[..., Worker]]:
     """`worker(**options)`: a client of the endpoint that has begun; it is sent home after the test."""
     made: list[Worker] = []
 
-    def make(**options: Any) -> Worker:
-        one = Worker("openai:tester", {"base_url": endpoint.url}, RunOptions(**options), __version__)
+    def make(several: int = 1, **options: Any) -> Worker:
+        settings = {"base_url": endpoint.url, **({"several": several} if several > 1 else {})}
+        one = Worker("openai:tester", settings, RunOptions(**options), __version__)
         assert one.begin() == ""
         made.append(one)
         return one
@@ -63,6 +65,16 @@ def test_a_worker_answers_what_it_is_handed_and_wants_more(endpoint: Endpoint, w
     assert len(endpoint.requests) == 9
     last = ended(one)
     assert (last.done, last.wants, last.error) == (True, 0, "")
+
+
+def test_a_worker_asks_for_several_samples_at_once(endpoint: Endpoint, worker: Callable[..., Worker]) -> None:
+    one = worker(several=4, concurrency=1)
+    request = Request((Message("user", "the same case"),), Sampling(temperature=1.0))
+    asks = [Ask(replace(request, sampling=replace(request.sampling, seed=n)), sample=n) for n in range(4)]
+    first = one.exchange([(bytes([n]) * 16, ask) for n, ask in enumerate(asks)], stop=False)
+    reports = [first, *until(one, 4 - len(first.ended))]
+    assert sorted(key for each in reports for key, *_ in each.ended) == [bytes([n]) * 16 for n in range(4)]
+    assert endpoint.requests[0]["n"] == 4
 
 
 def test_what_is_under_way_when_a_worker_must_stop_is_told_and_the_rest_is_not_sent(

@@ -96,6 +96,11 @@ class Worker(Job):
             return []
         return [self._handed.popleft() for _ in range(min(count, len(self._handed)))]
 
+    @property
+    def following(self) -> KeyedCall | None:
+        """The next of the requests at hand."""
+        return self._handed[0] if self._handed else None
+
     def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
         """A request has ended; it is reported at the next exchange."""
         self._ended.append((call.key, completion, tries, seconds))
