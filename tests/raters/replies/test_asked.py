@@ -1,8 +1,9 @@
-"""Replies to the prompts of Vantage itself by two models that no rule had been written for.
+"""Replies to the prompts of Vantage itself by models that no rule had been written for.
 
 Qwen2.5-Coder 1.5B and 0.5B were asked the questions of the bundled instruments in all styles and several presentations,
-at temperature 0 and 1. The replies were judged before the parser read them; docs/replies.md has how many were read
-right at first. Replies of at most three words or more than 700 characters are left out here.
+at temperature 0 and 1 (first to third part), and so was a large model; "careless" are replies that were made up to miss
+the form. What they mean was noted before the parser read them; docs/replies.md has how many were read right at first.
+Replies of at most three words or more than 700 characters (1,200 of the last two parts) are left out here.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def test_replies_to_the_prompts_of_vantage_are_read_as_meant() -> None:
         counts[record["part"], worst] += 1
     # The values that nobody gave are in texts that contradict themselves or only describe; no sure rule tells them.
     assert counts == {
+        ("large", "right"): 125,
+        ("careless", "missed"): 18,
+        ("careless", "right"): 235,
         ("first", "missed"): 12,
         ("first", "right"): 765,
         ("second", "invented"): 2,

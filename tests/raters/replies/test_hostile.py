@@ -28,6 +28,7 @@ STEPS = ("strongly disagree", "disagree", "neither agree nor disagree", "agree",
 agree = q(Scale.points(1, 5, anchors=dict(enumerate(STEPS, 1))))
 mood = q(Scale.labels("negative", "neutral", "positive"))
 stance = q(Scale.labels("favor", "against", "none"))
+lettered = q(replace(Scale.labels("none", "low", "high"), called="letters"))
 side = q(Scale.points(-3, 3, anchors={-3: "very untrustworthy", 0: "neutral", 3: "very trustworthy"}))
 
 CASES: list[tuple[Question, str, float | str | None]] = [
@@ -229,6 +230,20 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (side, "-1 (slightly untrustworthy)", -1),
     (side, "On the -3 to +3 scale: 2", 2),
     (side, "Slightly trustworthy (+1)", 1),
+    (trust, "On a scale from -3 (very untrustworthy) to 3 (very trustworthy), this earns them a 2.", 2),
+    (trust, "1, I think. Then again, that would make it 0 or even -1. Hard to call.", None),
+    (nine, "Answer: 2 / not mentioned", None),
+    (nine, "I'd go with 5. Hmm, they do depend on others; make that a 4.", None),
+    (nine, "First draft: so 2.\nSecond draft: so 3.\n\nBoth seem justified to me.", None),
+    (nine, "I would go for 3... actually, given the contempt, 4.", None),
+    (nine, "Answer: 1\n(edited: 2, since something was in their hands)", None),
+    (nine, "Threat is real. So zero from me.", None),
+    (irony, "They leave the other person free to say no.", None),
+    (stance, "It could be read as **against** (many talk like this) or as **none**.", None),
+    (stance, "favour", 0),
+    (lettered, "B (high)", None),
+    (lettered, "B (low)", 1),
+    (lettered, "C would be defensible too, but my pick is B.", 1),
 ]
 
 

@@ -95,9 +95,8 @@ def scale_echoes(text: str, scale: Scale) -> list[Span]:
 def _echo_pattern(scale: Scale) -> re.Pattern[str]:
     low, high = (re.escape(show_code(end)) for end in scale.ends)
     codes = "|".join(sorted({re.escape(show_code(code)) for code in scale.codes}, key=len, reverse=True))
-    ends = (
-        rf"(?<![\w.+-])\+?{low}(?:\s?\([^()\n]{{1,80}}\))?\s?(?:to|through|and|-|\.{{2,3}}|…)\s?\+?{high}(?!\w|\.\d|/)"
-    )
+    meaning = r"(?:\s?\([^()\n]{1,80}\))?"
+    ends = rf"(?<![\w.+-])\+?{low}{meaning}\s?(?:to|through|and|-|\.{{2,3}}|…)\s?\+?{high}(?!\w|\.\d|/){meaning}"
     ranged = (
         r"(?:(?:on|from|using)\s)?(?:(?:a|the)\s)?(?:\w{1,12}[ -])?(?:(?:scale|range)\s)?(?:of\s|from\s|between\s)?"
         rf"{ends}(?:\sscale\b)?"

@@ -26,7 +26,8 @@ _SUPPOSED = re.compile(
     r"|\b(?:previous|earlier|prior|initial|other|your|old|reference|expected|gold)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
     rf"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|people|who){_RATES}"
     r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become|make|choose|pick|select)\b[^.!?\n]{0,24}$"
-    r"|\bcan\sbe\s(?:\w{1,12}\s)?(?:interpreted|read|seen|taken|understood|regarded|viewed)\sas\b[^.!?\n]{0,24}$"
+    r"|\b(?:can|could|may|might)\sbe\s(?:\w{1,12}\s)?(?:interpreted|read|seen|taken|understood|regarded|viewed)\sas\b"
+    r"(?:(?!\b(?:but|so|overall|therefore|however)\b)[^.!?\n]){0,160}$"
     r"|\bcould\sbe\s(?:\w{1,12}\s)?improved\b[^.!?\n]{0,60}$"
     r"|\b(?:tempted|inclined|hesitant|reluctant|(?<!\bi'm\s)(?<!\bi\sam\s)going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
     r"|\bnot\ssure\s(?:that\s|whether\s)?(?:i|it|this)\b(?:(?!\b(?:but|so)\b)[^.!?\n]){0,40}$"
@@ -46,8 +47,8 @@ _THEN = re.compile(
 )
 _HEDGE = re.compile(r"\b(?:maybe|perhaps|possibly|conceivably)[\s,]{1,2}(?:an?\s)?[\"'*]{0,3}$", re.IGNORECASE)
 _RETRACTED = re.compile(
-    r"(?:^|[.!?\n(,;:…-])\s*(?:(?:on\s(?:second\sthoughts?|(?:further\s)?reflection)|scratch\sthat|correction|oops|no,?\swait|(?:but\s)?wait|just\skidding"
-    r"|never\s?mind|i\s(?:take\s(?:that|it|this)\sback|chang(?:e|ed)\smy\s(?:mind|answer|rating)|meant|stand\scorrected|withdraw))\b"
+    r"\.{3}\s?actually\b|(?:^|[.!?\n(,;:…-])\s*(?:(?:on\s(?:second\sthoughts?|(?:further\s)?reflection)|scratch\sthat|correction|oops|then\sagain|edit(?:ed)?(?=:)|hard\sto\s(?:call|say|tell)(?=[.!]?\s*$)|no,?\swait|(?:but\s)?wait|just\skidding"
+    r"|never\s?mind|make\s(?:that|it)\s(?:an?\s)?[\"'*]{0,3}[+-]?\d|both\s(?:seem|are|look|sound)\s(?:justified|defensible|possible|plausible|valid|right|acceptable)|i\s(?:take\s(?:that|it|this)\sback|chang(?:e|ed)\smy\s(?:mind|answer|rating)|meant|stand\scorrected|withdraw))\b"
     r"|(?:actually|rather|or\srather|sorry|hmm|let\sme),?\s(?:make\s(?:that|it)|i\s(?:would|take|meant|think|'d)|it(?:'s|\sis)\s(?:an?\s)?[\"'*]{0,3}[+-]?\d"
     r"|(?:re)?consider|revise|correct|change|no\b))",
     re.IGNORECASE,

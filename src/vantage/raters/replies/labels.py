@@ -18,8 +18,7 @@ _CALLED = ("text", "option", "response")
 _ALIASES = {
     "yes": ("true", "y", "yep", "yeah"),
     "no": ("false", "n", "nope"),
-    "favor": ("favour", "in favor", "in favour"),
-    "favour": ("favor", "in favor", "in favour"),
+    **dict.fromkeys(("favor", "favour"), ("in favor",)),
 }
 """Other words for an option, where an answer is expected."""
 _DEGREE = re.compile(r"\b(?:strongly|very|highly|extremely|slightly|somewhat|mildly|moderately|mostly|largely)\b")
@@ -61,7 +60,7 @@ _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 """Scripts that write words without spaces between them."""
 _WINDOW = 90
 _LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
-_LETTER_WORDED = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?:\s?[=,-]\s?|\s(?=\"))[\"'*(]{0,3}", re.IGNORECASE)
+_LETTER_WORDED = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?:\s?[=,(-]\s?|\s(?=\"))[\"'*(]{0,3}", re.IGNORECASE)
 # "No" is an answer; "no idea", "no rating", "no doubt" are not.
 _AFTER_NO = re.compile(
     r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<#\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
@@ -81,7 +80,7 @@ _BETWEEN = re.compile(r"\bbetween\s[\"'*]{0,2}$", re.IGNORECASE)
 _SILENT = re.compile(r"(?:\bnot|n't|\bnever)\s(?:\w{1,12}\s)?(?:mention|express|say|state|acknowledge)", re.IGNORECASE)
 """Where what is denied is that something was said, and not what it would have said."""
 _STATED = re.compile(
-    r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|say"
+    r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|(?<!free\sto\s)(?<!able\sto\s)say"
     r"|(?:call|rate|label|find|consider|mark|deem|judge|make)\sit)|'s|:)"
     r"(?:\s(?:clearly|definitely|certainly|simply|just|indeed|overall|probably|actually|really|in\sfact|rather))?"
     r"[\s\"'*_]{1,4}$",
@@ -160,8 +159,8 @@ def wordings(scale: Scale) -> Wordings:
 
 
 def words(text: str) -> str:
-    """The words of a text in lower case, separated by single spaces."""
-    return " ".join(re.findall(r"[\w']+|[+-](?=\d)", text.casefold().replace("_", " ")))
+    """The words of a text in lower case, separated by single spaces; "favour" is "favor"."""
+    return " ".join(re.findall(r"[\w']+|[+-](?=\d)", text.casefold().replace("_", " ").replace("favour", "favor")))
 
 
 def read_label(text: str, at: int, scale: Scale) -> Reading | None:
@@ -350,7 +349,7 @@ def _any_of(wordings_: list[str]) -> re.Pattern[str] | None:
         return None
     longest_first = sorted(wordings_, key=len, reverse=True)
     spaced = [wording for wording in longest_first if not _UNSPACED.search(wording)]
-    each = "|".join(_GAP.join(re.escape(word) for word in wording.split()) for wording in spaced)
+    each = "|".join(_GAP.join(map(re.escape, wording.split())) for wording in spaced).replace("favor", "favou?r")
     unspaced = "|".join(re.escape(wording) for wording in longest_first if wording not in spaced)
     whole = [rf"(?<![\w])(?:{each})(?!\w)"] if each else []
     return re.compile("|".join([*whole, *([unspaced] if unspaced else [])]), re.IGNORECASE)

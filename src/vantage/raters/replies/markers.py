@@ -18,7 +18,7 @@ from vantage.scales import Scale
 
 _NOUN = (
     r"(?:answers?|rating|score|label|choice|verdict|response|judge?ment|classification|likert(?:\sscale)?|rate|result|value|selection"
-    r"|evaluation|option|grade|level|(?:selected|chosen|my)\sscale|assessment)"
+    r"|evaluation|option|pick|grade|level|(?:selected|chosen|my)\sscale|assessment)"
 )
 _ANNOUNCED = re.compile(
     rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for|of)\s(?:(?:this|that|the|your|its)\s)?(?:[a-z-]{{1,16}}\s)?[a-z-]{{3,16}})?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"

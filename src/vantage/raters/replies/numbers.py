@@ -59,7 +59,7 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _AFTER_WORD = re.compile(
-    r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/<]|-(?!\d))|\s(?:because|since|out|points?|stars?|on|or|to)\b",
+    r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/<]|-(?!\d))|\s(?:because|since|out|points?|stars?|on|or|to|from)\b",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"\s(?:points?|stars?)(?=\s{0,3}(?:$|[\n.,;:!?)]))", re.IGNORECASE)

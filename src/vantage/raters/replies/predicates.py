@@ -15,7 +15,7 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _FOUND = re.compile(
-    r"i\s(?:do\snot\s|don't\s|did\snot\s|didn't\s)?(?:find|found)\s(?:it|(?:the|this|that)\s\w{1,20})\s(?P<words>(?:[\w'-]{1,20}\s){0,2}[\w-]{4,30})",
+    r"(?:(?:on\sbalance|overall|all\sin\sall),?\s)?i\s(?:do\snot\s|don't\s|did\snot\s|didn't\s)?(?:find|found)\s(?:it|(?:the|this|that)\s\w{1,20})\s(?P<words>(?:[\w'-]{1,20}\s){0,2}[\w-]{4,30})",
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(r"^(?:rating|answer|reply):\s{0,2}", re.IGNORECASE)

@@ -20,7 +20,7 @@ _UNABLE = (
 _CUE = re.compile(
     rf"\bi(?:\s(?:really|simply|just|honestly|also|respectfully))?\s?{_UNABLE}(?:\s\w{{1,14}})?\s{_ACT}\b"
     r"|\bi\s(?:do\snot|don't|will\snot|won't)\s(?:role-?play|engage\s(?:in|with))\b"
-    r"|\bnot\s(?:feel\s)?comfortable\s(?:role-?play|answer|rat|judg|scor|provid|mak|giv|assign|engag|discuss|label+|recommend)ing\b"
+    r"|\bnot\s(?:feel\s)?comfortable\s(?:role-?play|tak|answer|rat|judg|scor|provid|mak|giv|assign|engag|discuss|label+|recommend)ing\b"
     r"|\bsorry,?\s(?:but\s)?(?:i|we|as|this|that)\b(?:\s|')(?:can|am\snot\sable|unable|am\sunable|won't|will\snot|an?\sai|cannot"
     r"|(?:do\snot|don't|dont)\s(?:have|know|understand|feel\scomfortable)|(?:am\s|m\s)not\s(?:able|sure\s(?:what|how|which|i\sunderstand)))"
     r"|\bas\san?\s(?:ai|artificial|large\slanguage|language\smodel|assistant|neutral\s(?:ai|assistant|party|observer|entity|model))\b"

@@ -134,7 +134,7 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
         return reading
     between = _BETWEEN.match(text, reading.end)
     at = between.end() if between else reading.end
-    if at == reading.end:
+    if at == reading.end and not _ALSO.match(text, at):
         return reading
     label = read_label(text, at, scale) or _stemmed(text, at, scale)
     if label is not None and label.value is not None:
@@ -142,7 +142,8 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
         if reading.value == label.value or (agree(scale, reading.value, label.value) and not equated):
             return Reading("label" if is_named(scale) else reading.form, label.end, reading.value)
         return Reading("conflict", label.end)
-    opt_out = read_opt_out(text, at, scale)
+    also = _ALSO.match(text, reading.end)
+    opt_out = read_opt_out(text, also.end() if also else at, scale)
     if opt_out is not None and opt_out.usable:
         return Reading("conflict", opt_out.end)
     otherwise = _means_otherwise(text, reading, scale) or _other_side(text, reading, scale)
