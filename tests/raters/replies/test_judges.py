@@ -51,7 +51,7 @@ def test_replies_of_judges_are_read_as_meant() -> None:
 def test_the_replies_that_are_pointed_to_have_a_question_and_a_label() -> None:
     lines = [line for line in (HERE / "elsewhere.csv").read_text("utf-8").splitlines() if not line.startswith("#")]
     rows = list(csv.DictReader(lines))
-    assert len(rows) == len({(row["sha256"], row["question"], row["model"]) for row in rows}) == 2805
+    assert len(rows) == len({(row["sha256"], row["question"], row["model"]) for row in rows}) == 2885
     assert {len(row["sha256"]) for row in rows} == {16}
 
 
