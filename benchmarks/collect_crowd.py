@@ -53,7 +53,8 @@ for _ in sys.stdin:
     child = os.fork()
     if not child:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        uvicorn.Server(uvicorn.Config(served.app(), log_level="error")).run(sockets=[listening])
+        app = served.serving(served.open(), own=True)
+        uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])
         os._exit(0)
     print(child, flush=True)
 """

@@ -155,7 +155,8 @@ def test_nothing_is_lost_when_one_of_several_workers_is_killed(
     from benchmarks import collect_crowd
 
     monkeypatch.setattr(collect_crowd, "PORT", free_port())
-    asyncio.run(collect_crowd.kills(collect_crowd.planned(tmp_path, 200), "", workers=2, number=8, times=10))
+    killed = collect_crowd.kills(collect_crowd.planned(tmp_path, 200), "", workers=2, number=8, times=10)
+    asyncio.run(asyncio.wait_for(killed, 300))
     assert "10 kills" in capsys.readouterr().out
 
 
