@@ -2,8 +2,8 @@
 
 The replies were judged before the parser read them; `part` says whether rules were mended on the model (A), or it was
 held out until they stood (B, then C to G, H, I, L, M, O, P, R; most of H and I is free prose). "again" is a model of
-which one reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from. Those with
-more than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
+which one reply had been seen, "sums" are answers to riddles instead of ratings. NOTICE names where they are from.
+Those with more than five words of repositories that do not license their text are only pointed to, in elsewhere.csv.
 """
 
 from __future__ import annotations
