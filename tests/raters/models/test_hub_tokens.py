@@ -29,6 +29,7 @@ def test_tokens_and_window_are_those_of_the_model(tmp_path: Path) -> None:
         tokens.score([], ["a"])
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_tokenizer_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be loaded"):
         HubTokens(str(tmp_path))

@@ -18,6 +18,7 @@ def chances(seed: int, node: tuple[int, ...]) -> np.ndarray:
     return np.random.default_rng([seed, len(node), *node]).dirichlet(np.ones(5))
 
 
+@pytest.mark.slow
 @given(paths, st.integers(0, 99))
 def test_options_are_disjoint_and_add_up_as_all_replies_do(options: list[tuple[int, ...]], seed: int) -> None:
     tree = OptionTree(options)

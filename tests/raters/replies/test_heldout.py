@@ -64,6 +64,7 @@ FEELINGS = [
 ]
 
 
+@pytest.mark.slow
 def test_replies_of_models_held_out_are_read_as_meant() -> None:
     counts: Counter[tuple[str, str]] = Counter()
     for line in (HERE / "heldout.jsonl").read_text("utf-8").splitlines():

@@ -25,6 +25,7 @@ def judged(reply: ParsedReply, meant: str) -> str:
     return "invented" if reply.value is not None else "missed" if meant.isdigit() else "other status"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
     folder = data_dir / "appraisals"

@@ -29,6 +29,7 @@ FEW: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_the_report_finds_planted_ambiguity_and_tells_what_it_cost(planted_data: Path, models: dict[str, Any]) -> None:
     few = {**FEW, "persona_count": 8, "evaluate": False}
     report = run("context", data=planted_data, models=["planted"], **few)

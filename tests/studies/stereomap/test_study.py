@@ -408,6 +408,7 @@ def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     assert any(text.startswith("Clusters agree with those of people in 2002 better than chance") for text in told)
 
 
+@pytest.mark.slow
 def test_noise_claims_nothing(tmp_path: Path) -> None:
     report = quick(tmp_path / "answers.parquet", 4, noise=True)
     check_all(report.result)

@@ -100,6 +100,7 @@ def on_noise(corpus: Corpus, seed: int) -> Result:
     return SAYING.result(predictions.WarmthAnalysis(made, WcsentOptions(), seed))
 
 
+@pytest.mark.slow
 def test_noise_claims_nothing(release: Path) -> None:
     corpus = load("wcsent", release)
     assert claiming(partial(on_noise, corpus), range(2)) == {}
