@@ -15,7 +15,7 @@ from vantage.errors import InputError
 from vantage.raters.models.base import Request
 from vantage.raters.templates import Template
 from vantage.runs import RunPlan, rate
-from vantage.runs.audit import reparse
+from vantage.runs.reparse import reparse
 
 PRINTED = """---
 answer: 'Verdict: (\\w+)'

@@ -13,7 +13,7 @@ from vantage.report.folder import Report
 from vantage.report.overview import corpus_report
 from vantage.report.record import Record, versions
 from vantage.runs.audit import Case, save
-from vantage.runs.records import keep
+from vantage.runs.profiles import keep
 from vantage.runs.store import RunStore
 
 

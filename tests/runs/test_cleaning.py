@@ -5,7 +5,8 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import InputError
 from vantage.runs import RunOptions, RunStore, run
-from vantage.runs.records import clean, ledger, records, totals
+from vantage.runs.cleaning import clean
+from vantage.runs.records import ledger, records, totals
 from vantage.runs.writer import Claims
 
 from .conftest import MakePlan

@@ -14,9 +14,9 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.test_rating import ADA, answering
 from vantage import ChatRater, InputError
 from vantage.runs import PlanPart, RunOptions, RunPlan, RunStore, added, judgments, run
-from vantage.runs.options import RunTally
 from vantage.runs.rating import summaries
 from vantage.runs.records import records
+from vantage.runs.tally import RunTally
 
 from .conftest import MakePlan, case, corpus
 

@@ -19,8 +19,8 @@ from vantage.raters import prompts
 from vantage.raters.chat import ChatRater as Rater
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.runs import Outcome, PlanPart, RunOptions, RunPlan, RunStore, finished, judgments, run
+from vantage.runs.cleaning import clean
 from vantage.runs.finished import Layout
-from vantage.runs.records import clean
 from vantage.runs.tables import StoreError
 
 from .conftest import corpus

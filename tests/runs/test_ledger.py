@@ -15,7 +15,7 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case
 from vantage.runs import RunOptions, RunStore, run
-from vantage.runs.options import read_prices
+from vantage.runs.prices import read_prices
 from vantage.runs.records import ledger, ledger_rows, totals
 
 PRICES: dict[str, Any] = {"openai:tester": {"input": 1e6, "output": 2e6, "date": "2026-11-15"}}

@@ -13,7 +13,7 @@ from vantage import ChatRater
 from vantage.raters.models.base import GIVEN_UP, Completion, LogProbs, Request, never
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.engines import local
-from vantage.runs.options import RunTally
+from vantage.runs.tally import RunTally
 
 from .conftest import corpus
 

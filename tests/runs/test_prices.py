@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vantage import InputError
-from vantage.runs.options import read_prices
+from vantage.runs.prices import read_prices
 
 
 def test_prices_are_read(tmp_path: Path) -> None:

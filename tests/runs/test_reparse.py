@@ -9,7 +9,7 @@ from tests.raters.models.endpoint import Endpoint
 from tests.runs.test_rating import answering
 from vantage import Corpus, InputError, Instrument, demo_corpus, rate
 from vantage.corpora.readers import load
-from vantage.runs.audit import reparse
+from vantage.runs.reparse import reparse
 from vantage.studies.stereomap.elicitation import keyword_instrument, recounted
 
 from .conftest import MakePlan, corpus

@@ -19,7 +19,8 @@ from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Completion, Message, Request, Sampling
 from vantage.runs import RunStore
 from vantage.runs.keys import Keys
-from vantage.runs.tables import FinishedCall, StoreError, packed, recover, unpacked
+from vantage.runs.recovery import recover
+from vantage.runs.tables import FinishedCall, StoreError, packed, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = Keys(ChatRater("openai:x"), Instrument.load("warmth-competence"))

@@ -20,8 +20,8 @@ from vantage.measures.aggregation.balanced import balanced
 from vantage.presentations import Presentation
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.runs import RunOptions, RunPlan, RunStore, rate
-from vantage.runs.audit import reparse
 from vantage.runs.forecast import Forecast, design_notes
+from vantage.runs.reparse import reparse
 
 REVERSED = ("The text is a waste of time.", "Reading the text does not pay off.")
 LABELS = {o.code: o.label for o in INSTRUMENT.question("worth").scale.options}

@@ -85,7 +85,7 @@ def _limits(
 ) -> dict[str, Any]:
     known = {}
     if prices is not None:
-        from vantage.runs.options import read_prices
+        from vantage.runs.prices import read_prices
 
         known = read_prices(prices)
     limits = {"concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}

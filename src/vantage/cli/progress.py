@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from vantage.report.folder import Report
     from vantage.runs.forecast import Estimate
-    from vantage.runs.options import RunTally
+    from vantage.runs.tally import RunTally
     from vantage.studies.execution import Progress
 
 UNKNOWN: Final = "not known"

@@ -404,7 +404,7 @@ class _Asking:
     def _suited(self, raters: list[ChatRater], store: RunStore) -> tuple[list[ChatRater], list[str]]:
         """The raters with the defaults that suit their model, which is probed when it is first used."""
         from vantage.raters.models.probe import probe
-        from vantage.runs.records import keep, kept, suited
+        from vantage.runs.profiles import keep, kept, suited
 
         profile = kept(store, raters[0])
         if profile is None and self.probe and raters[0].remote and self.options.engine == "local":

@@ -89,7 +89,7 @@ def cost(
     Counted from the stored calls, so that it is right after kills and repeats. A cost that is not known says so.
     """
     from vantage.errors import InputError, nearest
-    from vantage.runs.options import read_prices
+    from vantage.runs.prices import read_prices
     from vantage.runs.records import ledger, ledger_rows
 
     if by not in ("run", "model", "sitting"):
@@ -135,7 +135,8 @@ def gc(
 
     Failures that were made good, and the space that all of it took, go as well.
     """
-    from vantage.runs.records import clean, records
+    from vantage.runs.cleaning import clean
+    from vantage.runs.records import records
     from vantage.runs.store import RunStore
 
     _existing(store)
@@ -173,7 +174,7 @@ def reparse(
     Replies are read by the rules as they are now; no model is called.
     """
     from vantage.runs.audit import load, reread, save
-    from vantage.runs.audit import reparse as again
+    from vantage.runs.reparse import reparse as again
 
     done = again(vantage.Corpus.read(folder))
     if not dry_run:
@@ -245,7 +246,7 @@ def recover(store: Where) -> None:
 
     It is written into a new store; the damaged file is kept.
     """
-    from vantage.runs.tables import recover as saved
+    from vantage.runs.recovery import recover as saved
 
     typer.echo(saved(_existing(store)))
 
@@ -275,7 +276,7 @@ def probe(
     finally:
         opened.close()
     if store is not None:
-        from vantage.runs.records import keep
+        from vantage.runs.profiles import keep
         from vantage.runs.store import RunStore
 
         with RunStore(store) as place:
@@ -293,7 +294,7 @@ def profiles(
     as_json: Json = False,
 ) -> None:
     """List the profiles that a store keeps."""
-    from vantage.runs.records import profiles as kept
+    from vantage.runs.profiles import profiles as kept
 
     with _reading(store) as opened:
         rows = [profile.as_dict() for profile in kept(opened)]

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import checked
-from vantage.collect.database import StudyDatabase, anonymous, erase, receipt
+from vantage.collect.database import StudyDatabase
 from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
 from vantage.collect.phases import Guidelines, Phase, Questionnaire, TaskPhase, TrainingPhase
@@ -35,6 +35,7 @@ from vantage.collect.views import (
     Step,
     Submitted,
 )
+from vantage.collect.withdrawal import anonymous, erase, receipt
 
 K = TypeVar("K")
 V = TypeVar("V")

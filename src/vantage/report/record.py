@@ -16,7 +16,7 @@ from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.errors import VantageError
 from vantage.runs.audit import accuracies, load
-from vantage.runs.records import profiles
+from vantage.runs.profiles import profiles
 from vantage.runs.store import NAME, RunStore
 from vantage.scales import STATUSES
 

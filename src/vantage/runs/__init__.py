@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from vantage.runs.execution import judgments as judgments
     from vantage.runs.execution import run as run
     from vantage.runs.options import RunOptions as RunOptions
-    from vantage.runs.options import RunTally as RunTally
     from vantage.runs.plan import PlanPart as PlanPart
     from vantage.runs.plan import RunPlan as RunPlan
     from vantage.runs.rating import RunEnded as RunEnded
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from vantage.runs.rating import judge as judge
     from vantage.runs.rating import rate as rate
     from vantage.runs.store import RunStore as RunStore
+    from vantage.runs.tally import RunTally as RunTally
 
 _HOMES = {
     **dict.fromkeys(("JudgedPart", "Outcome", "judgments", "run"), "vantage.runs.execution"),

@@ -19,11 +19,13 @@ from vantage.raters.scoring import with_distributions
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
 from vantage.runs.job import Budget, Job
-from vantage.runs.options import RunOptions, RunTally, discounted, price_of
+from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
+from vantage.runs.prices import discounted, price_of
 from vantage.runs.records import State, begin, end, ledger, open_sitting
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 INTERRUPTED: Final = "The run was interrupted."
 _LOOK: Final = 0.1

@@ -21,8 +21,9 @@ from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
 from vantage.runs.keys import Keys
-from vantage.runs.options import BATCH_SHARE, Price, RunOptions, cost_of, discounted, price_of
+from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
+from vantage.runs.prices import BATCH_SHARE, Price, cost_of, discounted, price_of
 from vantage.runs.store import RunStore
 
 TOKEN_LENGTH: Final = 4

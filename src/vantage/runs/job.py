@@ -13,10 +13,12 @@ from typing import Final
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion, estimate_tokens
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import Price, RunOptions, RunTally, cost_of
+from vantage.runs.options import RunOptions
+from vantage.runs.prices import Price, cost_of
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
 from vantage.runs.tables import FinishedCall, StoreError
+from vantage.runs.tally import RunTally
 
 _TURN: Final = 8
 """Tokens that a chat template may put around a message."""

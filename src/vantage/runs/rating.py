@@ -18,9 +18,10 @@ from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.runs.execution import JudgedPart, Outcome, run
 from vantage.runs.keys import settings
-from vantage.runs.options import RunOptions, RunTally
+from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
 from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 from vantage.scales import NO_OPT_OUTS
 
 Progress = Callable[[int], None]

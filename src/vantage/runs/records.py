@@ -1,9 +1,8 @@
-"""The record of runs: what was planned, when, how far it got, what it took and cost, and what of it is cleaned away.
+"""The record of runs: what was planned, when, how far it got, and what it took and cost.
 
 The ledger of costs is made from the calls that are stored, so that it is right after kills and repeats: a sitting is
 one start of a command, written down before the first request with the prices that were known then, and each call
-belongs to the sitting in which it was answered. Nothing is counted from memory. Cleaning removes calls that no run
-needs any more, failures that were made good, and texts that nobody refers to. Models' profiles are kept beside runs.
+belongs to the sitting in which it was answered. Nothing is counted from memory.
 """
 
 from __future__ import annotations
@@ -11,23 +10,18 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
-
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from vantage._version import __version__
 from vantage.errors import InputError
-from vantage.raters.chat import ChatRater
-from vantage.raters.models import kind_of
-from vantage.raters.models.probe import ROOM, ModelProfile
-from vantage.runs.keys import identity, text_key
-from vantage.runs.options import BATCH_SHARE, Price, RunTally, cost_of, price_of
+from vantage.runs.keys import text_key
 from vantage.runs.plan import RunPlan
+from vantage.runs.prices import BATCH_SHARE, Price, cost_of, price_of
 from vantage.runs.store import RunStore
-from vantage.runs.tables import store_error, unpacked
+from vantage.runs.tables import unpacked
+from vantage.runs.tally import RunTally
 
 
 @dataclass(slots=True)
@@ -188,154 +182,3 @@ def record(store: RunStore, run: int) -> RunRecord:
         if stored.id == run:
             return stored
     raise InputError(f"there is no run {run}", file=store.path, remedy="see: vantage runs list")
-
-
-SAMPLES = 20
-"""Replies that a distribution is drawn from where there are no probabilities."""
-
-
-def kept(store: RunStore, rater: ChatRater) -> ModelProfile | None:
-    """The newest profile of a rater's model that the store has."""
-    known = profiles(store, _name(rater))
-    return known[-1] if known else None
-
-
-def keep(store: RunStore, rater: ChatRater, profile: ModelProfile) -> None:
-    """Adds a profile."""
-    row = (_name(rater), time.time(), json.dumps(profile.as_dict()))
-    store.change("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row)
-
-
-def profiles(store: RunStore, model: str | None = None) -> list[ModelProfile]:
-    """All profiles of a store, or of one model by what it is known by, the oldest first."""
-    if not store.has("profiles"):
-        return []
-    sql = "SELECT profile FROM profiles WHERE model = COALESCE(?, model) ORDER BY id"
-    return [ModelProfile.of(json.loads(text)) for (text,) in store.select(sql, (model,))]
-
-
-def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
-    """A rater with the defaults that suit its model, and what was changed, in sentences.
-
-    A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, the
-    distribution is drawn from samples.
-    """
-    notes: list[str] = []
-    changed: dict[str, Any] = {}
-    if profile is not None:
-        tells = profile.logprobs != 0
-    else:
-        tells = getattr(kind_of(rater.model_name), "tells_probabilities", True)
-    if rater.parts.scoring and not tells:
-        changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
-        notes.append(
-            f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead."
-        )
-    if profile is not None:
-        if profile.thinks and max_tokens is None:
-            changed["max_tokens"] = ROOM
-            notes.append(
-                f"{rater.model_name} thinks before it answers, so replies may have {ROOM} tokens (--max-tokens)."
-            )
-        if profile.window is not None and "window" not in rater.settings:
-            changed["settings"] = {**rater.settings, "window": profile.window}
-    return (replace(rater, **changed) if changed else rater), notes
-
-
-def _name(rater: ChatRater) -> str:
-    """What a model and its endpoint are known by."""
-    return json.dumps(identity(rater), sort_keys=True, default=str)
-
-
-_COLLECTED: Final = "SELECT id FROM batches WHERE state = 'collected'"
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What was removed, or would be."""
-
-    runs: int
-    calls: int
-    failures: int
-    texts: int
-    bytes_before: int
-    bytes_after: int | None
-    """Null when nothing was removed yet."""
-
-
-def clean(store: RunStore, drop: Sequence[int] = (), *, dry_run: bool = False) -> Cleaned:
-    """Removes runs and what only they used, and gives the space back.
-
-    Args:
-        store: The store; no run may be under way on it.
-        drop: The runs to forget. Calls that another run uses too stay.
-        dry_run: Only counts.
-    """
-    known = {stored.id for stored in records(store)}
-    if unknown := [number for number in drop if number not in known]:
-        raise InputError(f"there is no run {unknown[0]}", file=store.path, remedy="see: vantage runs list")
-    if store.claims.others():
-        raise InputError("another process is at work on the store", file=store.path, remedy="wait until it has ended")
-    before = _size(store)
-    calls = failures = texts = 0
-
-    def work(connection: sqlite3.Connection) -> None:
-        nonlocal calls, failures, texts
-        connection.execute("SAVEPOINT cleaning")
-        for number in drop:
-            connection.execute("DELETE FROM runs WHERE id = ?", (number,))
-            connection.execute("DELETE FROM uses WHERE run = ?", (number,))
-            connection.execute("DELETE FROM finished WHERE run = ?", (number,))
-            # A call that another run rests on becomes that run's, with the prices at which it was made.
-            heirs = connection.execute(
-                "UPDATE calls SET run = (SELECT MIN(uses.run) FROM uses WHERE uses.call = calls.id) "
-                "WHERE run = ? AND id IN (SELECT call FROM uses) RETURNING run",
-                (number,),
-            )
-            inherited = "INSERT INTO sittings SELECT NULL, ?, started, engine, prices FROM sittings WHERE run = ?"
-            connection.executemany(inherited, [(heir, number) for heir in {row[0] for row in heirs.fetchall()}])
-            connection.execute("DELETE FROM sittings WHERE run = ?", (number,))
-        orphans = "run NOT IN (SELECT id FROM runs)"
-        calls = connection.execute(f"DELETE FROM calls WHERE {orphans}").rowcount  # noqa: S608
-        made_good = "key IN (SELECT key FROM calls)"
-        failures = connection.execute(f"DELETE FROM failures WHERE {orphans} OR {made_good}").rowcount  # noqa: S608
-        texts = _remove_texts(connection)
-        connection.execute("DELETE FROM uses WHERE call NOT IN (SELECT id FROM calls)")
-        connection.execute("DELETE FROM details WHERE key NOT IN (SELECT key FROM calls)")
-        connection.execute(f"DELETE FROM batched WHERE batch IN ({_COLLECTED}) AND key NOT IN (SELECT key FROM calls)")  # noqa: S608
-        connection.execute(f"DELETE FROM batches WHERE id IN ({_COLLECTED}) AND id NOT IN (SELECT batch FROM batched)")  # noqa: S608
-        connection.execute("ROLLBACK TO cleaning" if dry_run else "RELEASE cleaning")
-
-    store.writer.do(work)
-    after = None if dry_run else _vacuum(store)
-    return Cleaned(len(drop), calls, failures, texts, before, after)
-
-
-def _remove_texts(connection: sqlite3.Connection) -> int:
-    """Removes the texts that no call and no failure refers to."""
-    last = connection.execute("SELECT COALESCE(MAX(id), 0) FROM texts").fetchone()[0]
-    used = np.zeros(last + 1, dtype=bool)
-    for table in ("calls", "failures"):
-        for context, messages in connection.execute(f"SELECT context, messages FROM {table}"):  # noqa: S608
-            used[context] = True
-            for word in messages.split():
-                used[int(word[1:])] = True
-    unused = [(int(id_),) for (id_,) in connection.execute("SELECT id FROM texts").fetchall() if not used[id_]]
-    connection.executemany("DELETE FROM texts WHERE id = ?", unused)
-    return len(unused)
-
-
-def _vacuum(store: RunStore) -> int:
-    try:
-        with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.Error as error:
-        raise store_error(error, store.path) from None
-    return _size(store)
-
-
-def _size(store: RunStore) -> int:
-    """The bytes of the file, and of what is written ahead of it."""
-    files = (store.path, store.path.with_name(f"{store.path.name}-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())

@@ -23,9 +23,10 @@ from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations, 
 from vantage.raters.models.base import ChatModel, Completion
 from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import KeyedCall, Keys
-from vantage.runs.options import RunOptions, RunTally
+from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart
 from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 HELD: Final = 20_000
 """Rows in memory before they are written away."""

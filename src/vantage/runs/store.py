@@ -16,6 +16,7 @@ from typing import Any, Final
 from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
+from vantage.runs.recovery import mend
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -27,7 +28,6 @@ from vantage.runs.tables import (
     among,
     checksum,
     completion_of,
-    mend,
     store_error,
 )
 from vantage.runs.writer import Acknowledge, Claims, StoreWriter

@@ -2,18 +2,14 @@
 
 Calls are only ever added. The texts of prompts stand in a table of their own, each once, since thousands of calls
 share their guidelines and all samples of a question share everything.
-
-Of a store that was cut off or damaged, what can be read is copied into a new file, and the old one is kept.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -277,115 +273,3 @@ def among(select: Callable[[str, list[Any]], Iterable[Any]], sql: str, keys: Seq
     """The rows whose key is among these, for which `{}` stands in the statement, looked up some hundred at a time."""
     parts = [keys[start : start + _MANY] for start in range(0, len(keys), _MANY)]
     return [row for part in parts for row in select(sql.format(", ".join("?" * len(part))), [*values, *part])]
-
-
-_MAGIC: Final = b"SQLite format 3\0"
-_STRETCH: Final = 256
-_SILENT: Final = 40
-"""Stretches without a readable row after which a table is taken to have ended."""
-
-
-def mend(path: Path) -> str:
-    """Recovers a store whose file is shorter than it says; what was done, in a sentence, or nothing.
-
-    The write-ahead file needs no such care: SQLite leaves out what was not written to its end.
-    """
-    return recover(path) if path.is_file() and _is_cut(path) else ""
-
-
-def recover(path: Path) -> str:
-    """Copies what can be read of a damaged store into a new one under the same name."""
-    fresh = path.with_name(f".{path.name}-recovered")
-    fresh.unlink(missing_ok=True)
-    try:
-        saved, holes = _copy(path, fresh)
-    except (sqlite3.Error, OSError) as error:
-        fresh.unlink(missing_ok=True)
-        raise store_error(error, path) from None
-    kept = _aside(path)
-    fresh.rename(path)
-    rest = "others could not be read and will be asked again" if holes else "and no other was found"
-    return f"The store was damaged: {saved:,} replies were saved, {rest}; the damaged file is kept as {kept.name}."
-
-
-def _is_cut(path: Path) -> bool:
-    """Whether the header tells of more pages than the file has."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    if len(header) < 100 or not header.startswith(_MAGIC):
-        return False
-    (size,) = struct.unpack(">H", header[16:18])
-    changed, pages, valid = struct.unpack(">I", header[24:28]), struct.unpack(">I", header[28:32])[0], header[92:96]
-    in_wal = path.with_name(f"{path.name}-wal")
-    if struct.unpack(">I", valid) != changed or (in_wal.is_file() and in_wal.stat().st_size):
-        return False
-    return path.stat().st_size < int(pages) * (65536 if size == 1 else int(size))
-
-
-def _copy(path: Path, fresh: Path) -> tuple[int, bool]:
-    """How many replies were copied, and whether others could not be read."""
-    counts = {"calls": (0, False)}
-    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(fresh)) as new:
-        # Without this, SQLite refuses to read a file that is shorter than its header says.
-        old.execute("PRAGMA writable_schema = ON")
-        new.executescript(SCHEMA + LATER)
-        new.execute(f"PRAGMA application_id = {APPLICATION}")
-        new.execute(f"PRAGMA user_version = {VERSION}")
-        there = {name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        for table in (name for name in SOUND if name in there):
-            saved, holes = 0, [0]
-            for rows in _readable(old, table, holes):
-                good = [row for row in rows if is_sound(table, row)]
-                holes[0] += len(rows) - len(good)
-                marks = ", ".join("?" for _ in rows[0])
-                new.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", good)  # noqa: S608
-                saved += len(good)
-            counts[table] = (saved, bool(holes[0]))
-        new.commit()
-        new.execute("PRAGMA journal_mode = WAL")
-    return counts["calls"]
-
-
-def _readable(old: sqlite3.Connection, table: str, holes: list[int]) -> Iterator[list[Any]]:
-    """The rows of a table, stretch by stretch; a stretch with a hole in it is read row by row.
-
-    Where the end of a table is gone, nothing says how far it went: the search ends after a long stretch of nothing.
-    """
-    last, start, silent = _last(old, table), 1, 0
-    while start <= last and silent < _SILENT:
-        rows = _rows(old, table, start, start + _STRETCH - 1)
-        if rows is None:
-            singles = [_rows(old, table, id_, id_) for id_ in range(start, start + _STRETCH)]
-            rows = [row for one in singles if one for row in one]
-            holes[0] += sum(one is None for one in singles)
-        silent = 0 if rows else silent + 1
-        if rows:
-            yield rows
-        start += _STRETCH
-
-
-def _last(old: sqlite3.Connection, table: str) -> int:
-    """The highest row number, or a number beyond any where the end of the table is gone."""
-    try:
-        return int(old.execute(f"SELECT MAX(id) FROM {table}").fetchone()[0] or 0)  # noqa: S608
-    except sqlite3.DatabaseError:
-        return 2**40
-
-
-def _rows(old: sqlite3.Connection, table: str, first: int, last: int) -> list[Any] | None:
-    try:
-        return old.execute(f"SELECT * FROM {table} WHERE id BETWEEN ? AND ?", (first, last)).fetchall()  # noqa: S608
-    except sqlite3.DatabaseError:
-        return None
-
-
-def _aside(path: Path) -> Path:
-    """Moves the damaged file, and what belongs to it, out of the way."""
-    number = 1
-    while path.with_name(f"{path.name}.damaged-{number}").exists():
-        number += 1
-    kept = path.with_name(f"{path.name}.damaged-{number}")
-    path.rename(kept)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
-    return kept

@@ -13,7 +13,7 @@ from vantage import ChatRater
 from vantage.raters.models import ModelError, load_model
 from vantage.raters.models.probe import ROOM, ModelProfile, probe
 from vantage.runs import RunStore
-from vantage.runs.records import keep, kept, profiles, suited
+from vantage.runs.profiles import keep, kept, profiles, suited
 
 from .endpoint import Answer, Endpoint
 

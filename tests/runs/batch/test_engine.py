@@ -18,8 +18,8 @@ from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.batch.providers import OpenAIBatches
-from vantage.runs.options import RunTally
 from vantage.runs.records import ledger, totals
+from vantage.runs.tally import RunTally
 
 ROOT = Path(__file__).resolve().parents[3]
 PROTOCOLS = ("openai", "anthropic", "mistral")

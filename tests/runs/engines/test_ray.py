@@ -21,7 +21,7 @@ from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.engines.ray import RayEngine, connected
-from vantage.runs.options import RunTally
+from vantage.runs.tally import RunTally
 
 RAY = RunOptions(engine="ray", workers=2)
 

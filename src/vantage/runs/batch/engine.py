@@ -33,7 +33,8 @@ from vantage.runs.batch.protocols import (
 )
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import BATCH_SHARE, RunOptions
+from vantage.runs.options import RunOptions
+from vantage.runs.prices import BATCH_SHARE
 from vantage.runs.store import RunStore
 from vantage.runs.tables import among
 

@@ -28,9 +28,10 @@ from vantage.raters.models.huggingface import HubTokens
 from vantage.runs.engines.local import CONCURRENCY, GRACE, LocalEngine
 from vantage.runs.job import UNSTORED, Budget, Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions, RunTally
+from vantage.runs.options import RunOptions
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 PATIENCE: Final = 0.2
 """Seconds for which a worker gathers what has ended before it tells."""

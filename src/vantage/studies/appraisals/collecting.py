@@ -17,7 +17,7 @@ from vantage.corpora import About, Corpus
 from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.runs.audit import reparse
+from vantage.runs.reparse import reparse
 from vantage.studies.base import option
 from vantage.studies.execution import blinded
 

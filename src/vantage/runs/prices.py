@@ -1,0 +1,84 @@
+"""Prices of models, from a file of the user's: what a million tokens cost, and what a run does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Final, NotRequired
+
+from pydantic import Field, RootModel
+from typing_extensions import TypedDict
+
+from vantage.documents import Document
+from vantage.errors import InputError
+
+LOCAL: Final = ("embedded", "gguf:", "hf:", "recorded:")
+"""Models that run here and cost nothing per token."""
+
+
+class Price(TypedDict):
+    """The price of a model per million tokens, in the currency of your file."""
+
+    input: float
+    output: float
+    cached: NotRequired[float]
+    """Of prompt tokens that the endpoint had in its cache; as any other where it is not given."""
+    date: NotRequired[str]
+    """When the price was looked up."""
+
+
+class Prices(RootModel[dict[str, Price | date]]):
+    """A price file: from model names to prices, and under `date` when they were looked up."""
+
+    root: dict[str, Price | date] = Field(default_factory=dict)
+
+
+def read_prices(path: str | Path) -> dict[str, Price]:
+    """Prices from a YAML file such as `openai:gpt-5: {input: 1.25, output: 10, cached: 0.125}`, per million tokens.
+
+    A line `date: 2026-11-15` says when they were looked up; it goes into every run's ledger.
+    """
+    document = Document.read(path)
+    document_prices = document.validate(Prices)
+    document.check()
+    listed = document_prices.root if document_prices is not None else {}
+    when = listed.pop("date", None)
+    prices = {model: price for model, price in listed.items() if isinstance(price, dict)}
+    if wrong := [model for model in listed if model not in prices]:
+        raise InputError(f"'{wrong[0]}' has a date and no price", file=path, remedy="write {input: …, output: …}")
+    return {model: Price(**{"date": str(when), **price}) if when else price for model, price in prices.items()}
+
+
+BATCH_SHARE: Final = 0.5
+"""What the common providers charge for a token in a batch, as a share of its price."""
+
+
+def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """The price of a model; one that runs here costs nothing, another is looked up."""
+    if model in prices:
+        return prices[model]
+    return Price(input=0.0, output=0.0) if model.startswith(LOCAL) else None
+
+
+def discounted(price: Price, share: float) -> Price:
+    """A price of which only a share is paid, as in batches.
+
+    >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
+    {'input': 0.5, 'output': 2.0}
+    """
+    reduced = Price(input=price["input"] * share, output=price["output"] * share)
+    if "cached" in price:
+        reduced["cached"] = price["cached"] * share
+    return reduced
+
+
+def cost_of(price: Price, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+    """What tokens cost, at a price per million; those of the prompt that were cached may have a price of their own.
+
+    >>> cost_of({"input": 2.0, "output": 8.0, "cached": 0.5}, 1_000_000, 100_000, 600_000)
+    1.9
+    """
+    cached = min(cached_tokens, prompt_tokens)
+    fresh = (prompt_tokens - cached) * price["input"] + cached * price.get("cached", price["input"])
+    return (fresh + completion_tokens * price["output"]) / 1e6
