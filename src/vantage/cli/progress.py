@@ -105,7 +105,7 @@ def run_progress(title: str) -> Iterator[Callable[[RunTally], None]]:
 def progress_text(tally: RunTally, seconds: float) -> str:
     """Rate, cost and failures in a few words.
 
-    >>> from vantage.runs.options import RunTally
+    >>> from vantage.runs.tally import RunTally
     >>> progress_text(RunTally(sent=120, failed=2, cost=0.25), 10.0)
     '12.0/s · cost 0.25 · 2 failed'
     """
