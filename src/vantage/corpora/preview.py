@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.columns import BOOKKEEPING, fits
+from vantage.corpora.readers.columns import BOOKKEEPING, ROLES, fits
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.table import read
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
@@ -77,8 +77,11 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
             corpus = read(rows, **options)
         except Doubt as doubt:
             doubts.append({"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle})
-            codes = {name: [*options.get(name, []), *v] for name, v in doubt.settle.items() if isinstance(v, list)}
-            options |= doubt.settle | codes
+            for name, settled in doubt.settle.items():
+                if isinstance(settled, list):
+                    options[name] = [*options.get(name, []), *settled]
+                else:
+                    options[name] = {**options.get(name, {}), **settled} if isinstance(settled, Mapping) else settled
             problem = str(doubt) if len(doubts) >= SETTLED else None
         except InputError as error:
             problem = str(error)
@@ -164,7 +167,10 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
         guesses["map"] = {r: c for r, c in mapping.items() if r not in (spread, "value")}
         answers = [c for c in rest if profiles[c].answers]
         grid = [c for c in rest if GRID.search(c)] if spread == "item" else []
-        if len(grid or answers) < len(rest) and not given.get("values"):
+        descriptions = {c: c for c in rest if c not in answers and c not in ROLES and "," not in c}
+        if spread == "rater" and not given.get("values") and len(answers) + len(descriptions) == len(rest):
+            guesses["map"] |= descriptions
+        elif len(grid or answers) < len(rest) and not given.get("values"):
             # A comma would part the names in the command; as a pattern, a question mark fits it.
             guesses["values"] = ["*]"] if grid else [c.replace(",", "?") for c in answers]
     elif "value" not in mapping and not given.get("wide"):

@@ -853,3 +853,63 @@ def test_the_preview_sees_that_an_id_numbers_rows_and_that_none_is_an_answer(tmp
     seen = preview(path)
     assert (seen["items"], seen["judgments"]) == (3, 6)
     assert "--map rater=annotator,value=label,text=tweet --valid none" in seen["command"]
+
+
+WORDS_BY_RATER = "id,text,anna,ben,carla,{}\n1,aa,y,n,y,{}\n2,bb,n,n,n,{}\n3,cc,y,y,y,{}\n4,dd,n,y,n,{}\n"
+NUMBERS_BY_RATER = "id,text,anna,ben,carla,{}\n1,aa,4,5,4,{}\n2,bb,1,2,2,{}\n3,cc,3,3,4,{}\n4,dd,1,2,1,{}\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "cells"),
+    [
+        pytest.param(WORDS_BY_RATER, ("news", "blog", "blog", "news"), id="source"),
+        pytest.param(WORDS_BY_RATER, ("short", "long", "short", "longer"), id="words"),
+        pytest.param(NUMBERS_BY_RATER, (13, 5, 29, 11), id="length"),
+        pytest.param(NUMBERS_BY_RATER, (2021, 2022, 2021, 2023), id="year"),
+        pytest.param(NUMBERS_BY_RATER, (-70, -10, -3, -40), id="below"),
+    ],
+)
+def test_a_column_with_other_answers_is_no_rater(tmp_path: Path, table: str, cells: tuple[object, ...]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table.format("more", *cells))
+    with pytest.raises(InputError, match=r"column 'more' has other answers.*--map more=more.*--values \"\*\""):
+        load("table", path, map={"item": "id", "text": "text"}, wide=True)
+    seen = preview(path)
+    assert seen["raters"] == 3
+    assert "more=more" in seen["command"]
+    every = load("table", path, map={"item": "id", "text": "text"}, wide=True, values=["*"])
+    assert every.sizes["raters"] == 4
+    kept = load("table", path, map={"item": "id", "text": "text", "more": "more"}, wide=True)
+    assert kept.sizes["raters"] == 3
+    assert "more" in kept.items.columns
+    assert "Columns read as people: anna, ben, carla." in kept.about.notes
+
+
+@pytest.mark.parametrize(
+    ("table", "cells"),
+    [
+        pytest.param(WORDS_BY_RATER, ("y", "unsure", "unsure", "unsure"), id="own answer"),
+        pytest.param(WORDS_BY_RATER, ("neutral",) * 4, id="always the same"),
+        pytest.param(NUMBERS_BY_RATER, (6, 6, 7, 7), id="lenient"),
+        pytest.param(NUMBERS_BY_RATER, (90, "", "", ""), id="one answer"),
+    ],
+)
+def test_a_rater_with_answers_of_their_own_is_a_rater(tmp_path: Path, table: str, cells: tuple[object, ...]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table.format("more", *cells))
+    assert load("table", path, map={"item": "id", "text": "text"}, wide=True).sizes["raters"] == 4
+
+
+def test_columns_of_different_questions_are_not_raters(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,polite,mood\n1,rude,sad\n2,polite,glad\n3,rude,sad\n")
+    with pytest.raises(InputError, match=r"no answer in common with others.*--columns question if they are questions"):
+        load("table", path, map={"item": "id"}, wide=True)
+
+
+def test_a_column_that_describes_respondents_is_no_item(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("who,q1,q2,q3,semester\na,1,2,3,11\nb,2,2,4,12\nc,1,4,5,9\nd,2,2,3,4\n")
+    with pytest.raises(InputError, match="would count as an item; pass --traits semester if it describes the raters"):
+        load("table", path, map={"rater": "who"}, wide="item")
+    assert "--columns item --traits semester" in preview(path)["command"]

@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import schema
+from vantage.corpora.readers.cleaning import CLEAN, RAW
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, check_column
 from vantage.errors import InputError, nearest
 
@@ -85,27 +86,83 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
             file=rows.path,
             column=None if rows.cells else column,
             remedy=f"pass --kinds {named}, or RATER=person for people",
-            settle={"kinds": {**kinds, **alike}},
+            settle={"kinds": alike},
         )
     given = pl.col("rater").replace_strict(dict(kinds), default="person", return_dtype=pl.String)
     return raters.with_columns(given.alias("kind")) if kinds else raters
 
 
-def numbered_columns(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:
-    """A note on columns of answers that only a number tells apart: they may be people, or the order of answers.
+def columns_note(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:
+    """A note on the columns that became people; what only a number tells apart may be the order of answers instead.
 
-    >>> numbered_columns(pl.DataFrame({"rater": ["ann", "bob"]}), {})
-    []
+    >>> columns_note(pl.DataFrame({"rater": ["ann", "bob"]}), {})
+    ['Columns read as people: ann, bob.']
     """
     names = [name for name in raters["rater"] if name not in kinds]
     stems = {re.sub(r"\d+$", "", name) for name in names}
     if len(names) < 2 or len(stems) > 1 or stems & set(names):
-        return []
+        shown = ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
+        return [f"Columns read as people: {shown}."] if names else []
     slots = ",".join(f"{name}=slot" for name in names[:2]) + (",…" if len(names) > 2 else "")
     return [
         f"Columns {names[0]} to {names[-1]} are read as {len(names)} people, each the same person in every row. If "
         f"they hold the first, second … answer to an item, whoever gave it, pass --kinds {slots}."
     ]
+
+
+def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.DataFrame) -> None:
+    """Refuses a wide table with a column whose answers are not those of the others: it may be a length or a source."""
+    (cells,) = rows.collect(judged.group_by(spread, "question", RAW).agg(pl.len().alias("count")))
+    cells = cells.join(answers.select("question", RAW, CLEAN), on=["question", RAW]).rename({spread: "column"})
+    if cells[CLEAN].dtype.is_numeric():
+        strange = _beyond_others(cells)
+    else:
+        shared = cells.group_by("column").agg(
+            pl.col("count").sum(), pl.len().alias("different"), pl.col(CLEAN).is_in(_held_by_several(cells)).sum()
+        )
+        strange = set(shared.filter(pl.col(CLEAN) == 0, pl.col("different") > 1, pl.col("count") > 2)["column"])
+    names = [column for column in rows.cells if column in strange]
+    if not names:
+        return
+    what = "an item" if spread == "item" else "a rater"
+    if 2 * len(names) >= cells["column"].n_unique():
+        problem = f"columns such as '{names[0]}' have no answer in common with others, and each would count as {what}"
+        remedy = "pass --columns question if they are questions, or --values with the columns that hold answers"
+        raise rows.fault(problem, remedy)
+    described = f"--traits {','.join(names)} if it describes the raters"
+    if spread == "rater":
+        described = f"--map {','.join(f'{name}={name}' for name in names)} if it describes the items"
+    raise Doubt(
+        f"column '{names[0]}' has other answers than all other columns and would count as {what}",
+        file=rows.path,
+        remedy=f'pass {described}, or --values "*" if it is {what}',
+        settle={"traits": names} if spread == "item" else {"map": dict(zip(names, names, strict=True))},
+    )
+
+
+def _held_by_several(cells: pl.DataFrame) -> pl.Series:
+    """The answers that more than one column has."""
+    held = cells.group_by(CLEAN).agg(pl.col("column").n_unique())
+    return held.filter(pl.col("column") > 1)[CLEAN].implode()
+
+
+def _beyond_others(cells: pl.DataFrame) -> set[str]:
+    """The columns of which most numbers are outside the range of all others, the farthest by half of it or more."""
+    ends = cells.group_by("column").agg(pl.col(CLEAN).min().alias("low"), pl.col(CLEAN).max().alias("high"))
+    beyond = set()
+    for column in {ends.sort("low")["column"][0], ends.sort("high")["column"][-1]}:
+        low, high = ends.filter(pl.col("column") != column).select(pl.col("low").min(), pl.col("high").max()).row(0)
+        if low == high:  # also where there is no other column
+            continue
+        distance, counts = pl.max_horizontal(pl.col(CLEAN) - high, low - pl.col(CLEAN)), pl.col("count")
+        outside, answers, farthest = (
+            cells.filter(pl.col("column") == column)
+            .select(counts.filter(distance > 0).sum().alias("outside"), counts.sum(), distance.max().alias("farthest"))
+            .row(0)
+        )
+        if answers > 2 and 2 * outside > answers and 2 * farthest > high - low:
+            beyond.add(column)
+    return beyond
 
 
 def _are_kinds(rows: FileRows) -> bool:

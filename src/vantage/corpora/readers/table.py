@@ -21,7 +21,7 @@ from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
-from vantage.corpora.readers.columns import ROLES, SPREAD, long, numbered_columns, roles_of, with_kinds
+from vantage.corpora.readers.columns import ROLES, SPREAD, check_alike, columns_note, long, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
@@ -108,6 +108,8 @@ def read(
     }
     for name in described["rater"]:
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
+    if spread in ("rater", "item") and not values:
+        check_alike(rows, spread, judged, answers)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
         merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
@@ -117,7 +119,7 @@ def read(
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
     if spread == "rater":
-        cleaning.notes += numbered_columns(raters, kinds or {})
+        cleaning.notes += columns_note(raters, kinds or {})
     if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
         cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
     if (
