@@ -88,48 +88,53 @@ class Resampling(Bootstrap):
         units: int,
         statistics: Statistics,
         without: Callable[[], list[Statistics]] | None = None,
-        limits: tuple[float, float] = LIMITS,
+        limits: Sequence[tuple[float, float]] | None = None,
     ) -> list[Bounds]:
-        """The intervals of several statistics of weighted units; over raters from the same `without` each of them."""
-        estimates = statistics(np.ones((1, units)))[0]
-        nothing: list[Bounds] = [(None, None)] * len(estimates)
+        """The intervals of several statistics of weighted units; over raters from the same `without` each of them.
+
+        `limits` are what each statistic never exceeds.
+        """
+        estimates = statistics(np.ones((1, units)))[0].tolist()
+        within = limits or [LIMITS] * len(estimates)
+        tables = without() if without is not None and self.ci in ("raters", "both") else []
+        drawn = [statistics(block) for block in self.draws(units)]
+        if len(tables) < 3 if self.ci in ("raters", "both") else not drawn:
+            return [(None, None)] * len(estimates)
+        columns = list(np.concatenate(drawn).T) if drawn else [np.empty(0)] * len(estimates)
         if self.ci in ("raters", "both"):
-            tables = [] if without is None else without()
-            if len(tables) < 3:
-                return nothing
             over_raters = RaterVariance.of_tables(tables, units, self.seed)
-            drawn = [statistics(block) for block in self.draws(units)]
-            columns = np.concatenate(drawn).T if drawn else [np.empty(0)] * len(estimates)
             return [
                 (None, None)
                 if variance is None or not np.isfinite(estimate)
-                else variance.around(float(estimate), self.confidence, limits)
+                else variance.around(estimate, self.confidence, limit)
                 if self.ci == "raters"
-                else variance.widened(column, float(estimate), units, self.confidence, limits)
-                for estimate, column, variance in zip(estimates, columns, over_raters, strict=True)
+                else variance.widened(column, estimate, units, self.confidence, limit)
+                for estimate, column, variance, limit in zip(estimates, columns, over_raters, within, strict=True)
             ]
-        drawn = [statistics(block) for block in self.draws(units)]
-        if not drawn:
-            return nothing
-        replicates = np.concatenate(drawn)
-        if self.interval == "percentile" and limits == SHARES:
-            alike = zip(replicates.T, estimates.tolist(), strict=True)
-            return [bootstrap_interval(column, one, units, self.confidence, limits) for column, one in alike]
         if self.interval == "percentile":
-            return [percentile(column, self.confidence, units) for column in replicates.T]
+            return [
+                bootstrap_interval(column, estimate, units, self.confidence, limit)
+                if limit == SHARES
+                else percentile(column, self.confidence, units)
+                for estimate, column, limit in zip(estimates, columns, within, strict=True)
+            ]
         left_out = np.concatenate([statistics(block) for block in leave_out(units, self.seed)])
         return [
-            bca(float(estimate), column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
-            for estimate, column, jackknife in zip(estimates, replicates.T, left_out.T, strict=True)
+            bca(estimate, column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
+            for estimate, column, jackknife in zip(estimates, columns, left_out.T, strict=True)
         ]
 
 
 def several_with_intervals(
-    names: Sequence[str], units: int, statistics: Statistics, how: Resampling
+    names: Sequence[str],
+    units: int,
+    statistics: Statistics,
+    how: Resampling,
+    limits: Sequence[tuple[float, float]] | None = None,
 ) -> dict[str, float | None]:
     """Several statistics of weighted units by name, each with the ends of its interval under `_low` and `_high`.
 
-    What is not defined is null, and so are its ends.
+    What is not defined is null, and so are its ends. `limits` are what each statistic never exceeds.
 
     >>> values = np.array([1.0, 2.0, 3.0])
     >>> several_with_intervals(["mean"], 3, lambda w: (w @ values / w.sum(axis=1))[:, None], Resampling("none"))
@@ -138,7 +143,7 @@ def several_with_intervals(
     row: dict[str, float | None] = dict.fromkeys(f"{name}{end}" for name in names for end in ("", "_low", "_high"))
     with np.errstate(divide="ignore", invalid="ignore"):
         estimates = statistics(np.ones((1, units)))[0].tolist() if units else []
-        bounds = how.intervals(units, statistics) if units else []
+        bounds = how.intervals(units, statistics, limits=limits) if units else []
     for name, estimate, (low, high) in zip(names if units else (), estimates, bounds, strict=True):
         if np.isfinite(estimate):
             row |= named(name, {"estimate": estimate, "low": low, "high": high})
@@ -211,7 +216,7 @@ def mean_with_interval(
     def tables() -> list[Statistics]:
         return [statistic(*units) for units in without()] if without is not None else []
 
-    bounds = how.intervals(len(names), statistic(items, values), tables, limits)[0]
+    bounds = how.intervals(len(names), statistic(items, values), tables, [limits])[0]
     few = without is not None and bounds[0] is None and (how.ci == "raters" or (how.ci == "both" and number > 1))
     return {"estimate": mean, **how.stated(bounds), **({"reason": FEW_RATERS} if few else {})}
 

@@ -22,6 +22,7 @@ from vantage.corpora.readers.files import read_table
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
+from vantage.measures.intervals import LIMITS, SHARES
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.perspective.evaluation import Evaluation, evaluate, stood_for
@@ -252,8 +253,8 @@ def shared_task(
     how = Resampling("items" if resamples else "none", "percentile", max(1, resamples), confidence, seed)
     rows: list[dict[str, Any]] = []
     for name in sorted(scores):
-        kind = "soft" if name in ("manhattan", "wasserstein") else "perspectivist"
-        row = {"kind": kind, "score": name, **mean_with_interval(texts["item"], scores[name], how)}
+        kind, limits = ("soft", LIMITS) if name in ("manhattan", "wasserstein") else ("perspectivist", SHARES)
+        row = {"kind": kind, "score": name, **mean_with_interval(texts["item"], scores[name], how, limits)}
         rest = {"items": len(texts), "annotations": len(pairs), "unanswered": int(pairs["predicted"].null_count())}
         rows.append({**row, **rest})
     return pl.DataFrame(rows, schema_overrides={"low": pl.Float64, "high": pl.Float64})

@@ -16,7 +16,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
-from vantage.measures.intervals import Bounds, percentile, weights
+from vantage.measures.intervals import SHARES, Bounds, percentile, weights
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import Resampling
 from vantage.scales import show_code
@@ -184,7 +184,7 @@ def pooled(tally: ClassCounts, rule: Undefined, how: Resampling) -> Average:
 
     groups = len(tally.rows)
     scores = scored(np.ones((1, groups)))[0]
-    bounds = how.intervals(groups, lambda weight: scored(weight)[..., 2])
+    bounds = how.intervals(groups, lambda weight: scored(weight)[..., 2], limits=[SHARES] * len(scores))
     return Average(scores, np.full(len(scores), np.nan), bounds, np.ones(len(scores), dtype=np.int64))
 
 

@@ -49,7 +49,7 @@ def test_a_perfect_model_scores_one_on_every_part() -> None:
     (model,) = rated(ContextAnalysis(judged, ContextOptions(tasks="sarcasm", resamples=20)).parts["sarcasm"])
     for row in before_and_after(model, only):
         assert (row["static"], row["context"], row["difference"]) == (1.0, 1.0, 0.0)
-        assert row["static_low"] == 1.0
+        assert 0.7 < row["static_low"] < 1.0  # twelve or thirty right answers do not show that all are
 
 
 def test_selective_answers_take_context_for_flagged_items_only() -> None:

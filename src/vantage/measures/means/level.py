@@ -239,6 +239,6 @@ def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how
         n,
         contribution.weighted,
         lambda: without_each_rater(part, _contributions, options, contribution, how.seed),
-        contribution.limits,
+        [contribution.limits],
     )[0]
     return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}

@@ -47,6 +47,7 @@ ACCURACY_VIEW: Final = View(
     columns={"estimate": Column(digits=2)},
     show=("metric", "average", "class", "estimate", "items", "judgments"),
     method="Raters were scored against the reference by {metric}.",
+    sources=("wilson1927", "zou2008"),
 )
 
 

@@ -13,7 +13,7 @@ from scipy.special import stdtr
 from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, IntervalOptions
+from vantage.measures.intervals import OVER, SHARES, IntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
@@ -311,7 +311,7 @@ def _advantage(
         return [statistic(rest, rest["item"].to_list()) for rest in some if len(rest)]
 
     mean = statistic(wins, item)
-    bounds = how.intervals(len(position), mean, tables, (0.0, 1.0))[0]
+    bounds = how.intervals(len(position), mean, tables, [SHARES])[0]
     return {"estimate": float(mean(np.ones((1, len(position))))[0, 0]), **how.stated(bounds)}
 
 

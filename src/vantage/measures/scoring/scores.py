@@ -6,14 +6,14 @@ weights. `accuracy` and `ranks` are built on this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import wilson
+from vantage.measures.intervals import SHARES, Bounds, wilson
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import OPTED_OUT, Floats, Ints
 from vantage.measures.relations.correlations import CORRELATIONS, weighted_correlation
@@ -42,6 +42,13 @@ class Metric:
     def classifies(self) -> bool:
         """Whether it looks at classes only, so that a missing answer can count as wrong."""
         return self.name in _CLASSIFYING or self.name == "within"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """What it never exceeds."""
+        if self.name in ("mae", "rmse"):
+            return 0.0, np.inf
+        return SHARES if self.name in ("accuracy", "within", *_BY_CLASS) else (-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,9 @@ class Scores:
         def values(scores: Scores) -> Statistics:
             return lambda weight: scores.values(weight, metrics)
 
-        intervals = how.intervals(self.items, values(self), lambda: [values(scores) for scores in without])
+        limits = [m.limits for m in metrics]
+        intervals = how.intervals(self.items, values(self), lambda: [values(scores) for scores in without], limits)
+        edges = self._edges(metrics, how.confidence) if how.ci != "none" else {}
         rows = []
         for m, estimate, resampled in zip(metrics, estimates, intervals, strict=True):
             row = {**self._named(m, scale), **self._counts(m, part)}
@@ -130,8 +139,8 @@ class Scores:
                 row["reason"] = "the reference lies between the answers of the scale; pass rounding"
             elif np.isfinite(estimate):
                 bounds = resampled
-                if m.name in ("accuracy", "within") and estimate in (0.0, 1.0) and resampled[0] is not None:
-                    bounds = wilson(float(estimate) * self.items, self.items, how.confidence)
+                if bounds[0] is not None and m.limits == SHARES:
+                    bounds = self._with_edges(m, float(estimate), bounds, edges, how.confidence)
                 row |= {"estimate": float(estimate), **how.stated(bounds)}
                 if how.ci in ("raters", "both") and bounds[0] is None:
                     row["reason"] = FEW_RATERS
@@ -139,6 +148,45 @@ class Scores:
                 row["reason"] = _undefined(m, row["judgments"], len(self.rules.labels))
             rows.append(row)
         return rows
+
+    def _edges(self, metrics: Sequence[Metric], confidence: float) -> dict[Metric, tuple[float, float]]:
+        """How far down and up those classes reach that were always or never hit, which no resample can show.
+
+        It is Wilson's interval of the items that have the class: by the reference, by the answers, or by one of them.
+        """
+        sides = {"precision": ["value"], "recall": ["gold"], "f1": ["value", "gold"]}
+        named = dict.fromkeys(m.name for m in metrics if m.name in sides)
+        classes = [Metric(name, "class", label) for name in named for label in range(len(self.rules.labels))]
+        reach: dict[Metric, tuple[float, float]] = {}
+        if not classes:
+            return reach
+        for m, share in zip(classes, self.values(np.ones((1, self.items)), classes)[0].tolist(), strict=True):
+            if share in SHARES:
+                having = pl.any_horizontal(pl.col(sides[m.name]) == float(self.rules.labels[m.label or 0]))
+                units = self.frame.filter(having)["item"].n_unique()
+                least, most = wilson(share * units, units, confidence)
+                reach[m] = share - least, most - share
+        return reach
+
+    def _with_edges(
+        self, m: Metric, estimate: float, bounds: Bounds, edges: Mapping[Metric, tuple[float, float]], confidence: float
+    ) -> Bounds:
+        """The interval of a share that is 0 or 1, or an average of classes of which some are.
+
+        An average reaches as much farther as such classes do, weighted and added in squares (Zou and Donner 2008).
+        """
+        if m.name not in _BY_CLASS or m.average == "micro":
+            return wilson(estimate * self.items, self.items, confidence) if estimate in SHARES else bounds
+        own = {Metric(m.name, "class", label) for label in range(len(self.rules.labels)) if m.label in (None, label)}
+        if not edges.keys() & own:
+            return bounds
+        shares: dict[Metric, float] = dict.fromkeys(own, 1 / len(own))
+        if m.average == "weighted":
+            shares = {one: float((self.frame["gold"] == self.rules.labels[one.label or 0]).mean() or 0) for one in own}
+        far = [0.0, 0.0] if estimate in SHARES else [((end or 0) - estimate) ** 2 for end in bounds]
+        for one in edges.keys() & own:
+            far = [square + (shares[one] * reach) ** 2 for square, reach in zip(far, edges[one], strict=True)]
+        return max(0.0, estimate - far[0] ** 0.5), min(1.0, estimate + far[1] ** 0.5)
 
     def _named(self, m: Metric, scale: Scale | None) -> dict[str, Any]:
         label = None if m.label is None else shown(float(self.rules.labels[m.label]), scale)

@@ -10,6 +10,7 @@ import polars as pl
 from scipy.special import expit
 
 from vantage.corpora.readers.appraisals import EMOTIONS
+from vantage.measures.intervals import SHARES
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import midranks
@@ -123,7 +124,7 @@ def _scores(analysis: Appraised, target: Ints) -> dict[str, float | None]:
         chance[test] = expit(scaled[test] @ weights + shift)
     said, under = (chance >= 0.5).astype(np.int64), area(target, chance)
     return {
-        **several_with_intervals(["auc"], len(target), lambda weight: under(weight)[:, None], analysis.how),
+        **several_with_intervals(["auc"], len(target), lambda weight: under(weight)[:, None], analysis.how, [SHARES]),
         "p": float(mannwhitneyu(chance[target == 1], chance[target == 0]).pvalue),
         "balanced_accuracy": float(balanced_accuracy_score(target, said)),
         "f1": float(f1_score(target, said, zero_division=0)),

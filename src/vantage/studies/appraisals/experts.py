@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import SHARES
 from vantage.measures.resampling import mean_with_interval, named
 from vantage.report.cells import counted
 from vantage.report.engine import Data, there
@@ -108,7 +109,7 @@ def ratings(analysis: Appraised) -> Data:
     value, rows = pl.col("value"), []
     for title in [title for title in analysis.titles.values() if title in judged["appraisal"]]:
         part = judged.filter(appraisal=title)
-        share = mean_with_interval(part["item"], part["blank"].to_numpy(), analysis.how)
+        share = mean_with_interval(part["item"], part["blank"].to_numpy(), analysis.how, SHARES)
         summary = part.select(
             answers=value.count(),
             mean=value.mean(),

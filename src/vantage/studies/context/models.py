@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import LIMITS, SHARES
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.ranks import ranks
 from vantage.measures.resampling import Resampling, several_with_intervals
@@ -101,7 +102,8 @@ class Rated:
             return np.column_stack([statistic(weight) for statistic in statistics.values()])
 
         how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
-        row |= several_with_intervals(list(statistics), n, together, how)
+        limits = [LIMITS if name == change else SHARES for name in statistics]
+        row |= several_with_intervals(list(statistics), n, together, how, limits)
         if other and n >= LEAST:
             row[f"{change}_p"] = swap_p(row[change], lambda kept: f1(kept, 1 - kept) - f1(1 - kept, kept), n, seed)
         return row

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import SHARES
 from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import composites, condition_agreement, expected_values, run_spread
 from vantage.measures.texts.diversity import text_diversity
@@ -130,7 +131,7 @@ def keyword_overlap(analysis: Stereomap) -> pl.DataFrame:
             continue
         table = np.array([[len(ours[i] & theirs[j]) / len(ours[i] | theirs[j]) for j in shared] for i in shared])
         apart = table[~np.eye(len(shared), dtype=bool)]
-        same = mean_with_interval(pl.Series(shared), np.diag(table), Resampling(seed=analysis.seed))
+        same = mean_with_interval(pl.Series(shared), np.diag(table), Resampling(seed=analysis.seed), SHARES)
         elsewhere = float(apart.mean()) if len(apart) else None
         rows.append({"first": first, "second": second, **same, "elsewhere": elsewhere, "groups": len(shared)})
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -18,10 +18,11 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, rel_entr
 
 from vantage.errors import InputError
+from vantage.measures.intervals import wilson
 from vantage.measures.multiplicity import Flags
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import midranks, weighted_correlation
-from vantage.measures.resampling import Resampling, ratio, several_with_intervals
+from vantage.measures.resampling import Resampling, named, several_with_intervals
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, shares_of
 from vantage.studies.context.pipeline.controls import COST
@@ -254,14 +255,13 @@ def _of_shares(detected: Detected, votes: pl.DataFrame, scale: Scale, opted: boo
 def _of_flags(marked: pl.DataFrame, items: list[str], reason: str, boot: Resampling) -> dict[str, Any]:
     if reason:
         return {"reason": reason}
-    flagged, ambiguous = (one.cast(pl.Float64).to_numpy() for one in (marked["item"].is_in(items), marked["ambiguous"]))
-    sums = np.column_stack([flagged * ambiguous, flagged, ambiguous])
-
-    def statistics(weight: Floats) -> Floats:
-        drawn = weight @ sums
-        return np.column_stack([ratio(drawn[:, :2]), ratio(drawn[:, [0, 2]])])
-
-    return {**several_with_intervals(["precision", "recall"], len(sums), statistics, boot), "flagged": len(items)}
+    flagged, ambiguous = marked["item"].is_in(items), marked["ambiguous"]
+    row: dict[str, Any] = {"flagged": len(items)}
+    for name, those in (("precision", flagged), ("recall", ambiguous)):
+        hits, n = int((flagged & ambiguous).sum()), int(those.sum())
+        low, high = wilson(hits, n, boot.confidence) if n else (None, None)
+        row |= named(name, {"estimate": hits / n if n else None, "low": low, "high": high})
+    return row
 
 
 def _auc(score: Floats, ambiguous: Flags) -> dict[str, float]:
