@@ -189,3 +189,37 @@ def test_seats_are_not_people() -> None:
         reasons = [registry()[measure].function(corpus)["reason"][0] for corpus in (people, seats)]
         assert ["one seat is not one person" in str(reason) for reason in reasons] == [False, True]
     assert "seat" not in str(vantage.measures.alpha(seats, ci="none")["reason"][0])
+
+
+def test_questions_are_not_pooled_unless_asked() -> None:
+    """Two questions with different means and no agreement at all look reliable together."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        [
+            (f"i{item}", question, f"r{rater}", float(base + rng.integers(0, 2)))
+            for question, base in (("warm", 0), ("able", 3))
+            for item in range(40)
+            for rater in range(4)
+        ],
+        schema=["item", "question", "rater", "value"],
+        orient="row",
+    )
+    apart = vantage.measures.alpha(table, level="interval", ci="none")
+    assert apart["question"].to_list() == ["able", "warm"]
+    assert apart["estimate"].to_list() == pytest.approx([0.0, 0.0], abs=0.1)
+    assert '"by": ["question"]' in apart["options"][0]
+    assert vantage.measures.alpha(table, by=(), level="interval", ci="none")["estimate"].item() > 0.8
+    one = table.filter(question="warm")
+    assert "question" not in vantage.measures.alpha(one, level="interval", ci="none").columns
+
+
+def test_raters_are_scored_one_by_one_unless_asked() -> None:
+    table = {"item": ["a", "b"] * 2, "rater": ["good", "good", "bad", "bad"], "value": [1, 0, 0, 1]}
+    gold = {"item": ["a", "b"], "value": [1, 0]}
+    rows = vantage.measures.accuracy(table, reference=gold, metric="accuracy")
+    assert dict(rows.select("rater", "estimate").iter_rows()) == {"bad": 0.0, "good": 1.0}
+    pooled = vantage.measures.accuracy(table, by=(), reference=gold, metric="accuracy")
+    assert pooled.select("estimate", "reason").row(0) == (0.5, pooled["reason"][0])
+    assert "scored together" in pooled["reason"][0]
+    many = {"item": ["a", "b"] * 12, "rater": [f"m{n // 2:02}" for n in range(24)], "value": [0, 1] * 12}
+    assert set(vantage.measures.accuracy(many, reference=gold, metric="accuracy")["over"]) == {"items"}

@@ -93,7 +93,7 @@ CASES: dict[str, tuple[Estimate, pl.DataFrame, dict[str, Any], int]] = {
     "split items": (vantage.measures.split_items, one(crowd()), {}, 0),
     "opposed items": (vantage.measures.opposed_items, crowd().filter(kind="person"), {}, 0),
     "distance": (vantage.measures.distance, one(crowd()), {"between": "age", "relabellings": 0}, 0),
-    "accuracy": (vantage.measures.accuracy, one(crowd()), {"reference": GOLD, "metric": "accuracy"}, 0),
+    "accuracy": (vantage.measures.accuracy, one(crowd()), {"reference": GOLD, "metric": "accuracy", "by": ()}, 0),
     "accuracy, people": (
         vantage.measures.accuracy,
         crowd().filter(question="0"),
@@ -197,7 +197,7 @@ def test_two_raters_have_no_interval_over_raters_and_say_so() -> None:
     for found in (
         vantage.measures.split_items(frame, ci="both"),
         vantage.measures.distance(frame, between="age", ci="raters"),
-        vantage.measures.accuracy(frame, reference=GOLD, metric="accuracy", ci="both"),
+        vantage.measures.accuracy(frame, by=(), reference=GOLD, metric="accuracy", ci="both"),
     ):
         assert found["low"].to_list() == [None]
         assert "fewer than three raters" in found["reason"][0]

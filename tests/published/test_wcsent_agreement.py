@@ -102,7 +102,7 @@ def test_average_pairwise_agreement(ratings: pl.DataFrame) -> None:
 
 
 def test_strict_unanimity(ratings: pl.DataFrame) -> None:
-    total = unanimity(ratings, ci="none").row(0, named=True)
+    total = unanimity(ratings, by=(), ci="none").row(0, named=True)
     show("strict unanimity, items", 143, total["unanimous"], "all raw ratings equal")
     show("strict unanimity, percent of 4,899", 3, 100 * total["estimate"], "share of text-target-dimensions")
     assert total["unanimous"] == 143
@@ -115,7 +115,7 @@ def test_strict_unanimity(ratings: pl.DataFrame) -> None:
 
 
 def test_soft_unanimity(ratings: pl.DataFrame) -> None:
-    rows = {row["on"]: row for row in unanimity(ratings, coarse="sign", ci="none").iter_rows(named=True)}
+    rows = {row["on"]: row for row in unanimity(ratings, by=(), coarse="sign", ci="none").iter_rows(named=True)}
     show("soft unanimity, items", 1316, rows["any"]["unanimous"], "all signs equal")
     assert rows["any"]["unanimous"] == 1316
     assert round(100 * rows["any"]["estimate"], 1) == 26.9

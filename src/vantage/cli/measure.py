@@ -58,10 +58,10 @@ def measure(
     corpus = filtered(vantage.Corpus.read(folder), where)
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
-    if "by" in chosen.options:
-        options["by"] = names(by)
-    elif by:
+    if by is not None and "by" not in chosen.options:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
+    if by is not None:
+        options["by"] = names(by)
     from vantage.measures.base import only_reason
 
     model = options.get("powered_by")
@@ -103,7 +103,7 @@ def _explain(chosen: Measure) -> None:
     typer.echo("\nOptions:")
     types = chosen.types
     for option, parameter in chosen.options.items():
-        if option != "by":
+        if option != "by" or parameter.default:
             typer.echo(f"  --{option.replace('_', '-'):<16} {values_of(types[option])}{_default(parameter.default)}")
 
 

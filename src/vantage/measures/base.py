@@ -16,7 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments, by_columns
+from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments, by_columns, questions_apart
 
 P = ParamSpec("P")
 
@@ -142,13 +142,15 @@ def measure(
     view: View = PLAIN,
     *,
     pools: bool = True,
+    pools_questions: bool = False,
     follows: bool = False,
     powered: Powering | None = None,
 ) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
     Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
-    raters with each other, and pools nobody, says `pools=False`; one that follows each rater from item to item says
+    raters with each other, and pools nobody, says `pools=False`. Without a grouping, answers to different questions are
+    kept apart, unless the measure says `pools_questions`. One that follows each rater from item to item says
     `follows`, and notes where raters are seats that different people may have taken. One that a model can power says
     how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a
     row of a report recomputable; `view` says how a report shows the result.
@@ -169,14 +171,16 @@ def measure(
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
             bound = signature.bind(*args, **kwargs)
+            grouped = "by" in bound.arguments or "by" not in signature.parameters or pools_questions
             bound.apply_defaults()
+            first = next(iter(bound.arguments))
+            if not grouped and bound.arguments.get("question") is None and bound.arguments.get("between") != "question":
+                bound.arguments["by"] = questions_apart(bound.arguments["by"], bound.arguments[first])
             options = {
                 key: value
                 for key, value in bound.arguments.items()
                 if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
             }
-            first = next(iter(bound.arguments))
-
             whose_options = {"kinds": kinds, "include_excluded": include_excluded, "include_extra": include_extra}
 
             def whose(data: Judgments) -> Selection:

@@ -316,6 +316,20 @@ def by_columns(by: By) -> list[str]:
     return [by] if isinstance(by, str) else list(by)
 
 
+def questions_apart(by: By, data: Judgments) -> By:
+    """The grouping columns with the question before them, where judgments are answers to several questions.
+
+    >>> table = {"item": ["a", "a"], "question": ["warm", "able"], "rater": ["x", "x"], "value": [1, 2]}
+    >>> questions_apart("rater", table)
+    ['question', 'rater']
+    """
+    table = data.with_columns_of(()) if _is_corpus(data) else to_polars(data)
+    if table is None or "question" not in table.collect_schema():
+        return by
+    several = table.lazy().select(pl.col("question").n_unique() > 1).collect().item()
+    return list(dict.fromkeys(["question", *by_columns(by)])) if several else by
+
+
 def key_order(key: Key) -> list[Any]:
     """What to sort groups by: their keys, nulls last."""
     return [(value is None, str(type(value)), value) for value in key]

@@ -205,7 +205,7 @@ def test_units_are_items_under_a_question_and_a_condition() -> None:
             "value": [1, 1, 2, 2],
         }
     )
-    row = alpha(frame, level="nominal", ci="none").row(0, named=True)
+    row = alpha(frame, by=(), level="nominal", ci="none").row(0, named=True)
     assert (row["estimate"], row["items"], row["raters"]) == (1.0, 1, 2)
 
 

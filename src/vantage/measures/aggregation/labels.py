@@ -55,7 +55,7 @@ _ANSWERED: Final = pl.col("value").is_not_null()
 AGGREGATE_VIEW: Final = View("One value per item", columns={"value": Column(digits=2)})
 
 
-@measure("aggregate", "aggregation", view=AGGREGATE_VIEW)
+@measure("aggregate", "aggregation", view=AGGREGATE_VIEW, pools_questions=True)
 def aggregate(
     data: Judgments,
     *,
@@ -157,7 +157,7 @@ SOFT_LABELS_VIEW: Final = View(
 )
 
 
-@measure("soft-labels", "aggregation", view=SOFT_LABELS_VIEW)
+@measure("soft-labels", "aggregation", view=SOFT_LABELS_VIEW, pools_questions=True)
 def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothing: float = 0.0) -> pl.DataFrame:
     """The distribution of each unit's answers: one row per unit and answer, with its count and share.
 

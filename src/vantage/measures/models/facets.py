@@ -58,7 +58,7 @@ VIEW: Final = View(
 )
 
 
-@measure("facets", "models", view=VIEW, pools=False, follows=True)
+@measure("facets", "models", view=VIEW, pools=False, follows=True, pools_questions=True)
 def facets(
     data: Judgments,
     *,

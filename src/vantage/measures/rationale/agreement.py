@@ -164,7 +164,7 @@ RATIONALE_AGREEMENT_VIEW: Final = View(
 )
 
 
-@measure("rationale-agreement", family="rationales", view=RATIONALE_AGREEMENT_VIEW)
+@measure("rationale-agreement", family="rationales", view=RATIONALE_AGREEMENT_VIEW, pools_questions=True)
 def rationale_agreement(
     data: Judgments,
     *,
@@ -230,7 +230,7 @@ RATIONALE_SIMILARITY_VIEW: Final = View(
 )
 
 
-@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW, pools=False)
+@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW, pools=False, pools_questions=True)
 def rationale_similarity(
     data: Judgments,
     *,

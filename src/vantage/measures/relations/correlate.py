@@ -92,7 +92,7 @@ LEAST_ITEMS: Final = 4
 TOO_FEW_ITEMS: Final = "no interval: resamples of fewer than four items are nearly all perfectly correlated"
 
 
-@measure("correlate", "relations", view=VIEW, powered=Powered(_contributions, ("outside",)))
+@measure("correlate", "relations", view=VIEW, pools_questions=True, powered=Powered(_contributions, ("outside",)))
 def correlate(
     data: Judgments,
     *,

@@ -42,7 +42,7 @@ VIEW: Final = View(
 )
 
 
-@measure("rater-quality", "reliability", view=VIEW, follows=True)
+@measure("rater-quality", "reliability", view=VIEW, pools_questions=True, follows=True)
 def rater_quality(
     data: Judgments,
     *,

@@ -55,7 +55,7 @@ ACCURACY_VIEW: Final = View(
 def accuracy(
     data: Judgments,
     *,
-    by: By = (),
+    by: By = "rater",
     reference: Reference = "majority",
     metric: str | Sequence[str] | None = None,
     within: float = 1.0,
@@ -71,7 +71,7 @@ def accuracy(
     ceiling: bool = False,
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
-    """How well raters hit a reference: gold labels, aggregated people, or each person in turn.
+    """How well each rater hits a reference: gold labels, aggregated people, or each person in turn.
 
     With TP, FP, FN of a class: precision TP / (TP + FP), recall TP / (TP + FN), F1 2TP / (2TP + FP + FN);
     `macro` is their plain mean over the label set, `weighted` the mean by how often the reference has the
@@ -87,11 +87,13 @@ def accuracy(
     row; in the averages it counts as `zero_division`, or is left out with None. Averages of people often
     lie between the answers: `rounding` puts them on the scale, without it class metrics are null.
 
+    Raters are scored one by one; with another `by`, or none (`by=()`), those of a group are scored together.
+
     With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
 
     Over raters, those who make the reference are left out in turn (see `vantage.measures.rater_variance`), or, where
-    people do not make it, the raters under test. `ci` is over both by default where at least ten of them judged several
-    items each, otherwise over items.
+    people do not make it and raters are scored together, the raters under test. `ci` is over both by default where at
+    least ten of them judged several items each, otherwise over items.
 
     Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
     reaches on the same items: each one (fifty drawn at random where there are more) against the reference that the
@@ -112,10 +114,12 @@ def accuracy(
     apart = word == "each" and per == "person"
     how = Resampling(**resampling, over=OVER)
     left_out = frame if word is None else scored_against.sides[1]
-    if how.ci == "auto" and apart:
+    # One person, or one rater whose reference people do not make: there is nobody to be left out.
+    one = apart or (word is None and "rater" in names(by))
+    if how.ci == "auto" and one:
         how = replace(how, ci="items")
     how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
-    rest = list(scored_against.without_each(how.seed)) if how.ci in ("raters", "both") and not apart else []
+    rest = list(scored_against.without_each(how.seed)) if how.ci in ("raters", "both") and not one else []
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
@@ -165,7 +169,7 @@ CONFUSION_VIEW: Final = View(
 def confusion(
     data: Judgments,
     *,
-    by: By = (),
+    by: By = "rater",
     reference: Reference = "majority",
     rounding: Rounding = "none",
     raters: Sequence[str] | None = None,

@@ -25,7 +25,7 @@ VIEW: Final = View(
 )
 
 
-@measure("refusals", "variation", view=VIEW, pools=False)
+@measure("refusals", "variation", view=VIEW, pools=False, pools_questions=True)
 def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpack[PercentileOptions]) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 

@@ -251,7 +251,7 @@ OPPOSED_ITEMS_VIEW: Final = View(
 )
 
 
-@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW)
+@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW, pools_questions=True)
 def opposed_items(
     data: Judgments,
     *,

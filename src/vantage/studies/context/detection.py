@@ -101,7 +101,7 @@ def people_selective(part: Statements) -> pl.DataFrame | None:
     for method, flagged in {**chosen, "all": items.to_list()}.items():
         given = pl.when(pl.col("item").is_in(flagged)).then(pl.lit(CONTEXT)).otherwise(pl.lit(STATIC))
         said = both.filter(pl.col("condition") == given)
-        f1 = accuracy(said, reference=part.labels, resamples=part.options.resamples, seed=part.seed, **how)
+        f1 = accuracy(said, by=(), reference=part.labels, resamples=part.options.resamples, seed=part.seed, **how)
         unclear = int((said["status"].cast(pl.String) == "ambiguous").sum()) / len(said)
         row = {"method": method, "flagged": len(flagged), **named("f1", f1.row(0, named=True))}
         rows.append({**row, "ambiguous": unclear, "items": len(items)})
