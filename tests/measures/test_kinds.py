@@ -223,3 +223,34 @@ def test_raters_are_scored_one_by_one_unless_asked() -> None:
     assert "scored together" in pooled["reason"][0]
     many = {"item": ["a", "b"] * 12, "rater": [f"m{n // 2:02}" for n in range(24)], "value": [0, 1] * 12}
     assert set(vantage.measures.accuracy(many, reference=gold, metric="accuracy")["over"]) == {"items"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("alpha", {"by": "value"}, "by cannot be 'value', which holds the answers"),
+        ("mean", {"between": "value"}, "between cannot be 'value'"),
+        ("ranks", {"between": "rater"}, "'rater' is given for between and for system"),
+        ("ranks", {"system": "item"}, "system cannot be 'item', which holds the items"),
+        ("distance", {"between": "kind", "match": "kind"}, "'kind' is given for between and for match"),
+        ("accuracy", {"reference": "question"}, "reference cannot be 'question'"),
+        ("explain", {"traits": "item"}, "traits cannot be 'item'"),
+        ("regress", {"on": "item"}, "on cannot be 'item'"),
+        ("regress", {"on": "genre", "question": "warm"}, "column 'genre' is the same for all items"),
+        ("ranks", {"between": "empty", "system": "rater"}, "column 'empty' is empty here"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(name: str, options: dict[str, Any], problem: str) -> None:
+    corpus = mixed()
+    frame = corpus.with_columns_of(["kind"]).with_columns(genre=pl.lit("news"), empty=pl.lit(None, dtype=pl.String))
+    with pytest.raises(InputError, match=problem):
+        registry()[name].function(frame, **options)
+
+
+def test_one_name_is_a_list_of_one() -> None:
+    corpus, options = mixed().filter(question="warm"), {"reference": "majority", "metric": "accuracy", "ci": "none"}
+    one, listed = (vantage.measures.accuracy(corpus, raters=raters, **options) for raters in ("m0", ["m0"]))
+    assert one.equals(listed)
+    twice = vantage.measures.alpha(corpus, by=["question", "question"], ci="none")
+    assert twice["question"].to_list() == ["warm"]
+    assert vantage.measures.calibration(corpus, by="rater", ci="none")["rater"].n_unique() == 6

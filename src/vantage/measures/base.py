@@ -181,6 +181,8 @@ def measure(
                 for key, value in bound.arguments.items()
                 if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
             }
+            options = sound_options(new, options)
+            bound.arguments.update(options)
             whose_options = {"kinds": kinds, "include_excluded": include_excluded, "include_extra": include_extra}
 
             def whose(data: Judgments) -> Selection:
@@ -221,6 +223,38 @@ def measure(
 
 OWN_WORDS: Final = ("ci", "interval", "level", "kinds")
 """Options whose values are checked where they are used, which knows more about them."""
+
+
+def _takes_lists_only(annotation: Any) -> bool:
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return all(part is NoneType or get_origin(part) is Sequence for part in parts)
+
+
+HOLDS: Final = {"value": "the answers", "item": "the items", "question": "the questions", "rater": "the raters"}
+NOT_FOR: Final = {
+    **dict.fromkeys(("by", "between", "match"), ("value",)),
+    **dict.fromkeys(("system", "on"), ("value", "item")),
+    **dict.fromkeys(("traits", "reference"), ("value", "item", "question")),
+}
+"""Columns that an option cannot name."""
+
+
+def sound_options(known: Measure, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with one name where a list of them is meant as a list, and without columns that make no sense."""
+    sound = dict(options)
+    for name, value in options.items():
+        if isinstance(value, str) and _takes_lists_only(known.types[name]):
+            sound[name] = [value]
+        elif name == "by" and not isinstance(value, str):
+            sound[name] = list(dict.fromkeys(value))
+        named = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+        if wrong := next((one for one in NOT_FOR.get(name, ()) if one in named), None):
+            raise InputError(f"{name} cannot be '{wrong}', which holds {HOLDS[wrong]}", remedy="name another column")
+    between = options.get("between")
+    if between is not None and (between == options.get("system") or by_columns(options.get("match", ())) == [between]):
+        other = "system" if between == options.get("system") else "match"
+        raise InputError(f"'{between}' is given for between and for {other}", remedy="name two columns")
+    return sound
 
 
 def check_choices(known: Measure, options: Mapping[str, Any]) -> None:

@@ -142,6 +142,8 @@ def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) 
     if values is None:
         if len(present) != 2:
             shown = ", ".join(f"'{v}'" for v in present[:6])
+            if not present:
+                raise InputError(f"column '{between}' is empty here", remedy="compare by a column that has two values")
             raise InputError(
                 f"column '{between}' has {len(present)} values ({shown}), not two",
                 remedy="name the two to compare with the option values",

@@ -285,6 +285,8 @@ def _design(
             continue
         word = pl.col(column).cast(pl.String)
         levels = (used if others is None else others).select(word.unique().sort()).to_series().to_list()
+        if len(levels) < 2:
+            raise InputError(f"column '{column}' is the same for all items", remedy="regress on another column")
         if len(levels) > 50:
             raise InputError(f"column '{column}' has {len(levels)} different words", remedy="regress on fewer groups")
         terms += [(f"{column}: {level}", (word == level).cast(pl.Float64)) for level in levels[1:]]

@@ -67,7 +67,7 @@ def calibration(
     if bins < 1 or smoothing < 0:
         raise InputError("bins must be at least 1 and smoothing at least 0", remedy="use for example 10 and 0.5")
     how = Resampling(**resampling)
-    keys, columns = names(match), names(by)
+    keys, columns = names(match), [name for name in names(by) if name != "rater"]
     tested, judges = under_test_and_judges(data, list(dict.fromkeys([*columns, *keys])), raters, people)
     scales = scales_of(data)
     rows: list[dict[str, Any]] = []
