@@ -112,7 +112,7 @@ def _judged(seed: int = 0) -> pl.DataFrame:
     model = rater >= 12
     frame = {"item": [f"i{n:02}" for n in item], "rater": [f"r{n:02}" for n in rater], "value": value}
     frame |= {"kind": np.where(model, "model", "person"), "trait": np.where(rater % 2, "a", "b")}
-    frame |= {"rationale": [f"because {n % 5} and {n % 3}" for n in range(450)]}
+    frame |= {"rationale": [f"because {n % 5} and {n % 7} {'so ' * (n % 11)}" for n in range(450)]}
     return pl.DataFrame(frame)
 
 

@@ -69,7 +69,11 @@ def test_entropies_of_other_numbers_of_answers_are_not_compared() -> None:
     asked = [(i, q, r) for i in range(30) for q, raters in (("p", 9), ("q", 2), ("r", 2)) for r in range(raters)]
     frame = pl.DataFrame(asked, schema=["item", "question", "rater"], orient="row")
     frame = frame.with_columns(value=pl.Series(rng.integers(0, 5, len(asked))))
-    frame = frame.with_columns(value=pl.when(pl.col("question") == "r").then(0).otherwise("value"))
+    frame = frame.with_columns(
+        value=pl.when(pl.col("question") == "r")
+        .then((pl.col("item") == pl.col("rater")).cast(pl.Int64))
+        .otherwise("value")
+    )
     rows = entropy(frame, by="question").to_dicts()
     assert [row["answers"] for row in rows] == [9, 2, 2]
     (found,) = said(ENTROPY_VIEW.says[0], rows, by=("question",))

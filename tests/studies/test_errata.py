@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-DATA = Path(os.environ.get("VANTAGE_DATA", ""))
+DATA = Path(os.environ.get("VANTAGE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 PAPERS = DATA.parent / "papers"
 NUMBERS = {"wcsent": "000", "context": "001", "stereomap": "002", "appraisals": "003", "perseval": "004"}
 OURS = {"always no", "always yes", "always the average answer"}

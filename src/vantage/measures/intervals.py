@@ -36,6 +36,7 @@ MODELLED: Final = (
     "model with normal effects, and few raters make it long"
 )
 NOT_HELD: Final = "the interval is over items, since a table that is streamed or this large does not hold its raters"
+ALIKE: Final = "no interval: its ends would be the same, which does not make the estimate certain"
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
 
@@ -181,6 +182,8 @@ class Bootstrap:
         low, high = bounds
         if low is None or high is None:
             return {"low": low, "high": high, "over": None}
+        if high - low <= 1e-12 * max(1.0, abs(low)):
+            return {"low": None, "high": None, "over": None, "because": ALIKE}
         return {"low": low, "high": high, "over": self.ci, **({"because": self.because} if self.because else {})}
 
     def bounds(

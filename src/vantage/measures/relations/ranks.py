@@ -177,7 +177,9 @@ class Ranking:
         if not np.isfinite(estimate):
             return [{**row, "reason": TIED}]
         bounds = self.how.intervals(self.items, lambda weight: self._correlations(weight)[:, None])[0]
-        row |= {"p": _p_value(first[0], second[0], self.correlation), "estimate": estimate, **self.how.stated(bounds)}
+        row |= {"p": _p_value(first[0], second[0], self.correlation), "estimate": estimate}
+        # That all resamples have the same order is a result, which most estimates that never vary are not.
+        row |= {"low": bounds[0], "high": bounds[1], "over": self.how.ci if bounds[0] is not None else None}
         return [{**row, "reason": FEW_SYSTEMS if bounds[0] is not None and len(self.systems) <= _EXACT else None}]
 
     def _correlations(self, weight: Floats) -> Floats:
