@@ -248,7 +248,8 @@ def test_columns_that_make_no_sense_are_refused(name: str, options: dict[str, An
 
 
 def test_one_name_is_a_list_of_one() -> None:
-    corpus, options = mixed().filter(question="warm"), {"reference": "majority", "metric": "accuracy", "ci": "none"}
+    corpus = mixed().filter(question="warm")
+    options: dict[str, Any] = {"reference": "majority", "metric": "accuracy", "ci": "none"}
     one, listed = (vantage.measures.accuracy(corpus, raters=raters, **options) for raters in ("m0", ["m0"]))
     assert one.equals(listed)
     twice = vantage.measures.alpha(corpus, by=["question", "question"], ci="none")
