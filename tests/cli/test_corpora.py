@@ -119,7 +119,10 @@ def test_filter_merge_and_traits(vantage: Vantage, demo: Path, tmp_path: Path) -
     assert vantage("corpora", "merge", tmp_path / "t", tmp_path / "s", "--to", tmp_path / "m").code == 0
     assert Corpus.read(tmp_path / "m").judgments.height == 741
     path = written(tmp_path, "Participant id,Country\nr1,NO\nr2,PE\n")
-    assert vantage("corpora", "traits", tmp_path / "m", "--from", path).code == 0
+    done = vantage("corpora", "traits", tmp_path / "m", "--from", path)
+    assert done.code == 0, done.err
+    people = Corpus.read(tmp_path / "m").raters.height
+    assert f"The table has nothing about {people - 2} of {people} people: " in done.out
     assert Corpus.read(tmp_path / "m").raters.filter(rater="r2")["country"].to_list() == ["PE"]
 
 

@@ -299,10 +299,17 @@ def traits(
     From a table with one row per rater, such as a Prolific demographics export.
     """
     from vantage.corpora.prolific import read_traits
+    from vantage.corpora.schema import PEOPLE
 
     _vacant(to or folder, overwrite=overwrite or to is None)
-    corpus = vantage.Corpus.read(folder).join_traits(read_traits(source, rater))
+    known = read_traits(source, rater)
+    corpus = vantage.Corpus.read(folder).join_traits(known)
     _written(corpus, to or folder, as_json=as_json)
+    people = [name for name, kind in corpus.raters.select("rater", "kind").iter_rows() if kind in PEOPLE]
+    described = set(known["rater"])
+    if not as_json and (unknown := [name for name in people if name not in described]):
+        some = ", ".join(unknown[:5]) + (" …" if len(unknown) > 5 else "")
+        typer.echo(f"• The table has nothing about {len(unknown):,} of {len(people):,} people: {some}.")
 
 
 def conditions(where: list[str] | None) -> dict[str, list[str]]:

@@ -37,7 +37,8 @@ def questions_of(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
             known = questions.setdefault(question.id, question)
             if known.scale.meaning != question.scale.meaning:
                 problem = f"two instruments have a question '{question.id}' with different scales"
-                raise InputError(problem, remedy="rename one of them")
+                remedy = "import the tables anew with one --instrument if it is the same question, or else rename one"
+                raise InputError(f"{problem} ({known.scale.describe()}; {question.scale.describe()})", remedy=remedy)
     return tuple(questions.values())
 
 

@@ -81,6 +81,8 @@ def read_traits(path: str | Path, rater_column: str | None = None, *, encoding: 
     if rater_column is None:
         if "rater" not in table.frame.columns and set(map(snake_case, table.frame.columns)) & set(_RATER):
             return read_prolific(path, encoding=encoding)
+        if "rater" not in table.frame.columns:
+            raise table.fault("there is no column 'rater' for the rater's id", "name the column with --rater")
         rater_column = "rater"
     table.column(rater_column, "the rater's id")
     raters = ids(table, rater_column).alias("rater")
