@@ -15,6 +15,7 @@ from vantage import Corpus, InputError, Instrument, Scale
 from vantage.perspective import advantage, gaps
 from vantage.perspective.evaluation import evaluate, stood_for
 from vantage.perspective.splits import people_pairs, split
+from vantage.perspective.tally import ClassCounts, average
 
 
 def predicted(corpus: vantage.Corpus, seed: int, unread: float = 0.0, labels: int = 2) -> pl.DataFrame:
@@ -266,3 +267,19 @@ def _nominal(corpus: Corpus) -> Corpus:
     """The same answers on a scale without order."""
     scale = Instrument.of_questions("mine", "Mine", {"warm": Scale.labels("a", "b", "c", "d", "e", "f")})
     return Corpus(corpus.items, corpus.raters, corpus.judgments, scale)
+
+
+@pytest.mark.parametrize("users", [2, 5, 12])
+def test_intervals_of_the_average_user_cover_with_few_users(users: int) -> None:
+    """Users with different chances to be hit; resamples of two users cannot reach beyond these two."""
+    rng, inside = np.random.default_rng(3), 0
+    for seed in range(200):
+        chance = rng.beta(6, 4, users)
+        group, gold = np.repeat(np.arange(users), 60), rng.integers(0, 2, 60 * users)
+        predicted = np.where(rng.random(60 * users) < chance[group], gold, 1 - gold)
+        counts = ClassCounts.of(gold, predicted, group, users, 2)
+        low, high = average(counts, "gold", 300, 0.95, seed).bounds[3]  # micro: the share of hits
+        assert low is not None
+        assert high is not None
+        inside += low <= 0.6 <= high
+    assert inside >= 182

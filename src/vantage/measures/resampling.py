@@ -112,9 +112,11 @@ class Resampling(Bootstrap):
                 for estimate, column, variance, limit in zip(estimates, columns, over_raters, within, strict=True)
             ]
         if self.interval == "percentile":
+            # A mean or a share reaches as far as Student's t says, which resamples of few units cannot show.
+            means = (SHARES, LIMITS) if limits is not None else ()
             return [
                 bootstrap_interval(column, estimate, units, self.confidence, limit)
-                if limit == SHARES
+                if limit in means
                 else percentile(column, self.confidence, units)
                 for estimate, column, limit in zip(estimates, columns, within, strict=True)
             ]

@@ -16,7 +16,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
-from vantage.measures.intervals import SHARES, Bounds, percentile, weights
+from vantage.measures.intervals import SHARES, Bounds, bootstrap_interval, weights
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import Resampling
 from vantage.scales import show_code
@@ -171,7 +171,10 @@ def average(tally: ClassCounts, rule: Undefined, resamples: int, confidence: flo
         drawn = weights(len(weight), resamples, seed, multiplicity=multiplicity)
         with np.errstate(divide="ignore", invalid="ignore"):
             replicates = np.concatenate([(block @ (used * f1)) / (block @ used) for block in drawn])
-        bounds = [percentile(column, confidence, len(tally.rows)) for column in replicates.T]
+        bounds = [
+            bootstrap_interval(column, estimate, int(groups), confidence, SHARES)
+            for column, estimate, groups in zip(replicates.T, mean[:, 2].tolist(), counted, strict=True)
+        ]
     return Average(mean, spread, bounds, counted.astype(np.int64))
 
 
