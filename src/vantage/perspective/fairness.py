@@ -15,7 +15,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import Bounds, blocks, percentile, weights
+from vantage.measures.intervals import Bounds, blocks, bootstrap_interval, weights
 from vantage.measures.multiplicity import COARSE, PERMUTATIONS, Flags, permutation_p, share_beyond
 from vantage.measures.parts import linked_values
 from vantage.measures.ratings import Floats
@@ -162,9 +162,11 @@ def _pair_interval(evaluation: Evaluation, pair: list[ClassCounts], column: int)
     for n, group in enumerate(pair):
         # Users of different values are different people; texts are the same ones for every value.
         seed = evaluation.seed + (n if evaluation.over == "users" else 0)
-        resampled = weights(len(group.rows), evaluation.resamples, seed)
+        resampled = [np.ones((1, len(group.rows))), *weights(len(group.rows), evaluation.resamples, seed)]
         drawn.append(np.concatenate([group.summed(one).scored("gold")[0][:, column, 2] for one in resampled]))
-    return percentile(drawn[0] - drawn[1], evaluation.confidence, min(len(group.rows) for group in pair))
+    estimate, *replicates = drawn[0] - drawn[1]
+    units = min(len(group.rows) for group in pair)
+    return bootstrap_interval(np.array(replicates), float(estimate), units, evaluation.confidence, (-1.0, 1.0))
 
 
 def _f1(tally: ClassCounts, column: int) -> Floats:
