@@ -16,7 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments, by_columns, questions_apart
+from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments, by_columns, in_polars, questions_apart
 
 P = ParamSpec("P")
 
@@ -174,6 +174,7 @@ def measure(
             grouped = "by" in bound.arguments or "by" not in signature.parameters or pools_questions
             bound.apply_defaults()
             first = next(iter(bound.arguments))
+            bound.arguments[first] = in_polars(bound.arguments[first])
             if not grouped and bound.arguments.get("question") is None and bound.arguments.get("between") != "question":
                 bound.arguments["by"] = questions_apart(bound.arguments["by"], bound.arguments[first])
             options = {

@@ -316,6 +316,12 @@ def by_columns(by: By) -> list[str]:
     return [by] if isinstance(by, str) else list(by)
 
 
+def in_polars(data: Judgments) -> Judgments:
+    """A frame of another library as one of Polars, so that it is converted once; a corpus or a matrix as it is."""
+    frame = None if _is_corpus(data) else to_polars(data)
+    return data if frame is None else frame
+
+
 def questions_apart(by: By, data: Judgments) -> By:
     """The grouping columns with the question before them, where judgments are answers to several questions.
 
