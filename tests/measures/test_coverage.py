@@ -23,7 +23,8 @@ LENGTHS: dict[str, list[float]] = {
 """The mean length of the intervals of twenty tables, in the order of their names."""
 
 
-@pytest.mark.parametrize("name", [pytest.param("sparse, 20 raters", marks=pytest.mark.slow), "crossed, 5 raters"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(LENGTHS))
 def test_default_intervals_cover_and_are_as_long_as_they_were(name: str) -> None:
     found = coverage(SMALL[name], NAMES, 20)
     # Coverage in twenty tables shows a gross mistake only, their length also a small one.

@@ -269,6 +269,7 @@ def _nominal(corpus: Corpus) -> Corpus:
     return Corpus(corpus.items, corpus.raters, corpus.judgments, scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [2, 5, 12])
 def test_intervals_of_the_average_user_cover_with_few_users(users: int) -> None:
     """Users with different chances to be hit; resamples of two users cannot reach beyond these two."""

@@ -299,6 +299,7 @@ def test_raters_of_one_group_are_no_items_where_some_are_in_both(both: int) -> N
     assert rejected <= 6
 
 
+@pytest.mark.slow
 def test_raters_who_saw_two_of_three_conditions_are_no_items() -> None:
     rejected = 0
     for seed in range(20):
