@@ -230,9 +230,9 @@ def test_raters_are_scored_one_by_one_unless_asked() -> None:
     [
         ("alpha", {"by": "value"}, "by cannot be 'value', which holds the answers"),
         ("mean", {"between": "value"}, "between cannot be 'value'"),
-        ("ranks", {"between": "rater"}, "'rater' is given for between and for system"),
+        ("ranks", {"between": "rater"}, "between and system are both 'rater'"),
         ("ranks", {"system": "item"}, "system cannot be 'item', which holds the items"),
-        ("distance", {"between": "kind", "match": "kind"}, "'kind' is given for between and for match"),
+        ("distance", {"between": "kind", "match": "kind"}, "between and match are both 'kind'"),
         ("accuracy", {"reference": "question"}, "reference cannot be 'question'"),
         ("explain", {"traits": "item"}, "traits cannot be 'item'"),
         ("regress", {"on": "item"}, "on cannot be 'item'"),

@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import vantage
 from tests.report.made import made
 from tests.report.truth import check_all
 from vantage import InputError
@@ -34,6 +35,20 @@ def test_measures_are_put_to_people_unless_an_entry_says_otherwise() -> None:
     found = ran(recipe("{measure: alpha, of: everyone}")).tables[0]
     assert found.frame["estimate"][0] == alpha(everyone, ci="none", kinds="all")["estimate"][0]
     assert "16 people and 2 models" in found.caption
+
+
+def test_an_entry_without_groups_keeps_questions_apart() -> None:
+    one = made(3, signal=1.0)
+    other = one.judgments.with_columns(pl.col("question") + "-2", pl.col("value").reverse())
+    both = pl.concat([one.judgments, other]).with_columns(pl.col("question").cast(pl.String))
+
+    def found(entry: str) -> Any:
+        return Recipe.parse(recipe(entry), {}).result(Analysis(vantage.corpus(both), {})).tables[0]
+
+    apart, pooled = found("{measure: alpha}"), found("{measure: alpha, by: []}")
+    assert apart.frame["question"].n_unique() == len(apart.frame) == 2
+    assert "by question" in apart.caption
+    assert len(pooled.frame) == 1
 
 
 def test_measures_stand_side_by_side_with_their_intervals() -> None:

@@ -76,7 +76,7 @@ def measure(
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
-        print_lines(sentences(result, model, options.get("by", ())), err=True)
+        print_lines(sentences(result, model, chosen.grouping(corpus, options)), err=True)
 
 
 def _list(*, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, Judgments, by_columns, in_polars, questions_apart
+from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, By, Judgments, by_columns, in_polars, questions_apart
 
 P = ParamSpec("P")
 
@@ -53,6 +53,8 @@ class Measure:
     view: View = PLAIN
     pools: bool = True
     """Whether it pools raters where it is not told to keep them apart."""
+    pools_questions: bool = False
+    """The same of questions."""
 
     @property
     def built_in(self) -> bool:
@@ -69,6 +71,14 @@ class Measure:
         """Whose judgments it uses with these options, and who is left out."""
         usual = {name: parameter.default for name, parameter in self.options.items()}
         return chosen_for({**usual, **options}, data, pools=self.pools)
+
+    def grouping(self, data: Judgments, options: Mapping[str, Any]) -> By:
+        """The columns it groups by: as given, or as by default, with answers to different questions kept apart."""
+        usual: By = options.get("by", self.options["by"].default if "by" in self.options else ())
+        if "by" in options or "by" not in self.options:
+            return usual
+        told = options.get("question") is not None or options.get("between") == "question"
+        return usual if self.pools_questions or told else questions_apart(usual, data)
 
     @cached_property
     def choices(self) -> Mapping[str, tuple[Any, ...] | None]:
@@ -171,12 +181,11 @@ def measure(
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
             bound = signature.bind(*args, **kwargs)
-            grouped = "by" in bound.arguments or "by" not in signature.parameters or pools_questions
-            bound.apply_defaults()
-            first = next(iter(bound.arguments))
+            first = next(iter(signature.parameters))
             bound.arguments[first] = in_polars(bound.arguments[first])
-            if not grouped and bound.arguments.get("question") is None and bound.arguments.get("between") != "question":
-                bound.arguments["by"] = questions_apart(bound.arguments["by"], bound.arguments[first])
+            if "by" in signature.parameters:
+                bound.arguments["by"] = new.grouping(bound.arguments[first], bound.arguments)
+            bound.apply_defaults()
             options = {
                 key: value
                 for key, value in bound.arguments.items()
@@ -213,7 +222,7 @@ def measure(
             parameters=[*signature.parameters.values(), *WHOSE, *([POWERED_BY] if powered else [])]
         )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
-        new, known = Measure(name, family, summary, recorded, view, pools), REGISTRY.get(name)
+        new, known = Measure(name, family, summary, recorded, view, pools, pools_questions), REGISTRY.get(name)
         # Whatever is imported first, a name that is built in means the built-in measure.
         if known is None or new.built_in or not known.built_in:
             REGISTRY[name] = new
@@ -231,7 +240,7 @@ def _takes_lists_only(annotation: Any) -> bool:
     return all(part is NoneType or get_origin(part) is Sequence for part in parts)
 
 
-HOLDS: Final = {"value": "the answers", "item": "the items", "question": "the questions", "rater": "the raters"}
+HOLDS: Final = {"value": "the answers", "item": "the items", "question": "the questions"}
 NOT_FOR: Final = {
     **dict.fromkeys(("by", "between", "match"), ("value",)),
     **dict.fromkeys(("system", "on"), ("value", "item")),
@@ -254,7 +263,7 @@ def sound_options(known: Measure, options: Mapping[str, Any]) -> dict[str, Any]:
     between = options.get("between")
     if between is not None and (between == options.get("system") or by_columns(options.get("match", ())) == [between]):
         other = "system" if between == options.get("system") else "match"
-        raise InputError(f"'{between}' is given for between and for {other}", remedy="name two columns")
+        raise InputError(f"between and {other} are both '{between}'", remedy="name two columns")
     return sound
 
 

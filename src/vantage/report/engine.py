@@ -15,6 +15,7 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.measures.presentation import Column, View
+from vantage.measures.ratings import by_columns, questions_apart
 from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
@@ -213,8 +214,9 @@ class RecipeEngine:
             corpus = self._corpus(entry.of or "people", analysis)
             beside = {column: self._resolved(how, analysis) for column, how in entry.side_by_side.items()}
             given = {"options": self._resolved(entry.options, analysis), "side_by_side": beside}
+            entry = entry.model_copy(update={**given, "by": _grouping(entry, corpus, given["options"])})
             try:
-                frame, view = self._measured(entry.model_copy(update=given), corpus, analysis.seed)
+                frame, view = self._measured(entry, corpus, analysis.seed)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
                 said = f"{find(entry.measure).view.title if entry.measure else name}: {error}"
@@ -293,6 +295,13 @@ class RecipeEngine:
         frame = measure.function(corpus, **{**usual, **options})
         self.measured.append((name, frame))
         return frame
+
+
+def _grouping(entry: Show, corpus: Corpus, options: Mapping[str, Any]) -> list[str]:
+    """The columns that an entry groups by: as written, or as its measure does by default."""
+    if "by" in entry.model_fields_set:
+        return entry.by
+    return by_columns(find(entry.measure).grouping(corpus, options) if entry.measure else questions_apart((), corpus))
 
 
 def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Section], list[Finding]]:

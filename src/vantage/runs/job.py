@@ -117,7 +117,7 @@ class Job:
     def take(self, count: int) -> list[KeyedCall]:
         """Up to so many requests that may be sent now, as far as the budget reaches.
 
-        None means: nothing for now, or, when the source is idle or the job is stopping, nothing any more.
+        None of them means: nothing for now, or, when the source is idle or the job is stopping, nothing any more.
         """
         if self.stopping.is_set():
             return []

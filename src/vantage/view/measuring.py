@@ -10,6 +10,7 @@ from typing import Any, Final
 from vantage.corpora import Corpus
 from vantage.measures import find, registry
 from vantage.measures.option_text import FROM_PYTHON, parse_options, values_of
+from vantage.measures.ratings import by_columns
 from vantage.report.page import counted_views, figure_view, table_view, template
 from vantage.report.parts import Figure, Table
 from vantage.report.sentences import decide
@@ -43,12 +44,14 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
     by = [column.strip() for column in given.get("by", "").split(",") if column.strip()]
     words = [f"--{key.replace('_', '-')}={value}" for key, value in given.items() if key != "by" and value != ""]
     options = parse_options(measure, words)
-    if by or "by" in measure.options:
+    if by:
         options["by"] = by
     selection = measure.whose(corpus, options)
     frame = measure.function(corpus, **options)
     who = who_of(selection.data) if isinstance(selection.data, Corpus) else ""
-    presented = present(frame, measure.view, name=measure.name, by=by, who=who)
+    presented = present(
+        frame, measure.view, name=measure.name, by=by_columns(measure.grouping(corpus, options)), who=who
+    )
     show = template("parts.html").module.show
     html = [str(show({**view, "files": False})) for view in counted_views(map(_view, presented.parts))]
     python = ", ".join(["corpus", *(f"{key}={value!r}" for key, value in options.items() if value not in (None, []))])

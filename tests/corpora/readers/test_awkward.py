@@ -872,7 +872,7 @@ NUMBERS_BY_RATER = "id,text,anna,ben,carla,{}\n1,aa,4,5,4,{}\n2,bb,1,2,2,{}\n3,c
 def test_a_column_with_other_answers_is_no_rater(tmp_path: Path, table: str, cells: tuple[object, ...]) -> None:
     path = tmp_path / "t.csv"
     path.write_text(table.format("more", *cells))
-    with pytest.raises(InputError, match=r"column 'more' has other answers.*--map more=more.*--values \"\*\""):
+    with pytest.raises(InputError, match=r"column 'more' are unlike.*--map more=more.*--values \"\*\""):
         load("table", path, map={"item": "id", "text": "text"}, wide=True)
     seen = preview(path)
     assert seen["raters"] == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -129,11 +130,11 @@ def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.D
         problem = f"columns such as '{names[0]}' have no answer in common with others, and each would count as {what}"
         remedy = "pass --columns question if they are questions, or --values with the columns that hold answers"
         raise rows.fault(problem, remedy)
-    described = f"--traits {','.join(names)} if it describes the raters"
+    described = f"--traits {shlex.quote(','.join(names))} if it describes the raters"
     if spread == "rater":
-        described = f"--map {','.join(f'{name}={name}' for name in names)} if it describes the items"
+        described = f"--map {shlex.quote(','.join(f'{name}={name}' for name in names))} if it describes the items"
     raise Doubt(
-        f"column '{names[0]}' has other answers than all other columns and would count as {what}",
+        f"the values of column '{names[0]}' are unlike those of the other columns, and it would count as {what}",
         file=rows.path,
         remedy=f'pass {described}, or --values "*" if it is {what}',
         settle={"traits": names} if spread == "item" else {"map": dict(zip(names, names, strict=True))},

@@ -180,7 +180,10 @@ class Scores:
         own = {Metric(m.name, "class", label) for label in range(len(self.rules.labels)) if m.label in (None, label)}
         if not edges.keys() & own:
             return bounds
-        shares: dict[Metric, float] = dict.fromkeys(own, 1 / len(own))
+        counted = len(own)
+        if self.rules.zero_division is None:  # classes without a denominator are left out
+            counted = int(np.isfinite(self.values(np.ones((1, self.items)), list(own))).sum())
+        shares: dict[Metric, float] = dict.fromkeys(own, 1 / counted)
         if m.average == "weighted":
             shares = {one: float((self.frame["gold"] == self.rules.labels[one.label or 0]).mean() or 0) for one in own}
         far = [0.0, 0.0] if estimate in SHARES else [((end or 0) - estimate) ** 2 for end in bounds]
