@@ -77,8 +77,8 @@ class Measure:
         usual: By = options.get("by", self.options["by"].default if "by" in self.options else ())
         if "by" in options or "by" not in self.options:
             return usual
-        told = options.get("question") is not None or options.get("between") == "question"
-        return usual if self.pools_questions or told else questions_apart(usual, data)
+        chosen = options.get("question") is not None or options.get("between") == "question"
+        return usual if self.pools_questions or chosen else questions_apart(usual, data)
 
     @cached_property
     def choices(self) -> Mapping[str, tuple[Any, ...] | None]:

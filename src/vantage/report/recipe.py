@@ -11,7 +11,7 @@ options or the facts of a function and is left out where there is no such value.
 ... sections:
 ...   - title: Do raters agree?
 ...     show:
-...       - {measure: alpha, headline: true, options: {resamples: 200}}
+...       - {measure: alpha, by: [], headline: true, options: {resamples: 200}}
 ...       - {measure: alpha, by: question, name: alpha-by-question, options: {resamples: 200}}
 ... ''')
 >>> from vantage import demo_corpus
