@@ -52,3 +52,25 @@ def test_nobody_writes_them(paths: list[Path]) -> None:
         for match in PHRASES.finditer(text)
     ]
     assert found == [], "see docs/style.md"
+
+
+STRANGER = re.compile(r"pip3? install [^|;&\n]*?[\"' ]vantage(?![\w-])|(?<![\w/-])vantage\\?\[[a-z{]")
+"""`vantage` on the package index is somebody else's; the distribution of this project is `vantage-raters`."""
+
+
+def test_the_stranger_is_recognised() -> None:
+    for line in ("pip install vantage", "pip install 'vantage[text]'", "needs vantage[local]", "vantage[{extra}]"):
+        assert STRANGER.search(line), line
+    for line in ("pip install 'vantage-raters[text]'", "pip install '/opt/vantage[postgres]'", "pip install ."):
+        assert not STRANGER.search(line), line
+
+
+def test_no_remedy_names_the_package_of_a_stranger() -> None:
+    paths = [*PAGES, *TEMPLATES, *SOURCES, ROOT / "pyproject.toml", *ROOT.glob("tests/example_package/*.toml")]
+    lines = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in paths
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if STRANGER.search(line)
+    ]
+    assert lines == [], "the distribution is called vantage-raters"

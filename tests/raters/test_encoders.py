@@ -33,6 +33,6 @@ def test_any_encoder_gives_unit_vectors_whatever_the_batch(tmp_path: Path) -> No
 
 @pytest.mark.xdist_group("torch")
 def test_an_encoder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+    pytest.importorskip("torch", reason="torch is not installed: pip install vantage-raters[local]")
     with pytest.raises(ModelError, match="cannot be loaded"):
         load_encoder(f"hf:{tmp_path / 'nowhere'}")

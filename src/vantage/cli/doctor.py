@@ -112,7 +112,7 @@ def extras() -> Iterator[Notice]:
             continue
         if missing:
             absence = f"{purpose}: {', '.join(missing)} not installed"
-            yield Notice(f"extra {extra}", "absent", absence, f"to use it, run: pip install 'vantage[{extra}]'")
+            yield Notice(f"extra {extra}", "absent", absence, f"to use it, run: pip install 'vantage-raters[{extra}]'")
         else:
             yield Notice(f"extra {extra}", "fine", f"{purpose}: {', '.join(f'{n} {_version(n)}' for n in wanted)}")
 
@@ -167,7 +167,7 @@ def gpu() -> Iterator[Notice]:
     cards = _cards()
     if _version("torch") is None:
         summary = f"{', '.join(cards)}, but PyTorch is not installed" if cards else "none found"
-        yield Notice("gpu", "absent", summary, "to use it, run: pip install 'vantage[local]'" if cards else "")
+        yield Notice("gpu", "absent", summary, "to use it, run: pip install 'vantage-raters[local]'" if cards else "")
         return
     try:
         import torch
@@ -237,7 +237,7 @@ def database_of(address: str) -> Iterator[Notice]:
             kept = ".".join(map(str, engine.dialect.server_version_info or ()))
         engine.dispose()
     except (NoSuchModuleError, ModuleNotFoundError, ArgumentError):
-        yield Notice("database", "problem", "PostgreSQL needs psycopg", "run: pip install 'vantage[postgres]'")
+        yield Notice("database", "problem", "PostgreSQL needs psycopg", "run: pip install 'vantage-raters[postgres]'")
     except DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error).__name__
         yield Notice("database", "problem", f"{shown} cannot be reached ({reason})", "check address, name and password")
@@ -252,7 +252,7 @@ def requirements() -> dict[str, dict[str, str]]:
     from packaging.requirements import Requirement
 
     by_extra: dict[str, dict[str, str]] = {}
-    for line in requires("vantage") or []:
+    for line in requires("vantage-raters") or []:
         wanted = Requirement(line)
         least = next((part.version for part in wanted.specifier if part.operator in (">=", "==")), "0")
         for extra in ("", *EXTRAS):

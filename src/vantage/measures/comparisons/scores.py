@@ -130,7 +130,7 @@ def choix() -> Any:
         return import_module("choix")
     except ImportError:
         raise InputError(
-            "Bradley–Terry scores need the package choix", remedy="run: pip install 'vantage[scaling]', or use counts"
+            "Bradley–Terry scores need the package choix", remedy="run: pip install 'vantage-raters[scaling]', or use counts"
         ) from None
 
 
@@ -232,7 +232,7 @@ def scaling(
     question called `worst` asks for it. Judgments of which one of the two is missing are left out as `incomplete`.
 
     `method="counts"` is the share of wins in pairs, and (best − worst) / appearances otherwise. `"bradley-terry"` fits
-    strengths with Choix (pip install 'vantage[scaling]') to the comparisons that the answers imply; `prior` gives every
+    strengths with Choix (pip install 'vantage-raters[scaling]') to the comparisons that the answers imply; `prior` gives every
     text so many wins and losses against all others together, which keeps strengths finite. Intervals over tuples,
     raters or both.
 

@@ -33,7 +33,7 @@ ROUGE: Final = ("rouge-1", "rouge-2", "rouge-l")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 _CLOSING: Final = frozenset("])}>\"'»”’")
 _ROUGE_WORD: Final = re.compile(r"[a-z0-9]+")
-_EXTRA: Final = "pip install 'vantage[text]'"
+_EXTRA: Final = "pip install 'vantage-raters[text]'"
 
 
 def bleu(
