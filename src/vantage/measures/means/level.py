@@ -232,7 +232,7 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
 def _plain(group: CountedGroup[Counts], options: Mapping[str, Any], how: Bootstrap) -> dict[str, Any]:
     """The mean or the share of one group, from how often each value was given to its units."""
     scale, values = group.scale, group.counts.values
-    row = {**group.row, "note": None, "scale": None if scale is None else scale.describe()}
+    row = {**group.row, "note": group.notes[1], "scale": None if scale is None else scale.describe()}
     if "value" in options:
         said = (values == code_of(options["value"], scale, values)).astype(np.float64)
         statistic = Statistic(lambda table: table.table @ said / table.size, limits=SHARES)
@@ -240,7 +240,14 @@ def _plain(group: CountedGroup[Counts], options: Mapping[str, Any], how: Bootstr
         refuse_nominal(scale, group.questions, "a mean")
         ends = ends_of(scale, values)
         statistic = Statistic(lambda table: table.table @ values / table.size, limits=ends)
-    return row | ({"reason": NOBODY} if not group.counts.units else group.estimated(statistic, how))
+    if not group.counts.units:
+        return {**row, "reason": NOBODY}
+    made = group.estimated(statistic, how)
+    if group.gap is not None and group.gap.note is not None and "value" not in options:
+        ends = statistic.limits if np.isfinite(statistic.limits).all() else (values[0], values[-1])
+        low, high = group.gap.bounds(ends)
+        row["note"] = f"{group.gap.note}; with all of them the estimate would lie between {low:.2f} and {high:.2f}"
+    return row | made
 
 
 def _shown(result: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
