@@ -60,7 +60,7 @@ def gaps(data: Judgments, by: By) -> Mapping[Key, Gap]:
     >>> table = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
     >>> gap = gaps(table, ())[()]
     >>> gap.missing, round(gap.correlation, 2), gap.bounds((0.0, 4.0))
-    (15, 0.98, (1.125, 2.625))
+    (15, 0.98, (1.1, 2.6))
     """
     columns = by_columns(by)
     query = judgments_query(data, columns)
