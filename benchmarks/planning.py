@@ -17,6 +17,7 @@ import polars as pl
 
 import vantage
 from benchmarks.calibration import DATA, dices
+from benchmarks.simulators import judges
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.planning.goals import GoalSettings, PlanGoal, goal_of
@@ -102,18 +103,6 @@ def compared(
             realised[name].append(width(frame, seed))
     layout = StudyLayout(case.items, case.per_item, round(float(np.mean(raters))))
     return {name: (goal.value(layout), float(np.mean(realised[name]))) for name, goal in planned.items()}
-
-
-def judges(rng: np.random.Generator, items: int, correlation: float, members: int, people: int = 20) -> pl.DataFrame:
-    """Models whose errors have this correlation beside people who answer around the same value, on 21 points."""
-    truth = rng.normal(size=(items, 1))
-    errors = np.sqrt(correlation) * rng.normal(size=(items, 1)) + np.sqrt(1 - correlation) * rng.normal(
-        size=(items, members)
-    )
-    value = np.hstack([truth + errors, truth + rng.normal(size=(items, people))])
-    item, rater = (grid.ravel() for grid in np.indices(value.shape))
-    kind = np.where(rater < members, "model", "person")
-    return pl.DataFrame({"item": item, "rater": rater, "kind": kind, "value": value.ravel().round(1)})
 
 
 def votes_covered(correlation: float, members: int, items: int, draws: int) -> tuple[float, float, float, float]:
