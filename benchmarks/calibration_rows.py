@@ -472,7 +472,7 @@ _TESTED: Final[dict[str, tuple[str, ...]]] = {
     "slopes": ("compare, property of items", "regress, property of items"),
     "unequal-groups": ("compare, groups of raters", "compare, groups of raters (permutation)",
                        "explain, trait of raters"),
-    "unequal-noise": ("compare, groups of raters", "distance, groups of raters", "dif, one item"),
+    "unequal-noise": ("compare, groups of raters", "dif, one item"),
 }  # fmt: skip
 
 
