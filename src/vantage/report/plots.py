@@ -8,8 +8,8 @@ from typing import Any
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures import registry
-from vantage.report.parts import Figure
-from vantage.report.ruler import wright_maps
+from vantage.report.parts import Figure, Part
+from vantage.report.ruler import wright_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Plots:
         alt = f"One point per {by} with its interval."
         return Figure("agreement", caption, alt, "points", result, {"category": by, "label": measure})
 
-    def wright(self, question: str) -> Any:
+    def wright(self, question: str) -> Part | str:
         """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""
         self.corpus.question(question)
-        return wright_maps(self.corpus, [question])[0]
+        return wright_map(self.corpus.filter(question=question), question)
