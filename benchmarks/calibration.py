@@ -1,9 +1,10 @@
 """Coverage of intervals and size of tests, by simulation: what docs/calibration.md says.
 
 `python -m benchmarks calibration` runs the table in benchmarks/calibration_rows.py, one row per measure, design and
-target. `--only alpha` and `--design few-items` choose rows (parts of names, several with commas), `--replications 200`
-says how many tables are simulated (300), `--when after` under which name results are kept in benchmarks/calibration.csv
-(by default they are shown and not kept), and `--seed 1` takes other tables. The page is written from the kept results.
+target. `--only alpha` and `--design few-items` choose rows (names or parts of them, several with semicolons),
+`--replications 200` says how many tables are simulated (300), `--when after` under which name results are kept in
+benchmarks/calibration.csv (by default they are shown and not kept), and `--seed 1` takes other tables. The page is
+written from the kept results.
 """
 
 from __future__ import annotations
@@ -241,16 +242,14 @@ def main() -> None:
         prog="python -m benchmarks calibration", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
-    parser.add_argument("--only", default="", help="measures, with commas")
-    parser.add_argument("--design", default="", help="designs, with commas")
+    parser.add_argument("--only", default="", help="measures, with semicolons")
+    parser.add_argument("--design", default="", help="designs, with semicolons")
     parser.add_argument("--replications", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--when", help="keep the results under this name, such as before or after")
     asked, _ = parser.parse_known_args(sys.argv[1:])
     number = next((int(word) for word in asked.words if word.isdecimal()), asked.replications)
-    words = [
-        [part for part in given.split(";" if ";" in given else ",") if part] for given in (asked.only, asked.design)
-    ]
+    words = [[part for part in given.split(";") if part] for given in (asked.only, asked.design)]
     if not (table := chosen(*words)):
         names = ", ".join(dict.fromkeys([*INTERVALS, *TESTS]))
         parser.error(f"no row has these names; measures: {names}; designs: {', '.join([*DESIGNS, *CASES])}")

@@ -153,6 +153,12 @@ def _compared(between: str, shift: float) -> Rows:
     return row
 
 
+def _pair(frame: pl.DataFrame, _: Design, seed: int, ci: str) -> Row | None:
+    """How often the first two raters agree."""
+    options: dict[str, Any] = {"min_items": 10, "ci": "none" if ci == "none" else "items", "resamples": RESAMPLES}
+    return _first(measures.rater_matrix(people(frame), seed=seed, **options), rater_a="p0", rater_b="p1")
+
+
 INTERVALS: Final[dict[str, Rows]] = {
     "alpha": _of(measures.alpha, level="ordinal"),
     "alpha, nominal": _of(measures.alpha, level="nominal"),
@@ -188,10 +194,12 @@ INTERVALS: Final[dict[str, Rows]] = {
     "compare, items": _compared("genre", 1.0),
     "compare, raters": _compared("group", 0.0),
     "ranks": _ranks,
+    "rater-quality": _of(measures.rater_quality, where={"rater": "p0"}),
+    "rater-matrix": _pair,
 }
 """How each interval is made from a table of a design."""
-ITEMS_ONLY: Final = ("bands", "calibration", "correlate", "ranks")
-"""Intervals that are about other items alone, by their definition."""
+ITEMS_ONLY: Final = ("bands", "calibration", "correlate", "ranks", "rater-quality", "rater-matrix")
+"""Intervals that are about other items alone, by their definition: the last two are of single raters."""
 PAIRS: Final = ("cohen", "scott")
 """Their population is a table in which everyone judges everything."""
 SHARE_OF_ITEMS: Final = ("icc(2,1)",)
@@ -492,7 +500,8 @@ def lines() -> list[Line]:
 def _unfit(name: str, design: Design) -> bool:
     """What a design says nothing about."""
     # Models come first and answer higher, so that groups of raters differ where some are models.
-    return (name in PAIRS and design.layout != "crossed") or (name == "compare, raters" and design.models > 0)
+    apart = name in (*PAIRS, "rater-matrix") and design.layout != "crossed"
+    return apart or (name == "compare, raters" and design.models > 0)
 
 
 assert {design.name for design in ORDINARY} <= {*_ORDINARY, "few-items"}

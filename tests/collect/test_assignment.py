@@ -165,7 +165,16 @@ def test_a_reservation_lasts_as_long_as_the_study_says(
 
 @pytest.mark.parametrize(
     ("share", "items", "doubly"),
-    [(0.25, 20, 5), (0.25, 10, 3), (0.07, 100, 7), (0.3, 10, 3), (0.31, 10, 4), (0.001, 10, 1), (1.0, 7, 7), (0.0, 7, 0)],
+    [
+        (0.25, 20, 5),
+        (0.25, 10, 3),
+        (0.07, 100, 7),
+        (0.3, 10, 3),
+        (0.31, 10, 4),
+        (0.001, 10, 1),
+        (1.0, 7, 7),
+        (0.0, 7, 0),
+    ],
 )
 def test_the_doubly_annotated_part_is_rounded_up_and_not_by_rounding_errors(
     share: float, items: int, doubly: int
