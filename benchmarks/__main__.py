@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -23,7 +24,6 @@ NAMES = (
     "models",
     "view",
     "calibration",
-    "calibration_models",
     "audit",
     "planning",
     "adaptive",
@@ -64,12 +64,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    command = parser()
-    asked, others = command.parse_known_args()  # further options belong to the benchmarks
+    command, words = parser(), sys.argv[1:]
+    # What follows the first further option belongs to the benchmark that is named.
+    own = next((n for n, word in enumerate(words) if word.startswith("--") and word not in ("--full", "--help")), None)
+    asked = command.parse_args(words[:own])
     for word in asked.names:
         if word not in NAMES and not word.isdecimal():
             command.error(f"there is no benchmark '{word}'; available: {', '.join(NAMES)}")
-    for name in [word for word in [*asked.names, *others] if word in NAMES] or NAMES:
+    for name in [word for word in asked.names if word in NAMES] or NAMES:
         print(f"\n=== {name}")
         import_module(f"benchmarks.{name}").main()
 

@@ -1,245 +1,226 @@
-"""Coverage of intervals and size of tests, by simulation: what docs/calibration.md says, and the suite guards.
+"""Coverage of intervals and size of tests, by simulation: what docs/calibration.md says.
 
-`python -m benchmarks calibration [replications]` runs every design; `python -m benchmarks.calibration 100 sparse` those
-whose names hold a word. Counts are kept in benchmarks/calibration.json, design by design, so that a long run can be
-made in pieces, and docs/calibration.md is written from them after each design; `seed=1` adds other tables to those
-counted before, and `tests` leaves the intervals as they are. Further intervals and tests follow
-(benchmarks/calibration_further.py), where `only=accuracy;cohen` measures these intervals and leaves all else as it is.
+`python -m benchmarks calibration` runs the table in benchmarks/calibration_rows.py, one row per measure, design and
+target. `--only alpha` and `--design few-items` choose rows (names or parts of them, several with semicolons),
+`--replications 200` says how many tables are simulated (300), `--when after` under which name results are kept in
+benchmarks/calibration.csv (by default they are shown and not kept), and `--seed 1` takes other tables. The page is
+written from the kept results.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-import vantage
+from benchmarks import simulators
+from benchmarks.calibration_rows import CASES, INTERVALS, PAIRS, TESTS, Line, lines, measured, true_row
+from benchmarks.simulators import DESIGNS, Design
 
-Row: TypeAlias = dict[str, Any]
-Effects: TypeAlias = NDArray[np.float64]
-
-PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
-COUNTS = Path(__file__).with_suffix(".json")
-DATA = Path(os.environ.get("VANTAGE_DATA") or Path(__file__).parents[2] / "shared" / "data")
-RESAMPLES = 200
-LARGE = 40
-"""How many times more items and raters than in a design stand for its population."""
-TABLES = 4
-"""Over how many such tables the value of the population is averaged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """Who judges what, and how: a latent value cut into points."""
-
-    name: str
-    items: int = 80
-    raters: int = 20
-    per_item: int = 5
-    layout: str = "random"
-    """`random`, `crossed`, or `batches` of as many raters as an item has."""
-    rater_sd: float = 0.5
-    points: int = 5
-    skewed: bool = False
-    models: int = 0
-    """How many raters hardly vary and answer higher, as models do."""
-
-    def effects(self, rng: np.random.Generator) -> Effects:
-        """What each rater adds."""
-        severities = self.rater_sd * rng.normal(size=self.raters)
-        severities[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
-        return severities
-
-    def answers(self, rng: np.random.Generator, effects: Effects | None = None) -> pl.DataFrame:
-        """One table of judgments, with these raters or with others."""
-        return self.with_latent(rng, effects).drop("latent")
-
-    def with_latent(self, rng: np.random.Generator, effects: Effects | None = None) -> pl.DataFrame:
-        """The same with what each item is like before raters and noise, which a model may be simulated from."""
-        effects = self.effects(rng) if effects is None else effects
-        k = self.raters if self.layout == "crossed" else self.per_item
-        item = np.repeat(np.arange(self.items), k)
-        if self.layout == "crossed":
-            rater = np.tile(np.arange(self.raters), self.items)
-        elif self.layout == "batches":
-            size = max(1, self.items * k // self.raters)
-            rater = (item // size * k + np.tile(np.arange(k), self.items)) % self.raters
-        else:
-            rater = np.argsort(rng.random((self.items, self.raters)), axis=1)[:, :k].ravel()
-        latent = rng.exponential(1.0, self.items) - 1 if self.skewed else rng.normal(size=self.items)
-        noise = np.where(rater < self.models, 0.5, 1.0) * rng.normal(size=len(item))
-        value = latent[item] + effects[rater] + noise
-        return pl.DataFrame({"item": item, "rater": rater, "value": self.cut(value), "latent": latent[item]})
-
-    def cut(self, value: Effects) -> Effects:
-        """Latent values as answers on a scale of so many points."""
-        if self.points > 10:
-            return np.clip(np.rint(50 + 20 * value), 0, 100)
-        edges = np.linspace(-1.6, 1.6, self.points - 1) + (0.8 if self.skewed else 0.0)
-        return np.digitize(value, edges).astype(np.float64)
-
-    def population(self, seed: int = 1) -> list[pl.DataFrame]:
-        """Large tables of the same kind, whose estimates stand for the true values."""
-        layout, k = ("random", self.raters) if self.layout == "crossed" else (self.layout, self.per_item)
-        large = replace(self, items=self.items * LARGE, raters=self.raters * LARGE, models=self.models * LARGE)
-        large = replace(large, layout=layout, per_item=k)
-        return [large.answers(np.random.default_rng([seed, n])) for n in range(TABLES)]
-
-
-DESIGNS = (
-    Design("crossed, 20 raters", 60, 20, layout="crossed"),
-    Design("crossed, 5 raters", 60, 5, layout="crossed"),
-    Design("sparse, 20 raters", 80, 20, 4),
-    Design("sparse, 200 raters", 250, 200, 5),
-    Design("batches of five raters (W&C-Sent)", 160, 40, 5, "batches"),
-    Design("no rater effects", 80, 20, 4, rater_sd=0.0),
-    Design("strong rater effects", 80, 20, 4, rater_sd=1.0),
-    Design("3 points", 80, 20, 4, points=3),
-    Design("7 points", 80, 20, 4, points=7),
-    Design("0 to 100", 80, 20, 4, points=101),
-    Design("skewed, 5 points", 80, 20, 4, skewed=True),
-    Design("with three models", 80, 20, 4, models=3),
-)
-
-SUBSAMPLED = ("DICES-350, 60 × 20 of 350 × 123", "DICES-350, 60 items with 5 of 60 raters")
-
-
-def _row(frame: pl.DataFrame, **where: Any) -> Row:
-    return frame.filter(**where).row(0, named=True) if where else frame.row(0, named=True)
-
-
-def _components(frame: pl.DataFrame, seed: int, ci: Any) -> list[Row]:
-    variances = vantage.measures.components(frame, ci=ci, seed=seed)
-    return [_row(variances, component=name) for name in ("item", "rater")]
-
-
-def _measured(function: Callable[..., pl.DataFrame], **options: Any) -> Callable[[pl.DataFrame, int, Any], list[Row]]:
-    return lambda f, seed, ci: [_row(function(f, ci=ci, resamples=RESAMPLES, seed=seed, **options))]
-
-
-INTERVALS: dict[tuple[str, ...], Callable[[pl.DataFrame, int, Any], list[Row]]] = {
-    ("alpha",): _measured(vantage.measures.alpha, level="ordinal"),
-    ("fleiss",): _measured(vantage.measures.fleiss),
-    ("ac1",): _measured(vantage.measures.ac1),
-    ("pairwise",): _measured(vantage.measures.pairwise),
-    ("difference",): _measured(vantage.measures.difference),
-    ("entropy",): _measured(vantage.measures.entropy),
-    ("split-half",): _measured(vantage.measures.split_half, splits=30),
-    ("needed-raters",): _measured(vantage.measures.needed_raters, up_to=1),
-    ("components, item", "components, rater"): _components,
-    # Its population value is the share of the items, which is quicker to estimate.
-    ("icc(2,1)",): lambda f, s, ci: [
-        _row(vantage.measures.icc(f), form="ICC(2,1)") if ci != "none" else _components(f, s, ci)[0]
-    ],
-}
-NAMES = [name for names in INTERVALS for name in names]
-
-
-def measured(frame: pl.DataFrame, names: Sequence[str], seed: int, ci: str) -> dict[str, Row]:
-    """The rows of the measures that are named."""
-    rows_of: dict[str, Row] = {}
-    for together, rows in INTERVALS.items():
-        if set(together) & set(names):
-            rows_of |= dict(zip(together, rows(frame, seed, ci), strict=True))
-    return {name: rows_of[name] for name in names}
-
-
-def estimates(frames: Sequence[pl.DataFrame], names: Sequence[str]) -> dict[str, float]:
-    """What the measures give for tables so large that this is taken for the truth."""
-    rows = [measured(frame, names, 0, "none") for frame in frames]
-    return {name: float(np.mean([row[name]["estimate"] for row in rows])) for name in names}
+RESULTS: Final = Path(__file__).with_suffix(".csv")
+DATA: Final = Path(os.environ.get("VANTAGE_DATA") or Path(__file__).parents[2] / "shared" / "data")
+SETS: Final = 6
+"""How many sets of raters are tried where an interval is about other items with the same raters."""
+TABLES: Final = 3
+"""Over how many large tables the value of a population is averaged."""
+TRUE_ITEMS: Final = 2000
 
 
 @dataclass(slots=True)
-class Covered:
-    """How often an interval held the true value."""
+class Result:
+    """What the tables of one row gave. Refusals give no interval or p; warnings are reasons beside one."""
 
-    held: int = 0
-    of: int = 0
-    over: str = "none"
-    length: float = 0.0
-    """That of all intervals together."""
+    when: str
+    measure: str
+    design: str
+    target: str
+    what: str = ""
+    replications: int = 0
+    given: int = 0
+    hits: float = 0.0
+    """Intervals that hold the value, or tests that reject."""
+    warned: int = 0
+    width: float = 0.0
+    """The mean width of the intervals that are given."""
+    over: str = ""
+    silent: int = 0
+    """Misses, or rejections, without a word."""
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @property
-    def share(self) -> float:
-        """The coverage."""
-        return self.held / self.of
+    def is_test(self) -> bool:
+        """Whether hits are rejections."""
+        return self.target == "nothing there" or self.what.endswith("rejected")
 
-    def add(self, row: Row, value: float) -> None:
-        """Counts an interval that is given."""
-        self.held += row["low"] <= value <= row["high"]
-        self.length += row["high"] - row["low"]
+    @property
+    def share(self) -> float | None:
+        """The coverage, or the size."""
+        return self.hits / self.given if self.given else None
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """What a result is known by."""
+        return self.when, self.measure, self.design, self.target, self.what
+
+    def add(self, hit: bool, reason: str | None, width: float = 0.0) -> None:
+        """Counts an interval or a p that is given."""
+        self.given += 1
+        self.hits += hit
+        self.warned += bool(reason)
+        self.width += (width - self.width) / self.given
+        self.silent += (hit if self.is_test else not hit) and not reason
+
+    def shown(self) -> str:
+        """A line for the terminal."""
+        share = "no interval" if self.share is None else f"{100 * self.share:5.1f} %"
+        what = "rejected" if self.is_test else "held"
+        said = f"refused {self.replications - self.given}, warned {self.warned}, silent {self.silent}"
+        wide = "" if self.is_test else f", width {self.width:.3f}, over {self.over or '–'}"
+        named = f"{self.measure}{f' ({self.what})' if self.what else ''}"
+        lines = [f"{named} · {self.design} · {self.target}: {what} {share} of {self.given}{wide}; {said}"]
+        return "\n".join([*lines, *(f"    {n} × {text}" for text, n in self.reasons.most_common(2))])
 
 
-def coverage(design: Design, names: Sequence[str], replications: int, seed: int = 0) -> dict[str, Covered]:
-    """How often the default intervals hold the value of the population that they are over."""
-    truth = estimates(design.population(), names)
-    covered = {name: Covered() for name in names}
+# --- what is true ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def population_value(name: str, design: str) -> float:
+    """The value of many items and raters of a design, had everyone answered."""
+    known = DESIGNS[design]
+    large = replace(known, items=600, raters=60, layout="crossed") if name in PAIRS else known.large
+    large = replace(large, layout="random") if large.layout == "informative" else large
+    values = []
+    for n in range(TABLES):
+        table = simulators.simulate(large, np.random.default_rng([9, n]), complete=True)
+        values.append(_value(name, table, large, n))
+    return float(np.mean(values))
+
+
+def _value(name: str, table: pl.DataFrame, design: Design, seed: int) -> float:
+    row = true_row(name)(table, design, seed, "none")
+    if row is None or row["estimate"] is None:
+        raise ValueError(f"{name} has no value in the population of {design.name}")
+    return float(row["estimate"])
+
+
+@cache
+def raters_of(design: str, number: int) -> simulators.Raters:
+    """One of the sets of raters that stay the same from table to table."""
+    return simulators.draw_raters(DESIGNS[design], np.random.default_rng([8, number]))
+
+
+@cache
+def value_of_raters(name: str, design: str, number: int) -> float:
+    """The value of many items judged by the same raters."""
+    large = DESIGNS[design].with_items(TRUE_ITEMS)
+    table = simulators.simulate(large, np.random.default_rng([7, number]), raters_of(design, number), complete=True)
+    return _value(name, table, large, number)
+
+
+# --- running ---------------------------------------------------------------------------------------------------------
+
+
+def run(line: Line, replications: int, *, seed: int = 0, when: str = "now") -> list[Result]:
+    """The results of one row; a case has several."""
+    if line.design in CASES:
+        return list(_case(line, replications, seed, when))
+    design, result = DESIGNS[line.design], Result(when, line.measure, line.design, line.target)
     for n in range(replications):
+        result.replications += 1
         rng = np.random.default_rng([seed, n])
-        effects = design.effects(rng)
-        rows = measured(design.answers(rng, effects), names, n, "auto")
-        over_items = [name for name in names if rows[name]["over"] == "items"]
-        mine = truth
-        if over_items:  # these raters, other items
-            others = replace(design, items=2000).answers(np.random.default_rng([seed, n, 1]), effects)
-            mine = truth | estimates([others], over_items)
-        _count(covered, rows, mine)
-    return covered
+        raters = raters_of(design.name, n % SETS) if line.target == "items" else None
+        table = simulators.simulate(design, rng, raters)
+        if line.is_test:
+            p, reason = TESTS[line.measure](table, design, n)
+            if p is not None:
+                result.add(p < 0.05, reason)
+        else:
+            row = measured(line.measure, table, design, n)
+            reason = None if row is None else row["reason"]
+            if row is not None and row["low"] is not None and row["high"] is not None:
+                truth = (
+                    value_of_raters(line.measure, design.name, n % SETS)
+                    if line.target == "items"
+                    else population_value(line.measure, design.name)
+                )
+                result.add(row["low"] <= truth <= row["high"], reason, row["high"] - row["low"])
+                result.over = row["over"] or result.over
+        if reason:
+            result.reasons[reason] += 1
+    return [result]
 
 
-def _count(covered: dict[str, Covered], rows: dict[str, Row], truth: dict[str, float]) -> None:
-    for name, row in rows.items():
-        covered[name].of += 1
-        covered[name].over = row["over"] or covered[name].over
-        if row["low"] is not None:
-            covered[name].add(row, truth[name])
+def _case(line: Line, replications: int, seed: int, when: str) -> Iterator[Result]:
+    _, case, slow = CASES[line.design]
+    made = [case(1000 * seed + n) for n in range(max(1, replications // slow))]
+    for what in made[0]:
+        hits = sum(one[what] for one in made)
+        yield Result(when, line.measure, line.design, line.target, what, len(made), len(made), hits)
 
 
-def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
-    """Whether tests find what is not there, at the level .05, in each replication."""
-    rejected: dict[str, list[bool]] = {}
+def chosen(only: Sequence[str], designs: Sequence[str]) -> list[Line]:
+    """The rows whose measure and design hold one of these words; a whole name wins over parts."""
 
-    def note(name: str, hit: bool) -> None:
-        rejected.setdefault(name, []).append(hit)
+    def has(name: str, words: Sequence[str]) -> bool:
+        return not words or any(word in name for word in words)
 
-    for n in range(replications):
-        rng = np.random.default_rng([seed, n])
-        frame = design.answers(rng)
-        raters = frame["rater"].unique().sort()
-        label = np.where(rng.permutation(len(raters)) < len(raters) // 2, "a", "b")
-        traits = frame.join(pl.DataFrame({"rater": raters, "trait": label}), on="rater")
-        row = _row(vantage.measures.compare(traits, between="trait", test="welch", ci="none", permutations=400))
-        if row["p"] is not None:
-            note("compare, a trait of raters (Welch)", row["p"] < 0.05)
-            note("compare, a trait of raters (permutation)", row["p_permutation"] <= 0.05)
-        genre = frame.with_columns(genre=pl.col("item") % 2)
-        note(
-            "compare, a property of items",
-            _row(vantage.measures.compare(genre, between="genre", ci="none"))["p"] < 0.05,
-        )
-        again = [frame.with_columns(question=pl.lit("a")), design.answers(rng).with_columns(question=pl.lit("b"))]
-        same = pl.concat([again[0], again[1].with_columns(frame["item"], frame["rater"])])
-        note("correlate, two questions", _row(vantage.measures.correlate(same, ci="none"))["p"] < 0.05)
-        if n % 2 == 0:
-            distance = _row(
-                vantage.measures.distance(traits, between="trait", relabellings=39, ci="items", resamples=50)
-            )
-            note("distance, p over raters", distance["p"] <= 0.05)
-            share = _row(
-                vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
-            )
-            note("components, trait's interval above 0", share["low"] > 1e-9)
-    return rejected
+    table = lines()
+    exact = {line.measure for line in table} & set(only)
+    same = {line.design for line in table} & set(designs)
+    return [
+        line
+        for line in table
+        if (line.measure in exact if exact else has(line.measure, only))
+        and (line.design in same if same else has(line.design, designs))
+    ]
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+COLUMNS: Final = [column.name for column in fields(Result) if column.name != "reasons"]
+
+
+def kept() -> dict[tuple[str, str, str, str, str], Result]:
+    """The results in the file, by what they are known by."""
+    if not RESULTS.exists():
+        return {}
+    rows: list[Result] = []
+    with RESULTS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            texts: dict[str, Any] = {
+                name: row[name] for name in ("when", "measure", "design", "target", "what", "over")
+            }
+            counts: dict[str, Any] = {name: int(row[name]) for name in ("replications", "given", "warned", "silent")}
+            rows.append(Result(**texts, **counts, hits=float(row["hits"]), width=float(row["width"])))
+    return {result.key: result for result in rows}
+
+
+def keep(results: Sequence[Result]) -> None:
+    """Writes results into the file, in the order of the table, and the page from it."""
+    from benchmarks.calibration_page import PAGE, page
+
+    together = kept() | {result.key: result for result in results}
+    order = {(line.measure, line.design): n for n, line in enumerate(lines())}
+    rows = sorted(together.values(), key=lambda r: (order.get((r.measure, r.design), len(order)), r.what, r.when))
+    with RESULTS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(asdict(row) | {"hits": round(row.hits, 3), "width": round(row.width, 5)} for row in rows)
+    PAGE.write_text(page(rows), encoding="utf-8")
 
 
 def dices() -> pl.DataFrame | None:
@@ -256,99 +237,32 @@ def dices() -> pl.DataFrame | None:
     return pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
 
 
-def subsampled(
-    whole: pl.DataFrame, names: Sequence[str], replications: int, *, per_item: int | None, seed: int = 0
-) -> dict[str, Covered]:
-    """Coverage without any model: random items and raters of a table in which everyone judged everything."""
-    truth = estimates([whole], names)
-    items, raters = (whole[column].unique().sort().to_numpy() for column in ("item", "rater"))
-    covered = {name: Covered() for name in names}
-    for n in range(replications):
-        rng = np.random.default_rng([seed, n] if seed else n)
-        mine = rng.choice(items, 60, replace=False)
-        if per_item is None:
-            who = rng.choice(raters, 20, replace=False)
-            frame = whole.filter(pl.col("item").is_in(mine), pl.col("rater").is_in(who))
-        else:
-            some = rng.choice(raters, 60, replace=False)
-            pairs = [(i, r) for i in mine for r in rng.choice(some, per_item, replace=False)]
-            frame = whole.join(pl.DataFrame(pairs, schema=["item", "rater"], orient="row"), on=["item", "rater"])
-        _count(covered, measured(frame, names, n, "auto"), truth)
-    return covered
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the command line asks for: how many tables of which designs, and whether they are added to others."""
-
-    replications: int
-    parts: list[str]
-    seed: int
-    tests: bool
-    only: tuple[str, ...] = ()
-    """Intervals that are simulated without the others."""
-
-    @classmethod
-    def of(cls, words: Sequence[str], replications: int) -> Asked:
-        """The words after the name of the benchmark."""
-        numbers = [int(word) for word in words if word.isdecimal()]
-        seed = next((int(word[5:]) for word in words if word.startswith("seed=")), 0)
-        only = tuple(name for word in words if word.startswith("only=") for name in word[5:].split(";"))
-        options = ("seed=", "only=")
-        parts = [w for w in words if not (w.isdecimal() or w.startswith(options) or w in ("tests", "calibration"))]
-        return cls(numbers[0] if numbers else replications, parts, seed, "tests" in words, only)
-
-    def has(self, design: str) -> bool:
-        """Whether a design is asked for."""
-        return not self.parts or any(part in design for part in self.parts)
-
-    def write(self, design: str, **counted: dict[str, list[Any]]) -> None:
-        """Keeps counts, added to those of other seeds, and writes the page."""
-        from benchmarks.calibration_page import page
-
-        counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
-        mine = counts.setdefault(design, {"covered": {}, "found": {}})
-        for kind, found in counted.items():
-            before = mine.get(kind, {}) if self.seed else {}
-            others = {name: hits for name, hits in mine.get(kind, {}).items() if self.only and name not in self.only}
-            mine[kind] = (
-                others
-                | before
-                | {
-                    name: [hits + before.get(name, [0, 0])[0], of + before.get(name, [0, 0])[1], *rest]
-                    for name, (hits, of, *rest) in found.items()
-                }
-            )
-        COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        PAGE.write_text(page(counts), encoding="utf-8")
-
-
-def counted(covered: dict[str, Covered]) -> dict[str, list[Any]]:
-    """Coverages as they are kept."""
-    return {name: [c.held, c.of, c.over] for name, c in covered.items()}
-
-
 def main() -> None:
-    from benchmarks import calibration_further
-
-    asked = Asked.of(sys.argv[1:], 400)
-    whole = dices()
-    some = [name for name in NAMES if name not in ("entropy", "split-half")]  # they depend on the number of answers
-    for design in (design for design in DESIGNS if asked.has(design.name)):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks calibration", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", help="measures, with semicolons")
+    parser.add_argument("--design", default="", help="designs, with semicolons")
+    parser.add_argument("--replications", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--when", help="keep the results under this name, such as before or after")
+    asked, _ = parser.parse_known_args(sys.argv[1:])
+    number = next((int(word) for word in asked.words if word.isdecimal()), asked.replications)
+    words = [[part for part in given.split(";") if part] for given in (asked.only, asked.design)]
+    if not (table := chosen(*words)):
+        names = ", ".join(dict.fromkeys([*INTERVALS, *TESTS]))
+        parser.error(f"no row has these names; measures: {names}; designs: {', '.join([*DESIGNS, *CASES])}")
+    for line in table:
         start = time.perf_counter()
-        tested = sizes(design, asked.replications, asked.seed)
-        asked.write(design.name, found={test: [sum(hits), len(hits)] for test, hits in tested.items()})
-        if not asked.tests:
-            covered = coverage(design, NAMES, asked.replications, asked.seed)
-            asked.write(design.name, covered=counted(covered))
-        print(f"{design.name}: {time.perf_counter() - start:.0f} s", flush=True)
-    for name in SUBSAMPLED:
-        if asked.has(name) and whole is not None and not asked.tests:
-            per_item = 5 if name == SUBSAMPLED[1] else None
-            covered = subsampled(whole, some, asked.replications, per_item=per_item, seed=asked.seed)
-            asked.write(name, covered=counted(covered))
-    if not asked.tests:
-        calibration_further.main()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = run(line, number, seed=asked.seed, when=asked.when or "now")
+        for result in results:
+            print(result.shown(), flush=True)
+        print(f"    {time.perf_counter() - start:.0f} s", flush=True)
+        if asked.when:
+            keep(results)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,17 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 import vantage
 from benchmarks.calibration import DATA, dices
+from benchmarks.simulators import judges
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.planning.goals import GoalSettings, PlanGoal, goal_of
+from vantage.planning.goals import GoalSettings, PlanGoal, difference_power, goal_of
 from vantage.planning.model import StudyLayout
 from vantage.planning.pilot import Pilot
 
@@ -104,18 +106,6 @@ def compared(
     return {name: (goal.value(layout), float(np.mean(realised[name]))) for name, goal in planned.items()}
 
 
-def judges(rng: np.random.Generator, items: int, correlation: float, members: int, people: int = 20) -> pl.DataFrame:
-    """Models whose errors have this correlation beside people who answer around the same value, on 21 points."""
-    truth = rng.normal(size=(items, 1))
-    errors = np.sqrt(correlation) * rng.normal(size=(items, 1)) + np.sqrt(1 - correlation) * rng.normal(
-        size=(items, members)
-    )
-    value = np.hstack([truth + errors, truth + rng.normal(size=(items, people))])
-    item, rater = (grid.ravel() for grid in np.indices(value.shape))
-    kind = np.where(rater < members, "model", "person")
-    return pl.DataFrame({"item": item, "rater": rater, "kind": kind, "value": value.ravel().round(1)})
-
-
 def votes_covered(correlation: float, members: int, items: int, draws: int) -> tuple[float, float, float, float]:
     """True effective votes of such models, their mean estimate, coverage of the interval, and of correlations.
 
@@ -134,6 +124,30 @@ def votes_covered(correlation: float, members: int, items: int, draws: int) -> t
     ]
     held = np.mean([row["low"] <= truth <= row["high"] for row in rows])
     return truth, float(np.mean([row["estimate"] for row in rows])), float(held), float(whole["correlation"][0])
+
+
+TRUE = np.array([[0.5, 0.2, 0.8]])
+"""Components of the pilots that plans are made from: items, raters, single answers."""
+
+
+def piloted(seed: int, items: int = 20, raters: int = 9, each: int = 4) -> pl.DataFrame:
+    """A pilot with these components."""
+    rng = np.random.default_rng(seed)
+    item = np.repeat(np.arange(items), each)
+    rater = np.argsort(rng.random((items, raters)), axis=1)[:, :each].ravel()
+    effects = np.sqrt(TRUE[0, :2, None]) * rng.normal(size=(2, max(items, raters)))
+    value = effects[0, item] + effects[1, rater] + np.sqrt(TRUE[0, 2]) * rng.normal(size=len(item))
+    return pl.DataFrame({"item": item, "rater": rater, "value": value})
+
+
+def true_powers(goal: Literal["groups", "items"], pilots: int, delta: float = 0.4) -> list[float]:
+    """The true power, for a target of .8, of the designs that are chosen from pilots."""
+    between = "raters" if goal == "groups" else "items"
+    chosen = [
+        vantage.plan(piloted(seed), goal=goal, delta=delta, level="interval", most_per_item=6).chosen
+        for seed in range(pilots)
+    ]
+    return [float(difference_power(TRUE, layout, delta, 0.95, between=between)[0]) for layout in chosen]
 
 
 def main() -> None:
@@ -157,6 +171,11 @@ def main() -> None:
     for correlation, members, items in ((0.0, 3, 150), (0.3, 4, 150), (0.6, 6, 200), (0.9, 3, 100)):
         truth, mean, held, real = votes_covered(correlation, members, items, 5 * draws)
         print(f"| {real:.2f} | {members} | {items} | {truth:.2f} | {mean:.2f} | {100 * held:.0f} % |", flush=True)
+    kinds: tuple[Literal["groups", "items"], ...] = ("groups", "items")
+    for kind in kinds:
+        powers = np.array(true_powers(kind, 4 * draws))
+        shares = f"{(powers >= 0.7).mean():.0%} at least .7, {(powers >= 0.8).mean():.0%} .8"
+        print(f"\ntrue power of plans for {kind}: {shares}")
     for goal in ("alpha", "alt-test"):
         started = time.perf_counter()
         vantage.plan(prevalence=0.3, goal=goal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import vantage
+from vantage._lazy import provided
 
 SOURCE = Path(vantage.__file__).parent
 ORDER = [
@@ -81,6 +83,72 @@ def test_a_module_imports_only_from_the_left(path: Path) -> None:
     assert package(path) in ORDER, "add the new package to ORDER"
     right = {other for other in imported(path) if ORDER.index(other) > ORDER.index(package(path))}
     assert right == set()
+
+
+def strings(path: Path) -> Iterator[tuple[int, str]]:
+    """The strings of a module that name a module of Vantage, and their lines; also the start of one put together."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            home = node.value.partition(":")[0]
+            if re.fullmatch(r"vantage(\.\w+)+\.?", home):
+                yield node.lineno, home
+
+
+def test_no_module_names_one_to_its_right_in_a_string() -> None:
+    """What is imported by a string is imported all the same; roles (`vantage._lazy.provided`) are for that."""
+    right = {
+        f"{path.relative_to(SOURCE)}:{line}: {home}"
+        for path in MODULES
+        for line, home in strings(path)
+        if (other := home.split(".")[1]) in ORDER
+        and ORDER.index(other) > ORDER.index(package(path))
+        and _is_module(home)
+    }
+    assert right == set()
+
+
+def _is_module(home: str) -> bool:
+    """Whether a dotted name is a module or a name in one, and not a group of entry points such as vantage.studies."""
+    parts = home.rstrip(".").split(".")[1:]
+    return len(parts) > 1 or (SOURCE / parts[0]).with_suffix(".py").is_file()
+
+
+def test_data_files_name_no_module_of_another_package() -> None:
+    for path in SOURCE.rglob("*.toml"):
+        named = re.findall(r'"vantage\.(\w+)[.:]', path.read_text("utf-8"))
+        assert {one for one in named if one in ORDER and ORDER.index(one) > ORDER.index(package(path))} == set()
+
+
+def test_every_role_that_is_asked_for_is_provided() -> None:
+    asked = {
+        str(node.args[0].value)
+        for path in MODULES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "provided"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert asked == {"corpus.report", "corpus.view", "corpus.plot"}
+    for role in (*asked, "reader.inspect", "writer.inspect", "writer.lm-eval"):
+        assert callable(provided(role))
+
+
+PAST_FACES = 671
+"""How many imports reach past another package's `__init__` into its modules. It may only fall."""
+
+
+def test_no_more_imports_reach_past_a_face_than_before() -> None:
+    past = [
+        (str(path.relative_to(SOURCE)), node.module)
+        for path in MODULES
+        for node in statements(parsed(path))
+        if isinstance(node, ast.ImportFrom)
+        and node.module
+        and node.module.startswith("vantage.")
+        and node.module.count(".") > 1
+        and node.module.split(".")[1] != package(path)
+    ]
+    assert len(past) <= PAST_FACES, "import from the package itself, whose __init__ is its face"
 
 
 def test_every_public_name_exists_and_is_listed() -> None:

@@ -6,6 +6,10 @@ of its folder and the module's examples. A change that no test notices survives.
 noticed, with a Wilson interval, since it comes from a sample.
 
     python -m tools.mutate measures raters/replies --count 40 --seed 1
+    python -m tools.mutate intervals design tests --count 10
+
+A name is a folder or a module under src/vantage, or one of the topics in `TOPICS`, whose modules are found by pattern,
+so that they stay the same parts of the statistics when modules move.
 """
 
 from __future__ import annotations
@@ -32,7 +36,25 @@ ARITHMETIC = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Pow: ast.Mult,
 }  # fmt: skip
 TIMEOUT = 300
-FOLDERS = ["measures", "raters/replies", "runs", "collect"]
+TOPICS = {
+    "intervals": ["measures/**/interval*.py", "measures/**/resampling.py", "measures/**/policy*.py",
+                  "measures/**/rater_variance.py", "measures/**/variance_draws.py"],
+    "design": ["corpora/**/design*.py", "measures/**/*design*.py", "measures/**/encoded.py", "measures/**/parts.py"],
+    "tests": ["measures/relations/compare.py", "measures/relations/two_samples.py", "measures/multiplicity.py",
+              "report/sentences.py", "planning/goals.py"],
+}  # fmt: skip
+"""The parts of the statistics in which a bug is least likely to be seen."""
+FOLDERS = ["measures", "raters/replies", "runs", "collect", *TOPICS]
+
+
+def modules_of(name: str) -> list[Path]:
+    """The modules of a folder, of a topic, or the one that is named, from the root of the project."""
+    source = ROOT / "src" / "vantage"
+    patterns = TOPICS.get(name) or [name if name.endswith(".py") else f"{name}/**/*.py"]
+    known = sorted({path.relative_to(ROOT) for pattern in patterns for path in source.glob(pattern)})
+    if not known:
+        sys.exit(f"there is no module '{name}' under src/vantage; topics: {', '.join(TOPICS)}")
+    return known
 
 
 def changed(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -111,7 +133,7 @@ def survives(copied: Path, module: Path, text: str) -> bool:
 def main() -> None:
     """Draws, tries and reports."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("folders", nargs="*", default=FOLDERS, help="folders under src/vantage")
+    parser.add_argument("folders", nargs="*", default=FOLDERS, help="folders, modules or topics")
     parser.add_argument("--count", type=int, default=25, help="changes per folder")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -120,9 +142,8 @@ def main() -> None:
         copied = Path(folder) / "vantage"
         shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".venv", ".git", ".*cache", "site"))
         for name in given.folders:
-            modules = [path.relative_to(ROOT) for path in sorted((ROOT / "src" / "vantage" / name).rglob("*.py"))]
             drawn = draw.sample(
-                [(m, *one) for m in modules for one in mutants((ROOT / m).read_text("utf-8"))], given.count
+                [(m, *one) for m in modules_of(name) for one in mutants((ROOT / m).read_text("utf-8"))], given.count
             )
             left = 0
             for module, line, what, text in drawn:

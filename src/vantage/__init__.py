@@ -6,7 +6,7 @@ Measures are functions of `vantage.measures`: `vantage.measures.alpha(corpus)`; 
 
 from typing import TYPE_CHECKING
 
-from vantage._lazy import attach
+from vantage._lazy import attach, provide
 from vantage._version import __version__
 from vantage.measures import HOMES as _MEASURES
 
@@ -76,6 +76,17 @@ _MOVED = {
     "TrainedRater": "vantage.raters.trained",
 }
 """Names that were public here; they go on working, with a warning that says where they are now."""
+
+provide(
+    {
+        "corpus.report": "vantage.report.overview:corpus_report",
+        "corpus.plot": "vantage.report.plots:Plots",
+        "corpus.view": "vantage.view.exporting:InlineView",
+        "reader.inspect": "vantage.interop.inspect_log:read",
+        "writer.inspect": "vantage.interop.tasks:inspect_task",
+        "writer.lm-eval": "vantage.interop.tasks:lm_eval_tasks",
+    }
+)
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 

@@ -1,4 +1,8 @@
-"""Names of a package that are loaded when they are first used, so that light verbs stay light."""
+"""Names of a package that are loaded when they are first used, so that light verbs stay light.
+
+What upper packages add to lower ones is registered here by its role (`provide`), so that a lower package asks for the
+role (`provided`) and never names a module above its own: `corpus.report` is provided by `report`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,20 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
+
+_PROVIDED: dict[str, str] = {}
+
+
+def provide(homes: Mapping[str, str]) -> None:
+    """Registers what fills each role, as `MODULE:NAME`; it is loaded when the role is first asked for."""
+    _PROVIDED.update(homes)
+
+
+def provided(role: str) -> Any:
+    """What fills a role, such as the report of a corpus."""
+    return resolve_name(_PROVIDED[role])
 
 
 def attach(

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select, update
 
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, honest, ratings, study, walked, work
-from vantage.collect.assignment import sweep
+from vantage.collect.assignment import ArmAllocation, sweep
 from vantage.collect.service import StudyService
 from vantage.collect.tables import arms, pages, participants, returned
 from vantage.collect.views import Participant, Refused
@@ -161,6 +161,30 @@ def test_a_reservation_lasts_as_long_as_the_study_says(
     assert released() == ("full", 0)
     now[0] += 2
     assert released() == ("consent", 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "items", "doubly"),
+    [
+        (0.25, 20, 5),
+        (0.25, 10, 3),
+        (0.07, 100, 7),
+        (0.3, 10, 3),
+        (0.31, 10, 4),
+        (0.001, 10, 1),
+        (1.0, 7, 7),
+        (0.0, 7, 0),
+    ],
+)
+def test_the_doubly_annotated_part_is_rounded_up_and_not_by_rounding_errors(
+    share: float, items: int, doubly: int
+) -> None:
+    arm = ArmAllocation(range(items), raters=1, seed=1, arm=0, share=share, extra=2)
+    assert arm.subset == doubly
+    assert arm.count == items + 2 * doubly
+    seats = Counter(arm.row(seat) for seat in range(arm.count))
+    assert Counter(seats.values()) == Counter({1: items - doubly, 3: doubly}) - Counter()
+    assert ArmAllocation(range(items), raters=1, seed=1, arm=0, share=share).subset == 0
 
 
 @pytest.mark.slow

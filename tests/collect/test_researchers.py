@@ -96,6 +96,13 @@ def test_the_careless_stand_first_with_reasons(open_service: OpenService, tmp_pa
     assert service.researchers.overview().flagged >= 1
 
 
+def test_only_a_larger_share_of_failed_checks_than_the_threshold_is_flagged(tmp_path: Path) -> None:
+    plan = study(tmp_path, attention={"per_batch": 2, "threshold": 0.25})
+    for failed, flags in ((1, []), (2, ["failed 2 of 4 attention checks"])):
+        assert quality._failures(plan, {("attention", False): failed, ("attention", True): 4 - failed}) == flags
+    assert quality._failures(plan, {("attention", True): 4}) == quality._failures(plan, {}) == []
+
+
 def test_an_excluded_rater_is_replaced_marked_and_may_be_reopened(
     open_service: OpenService, tmp_path: Path, database: str
 ) -> None:

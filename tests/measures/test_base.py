@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import vantage
-from benchmarks import calibration_others
+from benchmarks import calibration_rows, simulators
 from vantage import measures
 from vantage.errors import InputError
 from vantage.measures import base, find, registry
@@ -136,9 +136,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rationale-agreement": {"metric": "rouge-l"},
     "rationale-similarity": {"encode": lambda texts: np.array([[len(text), text.count("1")] for text in texts])},
     "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
-    "scaling": {"data": calibration_others.compared(0, 12)},
-    "scaling-split-half": {"data": calibration_others.compared(0, 12), "splits": 5},
-    "set-alpha": {"data": calibration_others.sets(np.random.default_rng(0), 20, 12, 4)},
+    "scaling": {"data": calibration_rows.compared(0, 12)},
+    "scaling-split-half": {"data": calibration_rows.compared(0, 12), "splits": 5},
+    "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},
 }
 NO_INTERVAL = {"aggregate", "alt-test", "balanced-gain", "competence", "confusion", "opposed-items", "soft-labels"}
 """Measures whose estimate has no interval, or none in such a table."""

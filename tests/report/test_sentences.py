@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
+from scipy.stats import norm as normal
+from scipy.stats import t as student
 
 from tests.report.truth import check
 from vantage.measures.presentation import AGREEMENT, Against, Column, Extremes, Fact
@@ -152,6 +155,16 @@ def test_the_p_value_belongs_to_the_interval() -> None:
         p = p_value(estimate, estimate - below, estimate + above, reference)
         assert p is not None
         assert (p < 0.05) == (not estimate - below <= reference <= estimate + above)
+
+
+def test_the_p_value_has_one_degree_of_freedom_less_than_there_are_units() -> None:
+    for units in (2, 5, 12):
+        # The interval of a mean of so many units reaches t·se; the reference lies twice as far away.
+        t = 2 * student.ppf(0.975, units - 1)
+        assert p_value(0.5, 0.0, 1.0, -0.5, units=units) == pytest.approx(2 * student.sf(t, units - 1), rel=1e-9)
+        assert p_value(0.5, 0.0, 1.0, 0.0, units=units) == pytest.approx(0.05)
+    assert p_value(0.5, 0.0, 1.0, -0.5) == pytest.approx(2 * normal.sf(2 * 1.959964), rel=1e-3)
+    assert p_value(0.5, 0.0, 1.0, -0.5, units=1) == p_value(0.5, 0.0, 1.0, -0.5, units=2)
 
 
 def test_a_fact_lists_only_rows_of_which_a_column_is_true_with_their_group() -> None:

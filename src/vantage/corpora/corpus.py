@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
+from vantage._lazy import provided
 from vantage.corpora import schema, storage
 from vantage.corpora.design import Design
 from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
-from vantage.corpora.plots import Plots
 from vantage.corpora.storage import About, manifest, read_manifest
 from vantage.corpora.traits import TraitScale, declared_scales, scales_of
 from vantage.documents import Document
@@ -359,16 +358,16 @@ class Corpus:
 
     def report(self, *, seed: int = 0) -> Any:
         """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
-        return import_module("vantage.report.overview").corpus_report(self, seed=seed)
+        return provided("corpus.report")(self, seed=seed)
 
     def view(self) -> Any:
         """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
-        return import_module("vantage.view.exporting").InlineView(self)
+        return provided("corpus.view")(self)
 
     @property
-    def plot(self) -> Plots:
-        """Figures of the corpus: `corpus.plot.agreement(by="question")`."""
-        return Plots(self)
+    def plot(self) -> Any:
+        """Figures of the corpus: `corpus.plot.agreement(by="question")`, and `corpus.plot.wright("trust")`."""
+        return provided("corpus.plot")(self)
 
     def with_texts(self) -> Corpus:
         """The corpus with a text for each item: where items have no such column, the fields that instruments show."""

@@ -21,10 +21,10 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import isotonic_regression, nnls
-from scipy.special import nctdtr, stdtrit
+from scipy.special import nctdtr, ndtr, stdtrit
 
 from vantage.errors import InputError
-from vantage.measures.intervals import degrees_of_freedom, student
+from vantage.measures.intervals import degrees_of_freedom
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.scoring.replaceability import replaced_p
@@ -63,6 +63,10 @@ RATERS: Final = (15, 60)
 """How many raters the simulated designs have, in turn."""
 FLOOR: Final = 0.25
 """The least share of a simulated variance that a small pilot, which may show none, leaves."""
+ASSURANCE: Final = 0.8
+"""The share of what fits a pilot in which a design must reach the target; by the point estimate alone it is half."""
+DRAWS: Final = 400
+"""How many values that fit a pilot a choice rests on."""
 OFTEN: Final = 0.25
 """In a larger share of simulated studies alpha must not be undefined."""
 Advance = Callable[[int], None]
@@ -118,23 +122,28 @@ def mean_width(
 
 
 def difference_power(
-    variances: Floats, layout: StudyLayout, delta: float, confidence: float, *, between: str
+    variances: Floats, layout: StudyLayout, delta: float, confidence: float, *, between: str, exact: bool = True
 ) -> Floats:
     """The power to find a difference between two halves of the `raters` or of the `items`."""
     item, rater, residual = variances.T
     within, units = (rater, layout.raters) if between == "raters" else (item, layout.items)
     variance = 4 * within / units + 4 * residual / layout.answers
-    return power(delta, variance, np.full(len(variances), max(units - 2, 1), dtype=np.float64), confidence)
+    freedom = np.full(len(variances), max(units - 2, 1), dtype=np.float64)
+    return power(delta, variance, freedom, confidence, exact=exact)
 
 
-def power(delta: float, variance: Floats, freedom: Floats, confidence: float) -> Floats:
-    """The power of a two-sided t test.
+def power(delta: Floats | float, variance: Floats, freedom: Floats, confidence: float, *, exact: bool = True) -> Floats:
+    """The power of a two-sided t test; for many draws by the approximation of Johnson and Welch (1940).
 
-    >>> round(float(power(0.5, np.array([2 / 64]), np.array([126.0]), 0.95)[0]), 3)  # two groups of 64, d = 0.5
-    0.801
+    >>> two_groups_of_64 = 0.5, np.array([2 / 64]), np.array([126.0]), 0.95  # d = 0.5
+    >>> round(float(power(*two_groups_of_64)[0]), 3), round(float(power(*two_groups_of_64, exact=False)[0]), 3)
+    (0.801, 0.801)
     """
-    away = abs(delta) / np.sqrt(np.maximum(variance, 1e-300))
+    away = np.abs(delta) / np.sqrt(np.maximum(variance, 1e-300))
     reach = stdtrit(freedom, (1 + confidence) / 2)
+    if not exact:
+        middle, spread = reach * (1 - 1 / (4 * freedom)), np.sqrt(1 + reach**2 / (2 * freedom))
+        return np.asarray(ndtr((away - middle) / spread) + ndtr((-away - middle) / spread))
     chance = nctdtr(freedom, away, -reach) + 1 - nctdtr(freedom, away, reach)
     return np.where((away > 30) | ~np.isfinite(chance), 1.0, np.clip(chance, 0.0, 1.0))
 
@@ -209,11 +218,16 @@ class AlphaVariance:
 
     def width(self, layout: StudyLayout, confidence: float) -> float:
         """The width of the interval over items and raters."""
-        parts = _terms(layout) * self.coefficients
-        total, items = float(parts.sum()), float(parts[:3].sum())
-        raters = float(parts[1] + parts[3])
-        sources = (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1))
-        return float(2 * student(degrees_of_freedom(total, *sources), confidence) * total**0.5)
+        return float(alpha_widths(self.coefficients[None, :], layout, confidence)[0])
+
+
+def alpha_widths(coefficients: Floats, layout: StudyLayout, confidence: float) -> Floats:
+    """The widths of alpha's interval, for rows of coefficients."""
+    parts = _terms(layout) * coefficients
+    total, items, raters = parts.sum(axis=1), parts[:, :3].sum(axis=1), parts[:, 1] + parts[:, 3]
+    sources = (raters, max(layout.raters - 1, 1)), (items, max(layout.items - 1, 1))
+    freedom = np.minimum(degrees_of_freedom(total, *sources), 1e9)
+    return np.asarray(2 * stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(total))
 
 
 def _terms(layout: StudyLayout) -> Floats:
@@ -291,7 +305,7 @@ class PlanGoal:
     value: Callable[[StudyLayout], float]
     assumes: Sequence[str]
     draws: Callable[[StudyLayout], Floats] | None = None
-    """The same for each of many components that fit the pilot; none where it is simulated or typed in."""
+    """The same for each of many values that fit the pilot; none where they are typed in, or for the alt-test."""
     least: int = 1
     """The fewest answers per item."""
     most_items: int = 1_000_000
@@ -303,10 +317,20 @@ class PlanGoal:
         """Whether it is a width."""
         return self.name in ("alpha", "mean")
 
-    def reached(self, layout: StudyLayout) -> bool:
-        """Whether a layout reaches the target."""
-        value = self.value(layout)
+    def assured(self, layout: StudyLayout) -> float | None:
+        """What is reached with 80 % assurance, given how little a pilot tells; null without draws from one."""
+        if self.draws is None:
+            return None
+        return float(np.quantile(self.draws(layout), ASSURANCE if self.width else 1 - ASSURANCE))
+
+    def reaches(self, value: float) -> bool:
+        """Whether a value is as good as the target."""
         return value <= self.target if self.width else value >= self.target
+
+    def reached(self, layout: StudyLayout) -> bool:
+        """Whether a layout reaches the target: with assurance where there is a pilot."""
+        assured = self.assured(layout)
+        return self.reaches(self.value(layout)) and (assured is None or self.reaches(assured))
 
 
 def goal_of(
@@ -344,13 +368,15 @@ def goal_of(
             (alike, "everyone judges every item", LATENT),
         )
         return PlanGoal(name, aim, reached, assumed, least=3, most_items=MOST_SIMULATED, everyone=True)
-    delta, compared, assumes = settings.delta, pilot, [CROSSED]
+    delta, compared, assumes, error = settings.delta, pilot, [CROSSED], np.zeros(1)
     if name == "models":
         if pilot is None:
             raise InputError("ranking two models needs a pilot that both judged", remedy="give a pilot corpus")
         compared, observed, pair = pilot.between_models(settings.models)
         components = compared.components
-        delta = observed if delta is None else delta
+        if delta is None:
+            # The pilot knows the difference itself only as well as its mean.
+            delta, error = observed, _errors(compared, settings.seed)
         assumes.append(f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
     elif name in ("groups", "items") and delta is None:
         raise InputError(f"the goal '{name}' has no difference", remedy="pass delta, the difference you want to find")
@@ -359,27 +385,56 @@ def goal_of(
     if name == "items":
         assumes.append("two groups of items of the same size, judged by the same raters")
 
-    def values(variances: Floats, layout: StudyLayout) -> Floats:
+    def values(variances: Floats, layout: StudyLayout, *, error: Floats | float = 0.0, exact: bool = True) -> Floats:
         if name == "mean":
             return mean_width(variances, layout, settings.confidence, share=components.share)
         if name == "reliability":
             return reliability(variances, layout)
         if name == "models":
-            return power(delta or 0.0, *mean_variance(variances, layout), settings.confidence)
+            varies = mean_variance(variances, layout)
+            return power((delta or 0.0) + error, *varies, settings.confidence, exact=exact)
         between = "raters" if name == "groups" else "items"
-        return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between)
+        return difference_power(variances, layout, delta or 0.0, settings.confidence, between=between, exact=exact)
 
     def value(layout: StudyLayout) -> float:
         return float(values(components.row, layout)[0])
 
-    draws = None if compared is None else partial(values, compared.draws)
+    draws = None if compared is None else partial(values, compared.draws[:DRAWS], error=error, exact=False)
     return PlanGoal(name, aim, value, assumes, draws, least=2 if name == "groups" else 1)
 
 
+def _errors(pilot: Pilot, seed: int) -> Floats:
+    """How far a pilot's mean may lie from the true one: draws that go with those of its components."""
+    variance, freedom = mean_variance(pilot.components.row, pilot.layout)
+    scale = float(np.sqrt(variance[0]))
+    return scale * np.random.default_rng(seed).standard_t(float(max(freedom[0], 1.0)), min(DRAWS, len(pilot.draws)))
+
+
 def _alpha(aim: float, settings: GoalSettings, pilot: Pilot | None, model: RatingModel, advance: Advance) -> PlanGoal:
-    variance = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
-    assumes = [f"an alpha of {variance.alpha:.2f} ({model.level} level)", LATENT]
-    if pilot is not None:
-        variance = variance.measured(pilot.layout, *pilot.alpha_variances)
-        assumes[-1] += ", as variable as those of the pilot"
-    return PlanGoal("alpha", aim, lambda layout: variance.width(layout, settings.confidence), assumes, least=2)
+    simulated = AlphaVariance.simulated(model, settings.most, settings.simulations, settings.seed, advance)
+    assumes = [f"an alpha of {simulated.alpha:.2f} ({model.level} level)", LATENT]
+    if pilot is None:
+        return PlanGoal("alpha", aim, lambda layout: simulated.width(layout, settings.confidence), assumes, least=2)
+    assumes[-1] += ", as variable as those of the pilot"
+    over_items, over_raters, noise = pilot.alpha_variances
+    variance = simulated.measured(pilot.layout, over_items, over_raters, noise)
+    # A variance of n units is known to a χ² of n − 1 degrees of freedom.
+    rng = np.random.default_rng(settings.seed)
+    degrees = [max(units - 1, 1) for units in (pilot.layout.items, pilot.layout.raters)]
+    spread = [one / rng.chisquare(one, DRAWS) for one in degrees]
+    coefficients = np.array(
+        [
+            simulated.measured(
+                pilot.layout, over_items * a, None if over_raters is None else over_raters * b, noise
+            ).coefficients
+            for a, b in zip(*spread, strict=True)
+        ]
+    )
+    return PlanGoal(
+        "alpha",
+        aim,
+        lambda layout: variance.width(layout, settings.confidence),
+        assumes,
+        lambda layout: alpha_widths(coefficients, layout, settings.confidence),
+        least=2,
+    )

@@ -18,6 +18,7 @@ from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
 from vantage.planning.goals import (
+    ASSURANCE,
     FEWEST,
     WORDS,
     Advance,
@@ -54,12 +55,13 @@ VIEWS: Final = {
         columns={
             **COLUMNS,
             "value": Column("reached", digits=3, interval=("value_low", "value_high")),
-            **dict.fromkeys(("value_low", "value_high"), Column(digits=3)),
+            **dict.fromkeys(("value_low", "value_high", "assured"), Column(digits=3)),
         },
         says=(
             Fact("{items} items × {per_item} per item: {answers} answers from {raters} people, cost {cost}."),
             Fact("The {what} is then {value}; the target is {target}."),
             Fact("As far as the pilot can tell, it may be anything from {value_low} to {value_high} (95 %)."),
+            Fact("With 80 % assurance it is {assured} or better."),
             Fact("{verdict}"),
         ),
         sources=("westfall2014",),
@@ -151,7 +153,10 @@ def plan(
     `delta` between two groups of raters or of items; `models`, the power to tell which of two models is closer to
     people; `alt-test`, the power of the alternative annotator test; `reliability`, that of an item's mean.
 
-    The chosen design is the cheapest that reaches the target or, where the budget does not, the best that it buys.
+    The chosen design is the cheapest that reaches the target or, where the budget does not, the best that it buys. A
+    pilot tells the components only roughly: the target is then reached with 80 % assurance, that is for four in five of
+    the components that fit it, and not only for the most likely ones (the alternative annotator test is simulated from
+    these alone).
     Everyone judges `batch` items, unless the number of `raters` is given.
 
     >>> made = plan(prevalence=0.3, agreement=0.4, goal="mean", target=0.1, price=0.12)
@@ -228,22 +233,23 @@ class _Space:
         bought = [] if self.budget is None else [self.layout(*one) for one in self._affordable(self.budget)]
         cheapest = min(frontier, key=lambda layout: (layout.answers, layout.per_item), default=None)
         if cheapest is not None and (self.budget is None or cheapest.answers * self.price <= self.budget):
-            chosen, verdict = cheapest, "It is the cheapest design that reaches the target."
+            chosen, verdict = cheapest, f"It is the cheapest design that reaches the target{self._surely(cheapest)}."
         elif bought:
             chosen = (min if goal.width else max)(bought, key=goal.value)
             other = "no design that was looked at does."
             if cheapest is not None:
                 other = f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
-            verdict = f"The budget of {self.budget:g} does not reach the target; {other}"
+            verdict = f"The budget of {self.budget:g} does not reach the target{self._surely(chosen)}; {other}"
         else:
             raise InputError(
                 f"no design with up to {self.most} answers per item and {goal.most_items:,} items reaches the target "
-                f"of {goal.target:g} ({WORDS[goal.name]})",
-                remedy="choose a target that is easier to reach, allow more answers per item, or give a budget",
+                f"of {goal.target:g} ({WORDS[goal.name]}){self._surely(self.layout(FEWEST, self.each[0]))}",
+                remedy="choose a target that is easier to reach, allow more answers per item, give a budget or, with a "
+                "pilot that tells too little, the difference or the components",
             )
         row = {**self.row(chosen), "what": WORDS[goal.name], "target": goal.target, "verdict": verdict}
         ends = (None, None) if goal.draws is None else np.quantile(goal.draws(chosen), [0.025, 0.975]).tolist()
-        row |= {"value_low": ends[0], "value_high": ends[1]}
+        row |= {"value_low": ends[0], "value_high": ends[1], "assured": goal.assured(chosen)}
         powered: list[dict[str, Any]] = []
         if goal.name == "mean" and read is not None and len(read.others):
             powered = _powered(read, chosen, model_items, confidence)
@@ -265,6 +271,10 @@ class _Space:
             pl.DataFrame() if read is None else _adapting(read, goal.name),
             settings_of(chosen),
         )
+
+    def _surely(self, layout: StudyLayout) -> str:
+        """How sure it is that a design reaches the target, in words; nothing where there is no pilot."""
+        return "" if self.goal.assured(layout) is None else f" with {ASSURANCE:.0%} assurance".replace("%", " %")
 
     def _affordable(self, budget: float) -> list[tuple[int, int]]:
         layouts = [(int(budget / self.price / k + 1e-9), k) for k in self.each]
@@ -404,14 +414,14 @@ def during(
         if estimated["low"] is None:
             raise InputError(f"alpha has no interval: {estimated['reason']}", remedy="collect more answers first")
         value = estimated["high"] - estimated["low"]
-    stop = value <= aim.target if aim.width else value >= aim.target
+    stop = aim.reaches(value)
     per_rater = now.answers / now.raters
 
     def made(items: int) -> StudyLayout:
         many = now.per_item if aim.everyone else max(now.per_item, round(items * now.per_item / per_rater))
         return StudyLayout(items, now.per_item, many)
 
-    need = fewest_items(aim.reached, made, aim.most_items)
+    need = fewest_items(lambda layout: aim.reaches(aim.value(layout)), made, aim.most_items)
     missing = 0 if stop else None if need is None else max(need.answers - now.answers, now.per_item)
     verdict = "Stop: the target is reached."
     if missing is None and goal == "reliability" and value < 1e-9:

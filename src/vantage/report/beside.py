@@ -18,7 +18,7 @@ from vantage.instruments import Question
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
-from vantage.measures.powered.estimate import worth
+from vantage.measures.powered.estimate import CONTRADICTED, worth
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
 from vantage.report.engine import Analysis, Data, there
@@ -202,7 +202,7 @@ def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[s
     rows = []
     for what, function, options in wanted:
         for row in function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts():
-            both, fine = row["judged_by"] == "both", row["representative"] is not False
+            both, fine = row["judged_by"] == "both", row["random_sample"] != CONTRADICTED
             said = worth(row, rater) if both and fine else None
             idle = said is not None and row["lambda"] == 0
             rows.append(

@@ -62,7 +62,15 @@ def test_letters_become_codes_and_forms_presentations(tmp_path: Path) -> None:
     [
         (
             {"bot_odd_even": "key,response,group\nQ2,f,middle alpha\n"},
-            r"odd_even.csv, row 2, column 'response'.*'f' is",
+            r"odd_even.csv, row 2, column 'response'.*'f' is none of the letters",
+        ),
+        (
+            {"bot_response_order": "key,response,group\nQ1,a,orig alpha\nQ1,d,orig alpha\n"},
+            r"bot/response_order.csv, row 3, column 'response'.*'d' is none",
+        ),
+        (
+            {"bot_odd_even": "key,response,group\nQ2,a,\n"},
+            r"odd_even.csv, row 2, column 'group'",
         ),
         (
             {"bot_odd_even": "key,response,group\nQ2,a,middle\n"},
@@ -75,6 +83,52 @@ def test_letters_become_codes_and_forms_presentations(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, changed: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         load("response-bias", write(tmp_path / "data", **changed))
+
+
+def test_a_no_opinion_option_is_an_opt_out_and_forbidding_is_not_allowing(tmp_path: Path) -> None:
+    folder = write(tmp_path / "data")
+    prompts = {
+        "opinion_float": "key,num options,num options new,orig alpha,float alpha\nQ3,5,6,o,f\n",
+        "allow_forbid": "key,num options,orig alpha,forbid alpha\nQ4,2,may they?,must they not?\n",
+    }
+    answers = {
+        "opinion_float": "key,response,group,num_options\nQ3,c,orig alpha,5\nQ3,f,float alpha,6\n",
+        "allow_forbid": "key,response,group,num_options\nQ4,a,orig alpha,2\nQ4,a,forbid alpha,2\n",
+    }
+    for place, files in (("prompts", prompts), ("bot", answers)):
+        for name, content in files.items():
+            (folder / place / f"{name}.csv").write_text(content)
+    corpus = load("response-bias", folder)
+    rows = corpus.judgments.filter(pl.col("condition").is_in(list(prompts)))
+    assert rows.select("question", "value", "status", "presentation").rows() == [
+        ("opinion", 3.0, "answered", "labels=letters optout=hidden"),
+        ("opinion", None, "dont_know", "labels=letters optout=offered"),
+        ("allowing", 1.0, "answered", "direction=plain labels=letters"),
+        ("allowing", 0.0, "answered", "direction=reversed labels=letters"),
+    ]
+    assert Corpus.read(corpus.write(tmp_path / "corpus")) == corpus
+    (folder / "bot" / "opinion_float.csv").write_text("key,response,group\nQ3,f,orig alpha\n")
+    with pytest.raises(InputError, match=r"opinion_float.csv, row 2, column 'response'.*'f' is none"):
+        load("response-bias", folder)
+
+
+def test_empty_answers_have_a_status_and_models_without_a_set_a_note(tmp_path: Path) -> None:
+    folder = write(tmp_path / "data", bot_odd_even="key,response,group\nQ2,,middle alpha\nQ2,b,no middle alpha\n")
+    (folder / "bot" / "acquiescence.csv").unlink()
+    corpus = load("response-bias", folder)
+    rows = corpus.judgments.filter(pl.col("condition") == "odd_even").select("value", "status").rows()
+    assert rows == [(None, "unparsed"), (2.0, "answered")]
+    assert corpus.about.notes[-2:] == (
+        "1 answers of bot to odd_even are empty in the release; their status is unparsed.",
+        "bot has no answers to acquiescence.",
+    )
+
+
+def test_the_folders_of_the_release_are_read_too(tmp_path: Path) -> None:
+    folder = write(tmp_path / "data")
+    (folder / "results" / "bot").mkdir(parents=True)
+    (folder / "bot").rename(folder / "results" / "bot" / "csv")
+    assert load("response-bias", folder).raters["rater"].to_list() == ["bot"]
 
 
 def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:

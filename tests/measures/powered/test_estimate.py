@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.measures.powered.peer import ppi_python
 from tests.measures.powered.simulated import judgments
@@ -16,7 +18,7 @@ from vantage import measures
 from vantage.errors import InputError
 from vantage.measures import registry
 from vantage.measures.parts import parts
-from vantage.measures.powered.estimate import ALIKE, ALL_JUDGED, sentences
+from vantage.measures.powered.estimate import ALIKE, ALL_JUDGED, hidden_odds, sentences
 
 Measure = Callable[..., pl.DataFrame]
 CASES: dict[str, tuple[Measure, dict[str, Any]]] = {
@@ -178,16 +180,59 @@ def test_two_questions_are_correlated_with_the_help_of_a_model() -> None:
         measures.correlate(frame, correlation="spearman", powered_by="bot")
 
 
-def test_items_that_are_not_a_random_sample_are_not_representative() -> None:
+def test_items_that_are_not_a_random_sample_contradict_it() -> None:
     low = FRAME.filter(kind="model").group_by("item").agg(pl.col("value").mean()).sort("value", "item")["item"][:60]
     frame = FRAME.filter((pl.col("kind") == "model") | pl.col("item").is_in(low.implode()))
     result = measures.mean(frame, powered_by="bot")
     both = of(result, "both")
-    assert both["representative"] is False
+    assert both["random_sample"] == "contradicted"
     assert both["p_random"] < 0.001
     assert "people's items are not a random sample" in both["reason"]
-    assert "not representative of all items" in sentences(result, "bot")[1]
-    assert of(measures.mean(FRAME, powered_by="bot"), "both")["representative"] is True
+    assert "the estimate does not hold for all items" in sentences(result, "bot")[1]
+    assert of(measures.mean(FRAME, powered_by="bot"), "both")["random_sample"] == "not contradicted"
+
+
+def test_a_selection_that_the_model_cannot_see_is_not_contradicted_but_its_strength_is_said() -> None:
+    whole = judgments(items=1500, judged=1500, people=1, samples=5, seed=4)
+    people = whole.filter(kind="person").sort("item")
+    said = whole.filter(kind="model").group_by("item").agg(pl.col("value").mean()).sort("item")["value"].to_numpy()
+    beyond = people["value"].to_numpy() - np.polyval(np.polyfit(said, people["value"].to_numpy(), 1), said)
+    truth = float(people["value"].mean())  # type: ignore[arg-type]
+    outside, odds = 0, []
+    for seed in range(12):
+        # Where people say more than the model does, an item is twice as likely to be judged.
+        rng = np.random.default_rng(seed)
+        drawn = people["item"].filter(pl.Series(rng.random(1500) < np.where(beyond > np.median(beyond), 0.2, 0.1)))
+        frame = whole.filter((pl.col("kind") == "model") | pl.col("item").is_in(drawn.implode()))
+        both = of(measures.mean(frame, powered_by="bot", ci="items"), "both")
+        outside += not both["low"] <= truth <= both["high"]
+        odds.append(both["hidden_odds"])
+        assert both["random_sample"] == "not contradicted"
+    assert outside >= 10
+    # What is twice as likely is enough, and the row says that less would be.
+    assert 1 < max(odds) < 2
+    sentence = sentences(measures.mean(frame, powered_by="bot", ci="items"), "bot")[-1]
+    assert sentence.startswith("If some items were 1.")
+    assert "of which bot says the same, the true value could lie outside the interval." in sentence
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=12), st.floats(0.05, 2))
+def test_hidden_odds_are_those_of_the_worst_weights(beyond: list[float], reach: float) -> None:
+    centred = np.array(beyond) - np.mean(beyond)
+    odds = hidden_odds(np.array(beyond), reach)
+
+    def worst(weight: float) -> float:
+        orders = (np.sort(centred), np.sort(-centred))
+        return max(
+            float(np.average(one, weights=np.where(np.arange(len(one)) >= k, weight, 1.0)))
+            for one in orders
+            for k in range(len(one))
+        )
+
+    if odds is None:
+        assert worst(100.0) <= reach + 1e-9
+    else:
+        assert worst(odds) == pytest.approx(reach, rel=1e-6, abs=1e-9)
 
 
 def test_known_probabilities_mend_what_chosen_items_bias() -> None:
@@ -203,8 +248,8 @@ def test_known_probabilities_mend_what_chosen_items_bias() -> None:
     )
     biased = of(measures.mean(frame, powered_by="bot"), "both")
     mended = measures.mean(frame, powered_by="bot", probability="chance")
-    assert biased["representative"] is False
-    assert of(mended, "both")["representative"] is True
+    assert biased["random_sample"] == "contradicted"
+    assert of(mended, "both")["random_sample"] == "not contradicted"
     for who in ("people", "both"):
         assert of(mended, who)["low"] < truth < of(mended, who)["high"]
     assert of(mended, "both")["labels_gained"] > 0

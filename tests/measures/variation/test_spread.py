@@ -202,6 +202,16 @@ def test_split_items_uses_the_outer_bands() -> None:
     assert split_items(corpus(scale, rows), neutral=3.5, ci="none")["estimate"][0] == 1.0
 
 
+def test_an_item_is_split_from_exactly_the_share_on() -> None:
+    votes = {"item": ["a"] * 4, "rater": list("wxyz"), "value": [1, 3, 3, 5]}
+    assert split_items(votes, neutral=3, share=0.25, ci="none")["estimate"].to_list() == [1.0]
+    assert split_items(votes, neutral=3, share=0.26, ci="none")["estimate"].to_list() == [0.0]
+    # One of three is more than a quarter, and one of five is less.
+    for answers, split in (([1, 3, 5], 1.0), ([1, 3, 3, 3, 5], 0.0)):
+        several = {"item": ["a"] * len(answers), "rater": list(range(len(answers))), "value": answers}
+        assert split_items(several, neutral=3, ci="none")["estimate"].to_list() == [split]
+
+
 def test_split_items_without_bands_splits_at_the_middle_of_a_positive_scale() -> None:
     data = corpus(Scale.points(1, 5), [("a", "r", 2.0, "answered"), ("a", "s", 4.0, "answered")])
     assert split_items(data, ci="none")["estimate"][0] == 1.0

@@ -3,7 +3,7 @@
 A reader is a function `read(path, **options) -> Corpus`; `files` opens what it needs and tells what is wrong
 with it. To add one, write the function in a module of its own and list it in `readers.toml`, with the origin of the
 data (`release` puts it into the corpus); one that needs more than tables, such as reading what a model wrote, lives in
-`interop` and is listed by its full name. Modules are loaded when a reader is used.
+`interop`, which provides it. Modules are loaded when a reader is used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vantage._lazy import provided
 from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
 
@@ -33,7 +34,7 @@ class Reader:
     needs: str
     """What `path` has to be."""
     module: str = ""
-    """Its module here, or the full name of one elsewhere."""
+    """Its module here; empty for one that a package above provides."""
     function: str | Callable[..., Corpus] = "read"
     """The function that reads: its name in the module, or in a plugin the function itself."""
     options: dict[str, str] = field(default_factory=dict)
@@ -52,8 +53,8 @@ class Reader:
             raise InputError(f"reader '{self.name}' reads files, not {type(path).__name__}", remedy="give a path")
         read = self.function
         if isinstance(read, str):
-            module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
-            read = getattr(module, read)
+            home = f"vantage.corpora.readers.{self.module}"
+            read = getattr(import_module(home), read) if self.module else provided(f"reader.{self.name}")
         corpus: Corpus = read(Path(path) if isinstance(path, str) else path, **options)
         return corpus
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
+from vantage._lazy import provided
 from vantage.corpora.writers.cells import csv_text
 from vantage.errors import InputError, nearest
 
@@ -30,7 +31,7 @@ class Writer:
 
     name: str
     function: str
-    """Its module here and function, or the full name of one elsewhere."""
+    """Its module here and function, or the full name of one in this package; empty for what `interop` provides."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the writer and what they mean."""
     traits: bool = True
@@ -54,7 +55,8 @@ class Writer:
                 raise InputError(
                     f"writer '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
-        write = resolve_name(self.function if "." in self.function else f"{__name__}.{self.function}")
+        full = self.function if "." in self.function else f"{__name__}.{self.function}"
+        write = resolve_name(full) if self.function else provided(f"writer.{self.name}")
         # A corpus folder keeps excluded raters, marked; every measure leaves them out.
         corpus = corpus if include_excluded or self.name == "folder" else corpus.included()
         if self.traits:
@@ -85,8 +87,8 @@ WRITERS: dict[str, Writer] = {
         Writer("huggingface", "huggingface:write"),
         Writer("card", "huggingface:write_card"),
         Writer("croissant", "croissant:write"),
-        Writer("inspect", "vantage.interop.tasks:inspect_task", ASKING, traits=False),
-        Writer("lm-eval", "vantage.interop.tasks:lm_eval_tasks", ASKING, traits=False),
+        Writer("inspect", "", ASKING, traits=False),
+        Writer("lm-eval", "", ASKING, traits=False),
     )
 }
 

@@ -174,7 +174,7 @@ class _Regression:
         made += [{**key, "judged_by": "model", **dict.fromkeys(OF_BOTH), **row} for row in of_model]
         judged = said["item"].is_in(used["item"].implode()).to_numpy()
         asked = ~said["item"].is_in(part.frame["item"].unique().implode()).to_numpy()
-        both, extra = people, {"lambda": 0.0, "p_random": None, "representative": None}
+        both, extra = people, {**dict.fromkeys(OF_BOTH), "lambda": 0.0}
         warning: str | None = ALL_JUDGED
         if asked.any():
             there = np.ones(len(said), dtype=np.bool_) if probability else asked

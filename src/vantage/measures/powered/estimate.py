@@ -34,6 +34,11 @@ PENALTIES: Final = tuple(10.0 ** np.arange(-1, 5))
 """Penalties of the ridge regression, of which each fold takes the one with the smallest leave-one-out error."""
 UNLIKE: Final = 0.01
 """Below this p value, judged items are not taken for a random sample."""
+NOT_CONTRADICTED: Final = "not contradicted"
+CONTRADICTED: Final = "contradicted"
+"""What the model's answers say of the assumption that judged items are a random sample; they can never confirm it."""
+STRONGEST: Final = 100.0
+"""Beyond such odds no selection is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ class Powered:
                 rows.append({**own, "judged_by": name, **dict.fromkeys(OF_BOTH), **made})
         result = with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
         return result.with_columns(
-            pl.col("lambda", "labels_gained", "p_random").cast(pl.Float64), pl.col("representative").cast(pl.Boolean)
+            pl.col("lambda", "labels_gained", "p_random", "hidden_odds").cast(pl.Float64),
+            pl.col("random_sample").cast(pl.String),
         )
 
     def _model_rows(
@@ -93,7 +99,7 @@ class Powered:
         return look_up
 
 
-OF_BOTH: Final = ("lambda", "labels_gained", "p_random", "representative")
+OF_BOTH: Final = ("lambda", "labels_gained", "p_random", "random_sample", "hidden_odds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ class JoinedJudgments:
         judged = said.items.is_in(contribution.items.implode()).to_numpy()
         other = ~said.items.is_in(self.part.frame["item"].unique().implode()).to_numpy()
         if not other.any():
-            return {**row, "representative": None, "reason": joined([*reasons, ALL_JUDGED])}
+            return {**row, "reason": joined([*reasons, ALL_JUDGED])}
         row["items"] = int(judged.sum() + other.sum())
         features = contribution.features(said)
         weight, rest = contribution.weights, features[other]
@@ -140,6 +146,9 @@ class JoinedJudgments:
         moved = float(plain["estimate"] + lam * (new.mean() - own.mean()))
         row |= {"lambda": lam, "estimate": float(np.clip(moved, *contribution.limits)) if lam else plain["estimate"]}
         row |= self._interval(plain, row["estimate"], contribution, (influence, own, new, lam))
+        if row["low"] is not None:
+            reach = min(row["estimate"] - row["low"], row["high"] - row["estimate"])
+            row["hidden_odds"] = hidden_odds(influence - lam * own, reach)
         return {**row, "reason": joined(reasons)}
 
     def _interval(
@@ -224,13 +233,39 @@ def _check(options: Mapping[str, Any], by: Sequence[str]) -> None:
 def sampling(judged: Floats, others: Floats, number: int) -> tuple[dict[str, Any], str | None]:
     """Whether the model says of judged items what it says of the others, and a warning where it does not."""
     p = difference_p(judged, others)
-    tested = {"p_random": p, "representative": None if p is None else p >= UNLIKE}
     if p is None or p >= UNLIKE:
-        return tested, None
-    return tested, (
+        return {"p_random": p, "random_sample": None if p is None else NOT_CONTRADICTED}, None
+    return {"p_random": p, "random_sample": CONTRADICTED}, (
         f"the model answers the {len(judged):,} items that people judged differently from the {number:,} others "
-        f"(p {_p(p)}): people's items are not a random sample, and the estimate is not representative of all items"
+        f"(p {_p(p)}): people's items are not a random sample, and the estimate does not hold for all items"
     )
+
+
+def hidden_odds(beyond: Floats, reach: float) -> float | None:
+    """How strong a selection that the model cannot see puts the true value outside the interval.
+
+    `beyond` is what people say of judged items beyond what the model says, and `reach` how far the estimate lies from
+    the nearer end of its interval. If some items were up to Γ times as likely to be judged as others of which the model
+    says the same, each judged item should count from 1 to Γ times, and the estimate could be wrong by the most that
+    such weights move the mean: those of the highest (or lowest) values are Γ (the marginal sensitivity model of Tan
+    2006, as in Zhao, Small and Bhattacharya 2019). The answer is the smallest Γ that moves it by `reach`; null where
+    none up to 100 does.
+
+    >>> round(hidden_odds(np.array([-1.0, -1.0, 1.0, 1.0]), 0.2), 3)  # (Γ − 1)/(Γ + 1) = 0.2
+    1.5
+    """
+    ordered = np.sort(beyond - beyond.mean())
+    n = len(ordered)
+    if n < 2 or reach <= 0:
+        return None
+    # With the k highest counted Γ times, the mean moves by (Γ − 1)·S_k/(n + (Γ − 1)·k), S_k being their sum.
+    number = np.arange(1, n)
+    sides = [np.cumsum(side)[:-1] for side in (ordered[::-1], -ordered)]
+    # Solved for Γ − 1, with the k that asks for the least.
+    needed = [reach * n / (total - reach * number) for total in sides]
+    enough = np.concatenate([part[total > reach * number] for part, total in zip(needed, sides, strict=True)])
+    odds = 1 + float(enough.min(initial=np.inf))
+    return odds if odds <= STRONGEST else None
 
 
 def _p(value: float) -> str:
@@ -245,7 +280,7 @@ def joined(reasons: Sequence[str | None]) -> str | None:
 def sentences(result: pl.DataFrame, model: str | Sequence[str], by: Sequence[str] = ()) -> list[str]:
     """One sentence for each estimate of both: what the model is worth, or why it is worth nothing.
 
-    >>> row = {"judged_by": "both", "estimate": 0.5, "lambda": 0.41, "labels_gained": 110.8, "representative": True,
+    >>> row = {"judged_by": "both", "estimate": 0.5, "lambda": 0.41, "labels_gained": 110.8, "hidden_odds": None,
     ...        "reason": None}
     >>> sentences(pl.DataFrame([row]), "gpt-4o")
     ['gpt-4o is worth 111 additional labels of people (λ = 0.41).']
@@ -255,8 +290,20 @@ def sentences(result: pl.DataFrame, model: str | Sequence[str], by: Sequence[str
     for row in result.filter(pl.col("judged_by") == "both").iter_rows(named=True):
         keys = {column: row[column] for column in (*by, "term", "first", "second") if row.get(column) is not None}
         where = f"{group_name(keys)}: " if keys else ""
-        made += [f"{where}{sentence}." for sentence in [worth(row, name), row["reason"]] if sentence]
+        made += [
+            f"{where}{sentence}." for sentence in [worth(row, name), row["reason"], fragile(row, name)] if sentence
+        ]
     return made
+
+
+def fragile(row: Mapping[str, Any], model: str) -> str | None:
+    """How strong a hidden selection would overturn a row of both, without a full stop; null where that is unknown."""
+    if row["hidden_odds"] is None:
+        return None
+    return (
+        f"If some items were {row['hidden_odds']:.2g} times as likely to be judged as others of which {model} says the "
+        "same, the true value could lie outside the interval"
+    )
 
 
 def worth(row: dict[str, object], model: str) -> str | None:
