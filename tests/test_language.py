@@ -54,7 +54,7 @@ def test_nobody_writes_them(paths: list[Path]) -> None:
     assert found == [], "see docs/style.md"
 
 
-STRANGER = re.compile(r"pip3? install [^|;&\n]*?[\"' ]vantage(?![\w-])|(?<![\w/-])vantage\\?\[[a-z{]")
+STRANGER = re.compile(r"pip3? install ([^|;&\n]*[\"' ])?vantage(?![\w-])|(?<![\w/-])vantage\\?\[[a-z{]")
 """`vantage` on the package index is somebody else's; the distribution of this project is `vantage-raters`."""
 
 
