@@ -136,7 +136,7 @@ def test_over_raters_equals_the_jackknife_of_the_measure(name: str) -> None:
     limits = (
         UNLIMITED if "mae" in str(options.get("metric")) else LIMITS_OF.get(name.split(",", maxsplit=1)[0], UNLIMITED)
     )
-    spread = Spread.without(estimates, limits)
+    spread = Spread.without_raters(estimates, limits)
     assert spread is not None
     assert spread.variance > 0
     expected = interval(found[column], spread, 0.95, limits)
@@ -165,7 +165,7 @@ def test_over_both_equals_what_is_left_without_items_raters_and_answers(name: st
         return np.array([np.nan if one["estimate"] is None else one["estimate"] for one in tables], dtype=float)
 
     unit = source or "item"
-    items, raters = Spread.without(without([unit]), limits), Spread.without(without(["rater"]), limits)
+    items, raters = Spread.without(without([unit]), limits), Spread.without_raters(without(["rater"]), limits)
     assert items is not None
     assert raters is not None
     cells = without([unit, "rater"]) - found["estimate"]

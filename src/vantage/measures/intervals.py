@@ -343,6 +343,15 @@ class Spread:
         third = -(shrinkage**3) * float(number @ away**3)
         return cls(shrinkage * squares, freedom, third, units)
 
+    @classmethod
+    def without_raters(cls, estimates: Floats, limits: Limits = LIMITS) -> Self | None:
+        """From the estimates without each rater in turn; null for fewer than three.
+
+        Raters are few, and how unequal they are says little about how well their variance is known.
+        """
+        spread = cls.without(estimates, limits)
+        return None if spread is None or spread.units < 3 else replace(spread, freedom=float(spread.units - 1))
+
     def plus(self, other: Self | None, noise: float = 0.0) -> Self | None:
         """With what another kind of units adds beyond the noise that both of them hold."""
         if other is None:

@@ -214,8 +214,8 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
         unit, rater, place = answers.said
         drawn = rater if groups is None else groups[rater]
         number = int(drawn.max(initial=-1)) + 1
-        raters = Spread.without(statistic.of(total + _summed(drawn, which, changes, number)), statistic.limits)
-        if raters is None or raters.units < 3:
+        raters = Spread.without_raters(statistic.of(total + _summed(drawn, which, changes, number)), statistic.limits)
+        if raters is None:
             return None
         if spread is None:
             return raters

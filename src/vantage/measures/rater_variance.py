@@ -51,8 +51,8 @@ class RaterVariance:
     @classmethod
     def from_estimates(cls, without: Floats, limits: Limits = LIMITS) -> Self | None:
         """From the estimates without each group of raters: with the items as they are, then with random weights."""
-        spread = Spread.without(without[0], limits)
-        if spread is None or spread.units < 3:
+        spread = Spread.without_raters(without[0], limits)
+        if spread is None:
             return None
         known = np.isfinite(without[0])
         drawn = np.isfinite(without[:, known]).all(axis=1)  # draws in which something is undefined say nothing
