@@ -79,9 +79,9 @@ def compare(
     other, each of several with all others, an ordered column by its trend and a number by its slope; `values` names
     those to compare. It is the analysis of `groups`: a linear mixed model (test `mixed`) with random effects of items,
     raters and `sources` of items, whose effects vary where the column varies within them, and variances of their own
-    for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval and p
-    agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested, groups
-    of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is better:
+    for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval
+    and p agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested,
+    groups of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is better:
     it holds the other traits constant.
 
     With `test`, `unit`, `paired`, `effect` or `aggregate` each unit has one score per group, its mean or median answer,

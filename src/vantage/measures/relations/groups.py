@@ -84,8 +84,8 @@ def groups(
     `d` the same in standard deviations of single answers (Westfall, Kenny and Judd 2014), `p_adjusted` corrects over
     the groups of one trait and question (Holm 1979), and `p_trait` is the one p value of the trait: the smallest of
     these, or that of the trend or slope. `given` are traits that are held constant. `sources` is the column of the
-    items that says which of them belong together. The interval and the test are over other items and raters, unless `ci` is
-    `items` or `raters`.
+    items that says which of them belong together. The interval and the test are over other items and raters, unless
+    `ci` is `items` or `raters`.
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 18)))
