@@ -8,8 +8,8 @@ import numpy as np
 
 
 def tables() -> dict[str, dict[str, Any]]:
-    """Columns by table: `value`, `item`, `rater`, what is compared (`level` or `number`), and `source` in one of them."""
-    random = np.random.RandomState(20)  # noqa: NPY002 (its stream is frozen)
+    """Columns by table: `value`, `item`, `rater`, what is compared (`level` or `number`), and `source` in one."""
+    random = np.random.RandomState(20)  # its stream is frozen
 
     def normal(size: int, spread: float = 1.0) -> Any:
         return random.normal(0, spread, size)

@@ -3,9 +3,9 @@
 A column is compared (a trait of raters, a condition, a property of items). Every unit that the answers come in (items,
 raters, the sources of items, pairs of item and rater) has a random intercept, and where the column varies within units
 their effects vary too: unit × level, which for two levels is the model with an intercept and a slope per unit (Barr,
-Levy, Scheepers and Tily 2013). Where the column is constant within units, as a trait is within raters, the units of each
-level have a variance of their own. The fit is by restricted maximum likelihood, tests and intervals by Student's t with
-Satterthwaite's degrees of freedom, so that two groups of raters who all judged everything are compared as by Welch.
+Levy, Scheepers and Tily 2013). Where the column is constant within units, as a trait is within raters, the units of
+each level have a variance of their own. The fit is by restricted maximum likelihood, tests and intervals by Student's t
+with Satterthwaite's degrees of freedom, so that two groups of raters who all judged everything are compared as by Welch.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Comparison:
 
     @property
     def _most_freedom(self) -> float:
-        """The units that the answers come in, less the levels: where a variance is estimated as zero, no more are left."""
+        """All units that the answers come in, less the levels: no more are left where a variance is zero."""
         spent = self._columns.shape[1] if self.number is not None else self.levels
         free = [
             len(np.unique(code[code >= 0])) - (spent if self.constant_within(name) else 1)

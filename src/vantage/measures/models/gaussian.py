@@ -265,27 +265,6 @@ class GaussianFit:
         """The (restricted) log-likelihood."""
         return -self.deviance / 2
 
-    @cached_property
-    def scores(self) -> Floats:
-        """The derivative of the log-likelihood by each answer's predictor: its residual over the residual variance."""
-        left = self.model.value - self.model.fixed[:, self.columns] @ self.beta
-        for code, effect in zip(self.model.design.codes, self.factored.effects(left), strict=True):
-            left = left - effect[code]
-        return left / self.residual
-
-    @property
-    def information(self) -> Floats:
-        """The information of each answer on its predictor."""
-        return np.full(self.model.design.n, 1 / self.residual)
-
-    def margins(self, levels: Floats, own: Floats) -> tuple[Floats, Floats]:
-        """The mean answer at each level of a term, from its rows of contrasts, and the covariance of these means.
-
-        `own` has the columns of the term; in a linear model it does not matter which answers are averaged over.
-        """
-        del own
-        return levels @ self.beta, levels @ self.covariance @ levels.T
-
     def _at(self, theta: Floats) -> GaussianFit:
         """The same model at other relative standard deviations."""
         return GaussianFit(self.model, theta, self.columns, self.reml)

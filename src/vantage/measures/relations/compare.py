@@ -81,8 +81,8 @@ def compare(
     raters and `sources` of items, whose effects vary where the column varies within them, and variances of their own
     for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval
     and p agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested,
-    groups of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is better:
-    it holds the other traits constant.
+    groups of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is
+    better: it holds the other traits constant.
 
     With `test`, `unit`, `paired`, `effect` or `aggregate` each unit has one score per group, its mean or median answer,
     and a classical test compares these. Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation`
@@ -153,8 +153,9 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = [row for row in made if row["row"] != "missing"]
     if [row["row"] for row in kept] == ["group", "group"]:
         first, second = kept
-        both = {name: first[name] + second[name] for name in ("raters", "judgments")}
-        kept = [{**first, **both, "items": max(first["items"], second["items"])}]
+        apart = {"rater": ["raters"], "item": ["items"], "source": ["items"]}.get(first["unit"], [])
+        both = {name: max(first[name], second[name]) for name in ("items", "raters")}
+        kept = [{**first, **both, **{name: first[name] + second[name] for name in (*apart, "judgments")}}]
     out = []
     for row in kept:
         left_out = {**row["left_out"], **({"no_value": unknown} if unknown else {})}
@@ -166,9 +167,8 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
         result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points", "p_permutation": None}
         own = ("row", "group", "versus", "higher", "lower", "mean", "versus_mean", "p_trait")
         rest = {name: value for name, value in row.items() if name not in own}
-        out.append(
-            {**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": row["raters"]}
-        )
+        units = row["raters"] if row["unit"] == "rater" else row["items"]
+        out.append({**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": units})
     return out
 
 

@@ -273,8 +273,14 @@ class GroupAnalysis:
         pairs = np.unique(np.stack([item, self.code]), axis=1)
         return bool((np.bincount(pairs[0]) > 1).any())
 
+    @property
+    def single(self) -> bool:
+        """Whether there is one comparison: two groups, or the trend or slope that was asked for."""
+        return self.scale.level != "nominal" or len(self.levels) == 2
+
     def rows(self) -> list[dict[str, Any]]:
         """All rows: groups, trend and shape, or slope, and the answers of those whose value is not known."""
+        self._check_over()
         if self.number is not None and self.problem is None:
             made = [self._slope()]
         else:
@@ -282,19 +288,28 @@ class GroupAnalysis:
             if self.scale.level == "ordered" and self.problem is None:
                 made = [*self._trends(), *made]
         tested = [row["p"] for row in made]
-        # Two groups are one comparison, and a trend or a slope is the one that was asked for.
-        single = self.scale.level != "nominal" or (len(self.levels) == 2 and self.base is None)
-        corrected = tested if single else adjusted(tested, "holm")
+        corrected = tested if self.single else adjusted(tested, "holm")
         decisive = corrected[:1] if self.scale.level != "nominal" else corrected
         of_trait = min((p for p in decisive if p is not None), default=None)
         for row, p in zip(made, corrected, strict=True):
-            row |= {"p_adjusted": p, "p_trait": of_trait}
+            row |= {"p_adjusted": p, "p_trait": of_trait, "unit": self._unit or "answer"}
         if len(self.missing):
             used = self.missing
             unknown = {"row": "missing", "group": None, "versus": None, "mean": used["value"].mean()}
             made.append({**unknown, **dict.fromkeys(("p", "p_adjusted", "p_trait")), **counts(used, used),
                          "reason": f"'{self.column}' is not known"})  # fmt: skip
         return made
+
+    def _check_over(self) -> None:
+        """Refuses an interval over what the groups are not made of."""
+        made = {"rater": "raters", "item": "items", "source": "items"}.get(self._unit, self.over)
+        alone = self.over == "raters" and self.frame["rater"].n_unique() < 2
+        if (self.over in ("items", "raters") and self.over != made) or self.over == "runs" or alone:
+            units = "items" if alone else made
+            raise InputError(
+                f"the units of this comparison are {units}, so it has no interval over '{self.over}'",
+                remedy="leave ci out",
+            )
 
     def _of_group(self, place: int) -> dict[str, Any]:
         """One group, described, and compared with all others or with the base."""
@@ -325,7 +340,7 @@ class GroupAnalysis:
         row |= {"mean": float(means[place]), "versus_mean": float(-(weights @ means) + means[place])}
         least = min(int(self.sizes[place]), int(self.sizes[against].sum()))
         reason = (
-            self._too_few(place, against) if least < (ENOUGH if self.of_raters else 2) and self.base is None else None
+            self._too_few(place, against) if least < (ENOUGH if self.of_raters else 2) and self.random is None else None
         )
         if reason is None and not self._unit and self.base is None:
             reason = self._unmatched(place)
