@@ -17,7 +17,6 @@ from scipy import stats
 
 from vantage.corpora.readers import load
 from vantage.errors import InputError
-from vantage.measures.intervals import percentile, weights
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.variance_design import _error_to_item, rater_scores
@@ -136,26 +135,11 @@ def test_permutation_of_groups_approaches_all_regroupings() -> None:
 
 
 @pytest.mark.parametrize("effect", ["dz", "d", "g", "rank_biserial"])
-@pytest.mark.parametrize("interval", ["percentile", "bca"])
-def test_paired_intervals_hold_the_estimate(effect: Any, interval: Any) -> None:
+def test_paired_intervals_hold_the_estimate(effect: Any) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=80)
-    row = one(compare(paired(x + 0.5, x + rng.normal(size=80)), between="condition", effect=effect, interval=interval))
+    row = one(compare(paired(x + 0.5, x + rng.normal(size=80)), between="condition", effect=effect))
     assert row["low"] < row["estimate"] < row["high"]
-
-
-@pytest.mark.slow
-def test_effect_intervals_equal_recomputation_on_resamples() -> None:
-    rng = np.random.default_rng(1)
-    x, y = rng.integers(0, 6, 50), rng.integers(0, 6, 50)
-    (block,) = weights(50, 40, 7)
-    for effect in ("dz", "rank_biserial", "g"):
-        row = one(compare(paired(x, y), between="condition", effect=effect, resamples=40, seed=7))
-        values = []
-        for draw in block.astype(int):
-            again = paired(np.repeat(x, draw), np.repeat(y, draw))
-            values.append(one(compare(again, between="condition", effect=effect, ci="none"))["estimate"])
-        assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(values), units=50))
 
 
 @pytest.mark.slow
@@ -220,7 +204,6 @@ def test_unmatched_answers_are_counted_and_too_few_units_told() -> None:
         {"values": ["a", "z"]},
         {"values": ["a"]},
         {"correction": "none of these"},
-        {"paired": False, "interval": "bca"},
         {"ci": "raters"},
         {"effect": "omega"},
     ],

@@ -5,7 +5,7 @@ raters, the sources of items, pairs of item and rater) has a random intercept, a
 their effects vary too: unit × level, which for two levels is the model with an intercept and a slope per unit (Barr,
 Levy, Scheepers and Tily 2013). Where the column is constant within units, as a trait is within raters, the units of
 each level have a variance of their own. The fit is by restricted maximum likelihood, tests and intervals by Student's t
-with Satterthwaite's degrees of freedom, so that two groups of raters who all judged everything are compared as by Welch.
+with Satterthwaite's degrees of freedom, so that groups of raters who all judged everything are compared as by Welch.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ class Comparison:
             return Contrast(float(weights @ means), float(np.sqrt(parts.sum())), float(freedom))
         full = np.zeros(self._columns.shape[1])
         full[1 : 1 + len(weights[1:])] = weights[1:]
-        found = self.fit.contrast(full)
-        return Contrast(found.estimate, found.error, max(min(found.freedom, self._most_freedom), 1.0))
+        contrast = self.fit.contrast(full)
+        return Contrast(contrast.estimate, contrast.error, max(min(contrast.freedom, self._most_freedom), 1.0))
 
     @property
     def _most_freedom(self) -> float:

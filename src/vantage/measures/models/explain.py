@@ -23,8 +23,8 @@ from vantage.measures.models.terms import KIND, Prepared, Term, prepare
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
-from vantage.measures.relations.groups import GroupAnalysis, sources_of, trait_scales
+from vantage.measures.ratings import SAMPLED, By, Floats, Ints, ItemSources, Judgments, has_column, on_repeats
+from vantage.measures.relations.groups import GroupAnalysis, trait_scales
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign
 from vantage.scales import show_code
 
@@ -74,7 +74,7 @@ def explain(
     family: Family = "auto",
     interactions: By = (),
     base: Mapping[str, str] | None = None,
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     show: Show = "effects",
     permutations: int = 999,
     confidence: float = 0.95,
@@ -105,9 +105,9 @@ def explain(
     [('item', 2.16), ('rater', 0.5), ('residual', 0.84)]
     """
     columns, wanted = names(traits), names(interactions)
-    kinds, clusters = has_column(data, "kind"), sources_of(data, sources)
+    kinds = has_column(data, "kind")
     scales = trait_scales(data)
-    extra = [*columns, *(["kind"] if kinds else []), *([clusters] if clusters else [])]
+    extra = [*columns, *(["kind"] if kinds else [])]
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
         chosen = one_question(part, question)
@@ -120,7 +120,7 @@ def explain(
         based_on["note"] = on_repeats(ready.frame, SAMPLED)
         how = _How(confidence, permutations, seed)
         if show == "effects" and model.family == "gaussian":
-            given = _Given(chosen.frame, columns, scales, dict(base or {}), clusters)
+            given = _Given(chosen.frame, columns, scales, dict(base or {}), sources)
             terms = (term_rows(term, ready, given, confidence) for term in ready.terms)
             made = [*model.mean(how), *(row for rows_of_term in terms for row in rows_of_term)]
         else:
@@ -138,7 +138,7 @@ class _Given:
     traits: list[str]
     scales: Mapping[str, TraitScale]
     base: Mapping[str, str]
-    sources: str | None
+    sources: ItemSources | str | None
 
 
 def term_rows(term: Term, ready: Prepared, given: _Given, confidence: float) -> list[dict[str, Any]]:

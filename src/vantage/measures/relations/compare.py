@@ -11,12 +11,11 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import DISJOINT, Part, check_level, constant_within, counts, names, parts, share_items
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Judgments, judgments_frame
-from vantage.measures.relations.groups import ENOUGH, analysed, sources_of, trait_scales
+from vantage.measures.ratings import By, ItemSources, Judgments, judgments_frame
+from vantage.measures.relations.groups import ENOUGH, analysed, trait_scales
 from vantage.measures.relations.two_samples import UNTESTED, Sample, compared, sample_permutation_p
 from vantage.measures.reliability.variance_design import rater_scores
 from vantage.measures.resampling import Resampling
@@ -59,7 +58,7 @@ def compare(
     by: By = (),
     between: str,
     values: Sequence[object] | None = None,
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     unit: By | None = None,
     paired: bool | None = None,
     test: Test | None = None,
@@ -68,7 +67,6 @@ def compare(
     correction: Correction = "holm",
     permutations: int = 10000,
     ci: Literal["auto", "both", "items", "raters", "runs", "none"] = "auto",
-    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -97,8 +95,8 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    Their interval resamples units. With fewer than fifty that of d, g and dz comes from the non-central t
-    distribution, since resamples of few units hold the effect too rarely; with fewer than ten the others have none.
+    Their interval leaves out units in turn. With fewer than fifty that of d, g and dz comes from the non-central t
+    distribution; with fewer than ten the others have none.
     `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
@@ -110,7 +108,7 @@ def compare(
     if between in (["item"] if keys is None else keys):
         remedy = "pass unit, for example rater" if unit is None else "choose another unit"
         raise InputError(f"column '{between}' cannot be both compared and the unit", remedy=remedy)
-    how = Resampling("none" if ci == "none" else "items", interval, resamples, confidence, seed)
+    how = Resampling("none" if ci == "none" else "items", resamples=resamples, confidence=confidence, seed=seed)
     present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
     levels = present if values is None else list(values)
     for value in levels:
@@ -123,16 +121,15 @@ def compare(
     classical = asked or test not in (None, "mixed")
     if classical and test == "mixed":
         raise InputError("test 'mixed' takes its units from the design", remedy="leave unit, paired and effect out")
-    clusters = None if classical else sources_of(data, sources)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[between, *(keys or ()), *([clusters] if clusters else [])]):
+    for part in parts(data, by, extra=[between, *(keys or ())]):
         if not classical:
             made = analysed(
                 part,
                 between,
                 trait_scales(data).get(between),
                 values=values,
-                sources=clusters,
+                sources=sources,
                 over=ci,
                 confidence=confidence,
             )

@@ -24,7 +24,7 @@ from vantage.measures.models.gaussian import Contrast
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import DISJOINT, Part, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments
 from vantage.scales import Scale, show_code
 
 ENOUGH: Final = 5
@@ -68,7 +68,7 @@ def groups(
     by: By = (),
     traits: By = (),
     given: By = (),
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     ci: Over = "auto",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
@@ -99,24 +99,18 @@ def groups(
     if not chosen:
         raise InputError("no trait was named", remedy="pass traits, such as gender,age")
     held = names(given)
-    clusters = sources_of(data, sources)
     scales = trait_scales(data)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[*chosen, *held, *([clusters] if clusters else [])]):
+    for part in parts(data, by, extra=[*chosen, *held]):
         for trait in chosen:
             others = [one for one in held if one != trait]
             made = analysed(
-                part, trait, scales.get(trait), given=others, sources=clusters, over=ci, confidence=confidence
+                part, trait, scales.get(trait), given=others, sources=sources, over=ci, confidence=confidence
             )
             rows += [{**part.key, "trait": trait, **row} for row in made]
     return table(rows, names(by)).with_columns(
         pl.col(name).cast(pl.Float64) for name in ("p", "p_adjusted", "p_trait") if rows
     )
-
-
-def sources_of(data: Judgments, asked: str | None) -> str | None:
-    """The column that says which items belong together: the one asked for, or the declared one."""
-    return asked or getattr(getattr(data, "design", None), "sources", None)
 
 
 def trait_scales(data: Judgments) -> dict[str, TraitScale]:
@@ -131,7 +125,7 @@ def analysed(
     *,
     values: Sequence[object] | None = None,
     given: Sequence[str] = (),
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     over: str = "auto",
     confidence: float = 0.95,
 ) -> Iterator[dict[str, Any]]:
@@ -166,7 +160,7 @@ class GroupAnalysis:
     column: str
     scale: TraitScale
     levels: list[Any]
-    sources: str | None
+    sources: ItemSources | None
     over: str
     confidence: float
     given: Floats | None = None
@@ -183,7 +177,7 @@ class GroupAnalysis:
         scale: TraitScale | None,
         *,
         given: Sequence[str] = (),
-        sources: str | None = None,
+        sources: ItemSources | str | None = None,
         over: str = "auto",
         confidence: float = 0.95,
     ) -> GroupAnalysis:
@@ -197,7 +191,8 @@ class GroupAnalysis:
         held = columns_of(frame, [name for name in (*given, "condition") if name != column])
         missing = answered.filter(pl.col(column).is_null())
         levels = _levels(frame[column], scale)
-        return cls(frame, missing, asked, column, scale, levels, sources, over, confidence, held)
+        drawn = sources if isinstance(sources, ItemSources) and sources.column != column else None
+        return cls(frame, missing, asked, column, scale, levels, drawn, over, confidence, held)
 
     @cached_property
     def number(self) -> Floats | None:
@@ -226,8 +221,8 @@ class GroupAnalysis:
     def comparison(self) -> Comparison:
         """The model."""
         frame, units = self.frame, dict[str, Ints]()
-        if self.sources is not None and self.sources != self.column:
-            units["source"] = encode(frame, [self.sources])
+        if self.sources is not None:
+            units["source"] = self.sources.codes(frame["item"])
         several = [name for name in ("question",) if name != self.column and frame[name].n_unique() > 1]
         units["item"] = encode(frame, ["item", *several])
         if self.column != "rater":

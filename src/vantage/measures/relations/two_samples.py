@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
-from vantage.measures.intervals import BLOCK_BYTES, percentile, weights
+from vantage.measures.intervals import CORRELATIONS, LIMITS, Bounds, Spread, interval
 from vantage.measures.multiplicity import share_beyond
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import midranks
@@ -22,6 +21,8 @@ FEW_UNITS: Final = 10
 MANY_UNITS: Final = 50
 """With fewer, standardised differences have the interval of the non-central t distribution. At 11 units a group and an
 effect of 1, bootstrap intervals of g held it in 91 % (79 % of skewed scores) of 300 samples, these in 94 % (92 %)."""
+ROWS: Final = 256
+"""So many units are left out at a time."""
 UNTESTED: Final[dict[str, Any]] = dict.fromkeys(
     ("first_mean", "second_mean", "difference", "statistic", "p", "p_permutation")
 )
@@ -62,9 +63,7 @@ def compared(sample: Sample, test: str, effect: str, permutations: int, how: Res
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
-    if how.interval == "bca" and how.ci != "none" and not sample.paired:
-        raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
-    enough = MANY_UNITS if _standardised(sample, effect) and how.interval == "percentile" else FEW_UNITS
+    enough = MANY_UNITS if _standardised(sample, effect) else FEW_UNITS
     if how.ci != "none" and min(len(x), len(y)) < enough:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
@@ -178,19 +177,24 @@ def _moments(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     return mean + centre, np.where(variance > floor, variance, 0.0)
 
 
-def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | None, float | None]:
-    """The interval over units; separate samples are resampled separately."""
+def _interval(sample: Sample, effect: str, how: Resampling) -> Bounds:
+    """The interval over units, which are left out in turn; separate samples add up."""
     n, m = len(sample.x), len(sample.y)
+    limits = CORRELATIONS if effect in ("rank_biserial", "cliffs_delta") else LIMITS
     if sample.paired:
-        return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None])[0]
+        return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None], limits=[limits])[0]
     if how.ci == "none":
         return None, None
-    rows = max(1, min(how.resamples, BLOCK_BYTES // (8 * (n + m))))
-    starts = range(0, how.resamples, rows)
-    seeds = np.random.SeedSequence(how.seed).generate_state(2 * len(starts)).reshape(-1, 2).tolist()
-    replicates = []
-    for start, (seed_x, seed_y) in zip(starts, seeds, strict=True):
-        size = min(rows, how.resamples - start)
-        (wx,), (wy,) = weights(n, size, seed_x), weights(m, size, seed_y)
-        replicates.append(_effect(sample, wx, wy, effect))
-    return percentile(np.concatenate(replicates), how.confidence, min(n, m))
+
+    def without(size: int, first: bool) -> Spread | None:
+        estimates = []
+        for start in range(0, size, ROWS):
+            left = np.ones((min(ROWS, size - start), size))
+            left[np.arange(len(left)), start + np.arange(len(left))] = 0.0
+            other = np.ones((len(left), m if first else n))
+            estimates.append(_effect(sample, *((left, other) if first else (other, left)), effect))
+        return Spread.without(np.concatenate(estimates), limits)
+
+    estimate = float(_effect(sample, np.ones((1, n)), np.ones((1, m)), effect)[0])
+    spread = without(n, True)
+    return interval(estimate, spread and spread.plus(without(m, False)), how.confidence, limits)
