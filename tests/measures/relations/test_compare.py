@@ -365,7 +365,6 @@ def test_permuted_traits_of_real_raters_are_found_in_one_run_of_twenty(data_dir:
     traits = pl.DataFrame({"rater": raters, "trait": np.where(label, "a", "b")})
     row = one(compare(answers.join(traits, on="rater"), between="trait", test="welch", ci="none"))
     assert row["p"] == pytest.approx(found[-1], rel=1e-6)
-    assert row["p_permutation"] == pytest.approx(row["p"], abs=0.03)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from vantage.measures.parts import DISJOINT, Part, check_level, constant_within,
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, ItemSources, Judgments, judgments_frame
 from vantage.measures.relations.groups import ENOUGH, analysed, trait_scales
-from vantage.measures.relations.two_samples import UNTESTED, Sample, compared, sample_permutation_p
+from vantage.measures.relations.two_samples import UNTESTED, Sample, compared
 from vantage.measures.reliability.variance_design import rater_scores
 from vantage.measures.resampling import Resampling
 
@@ -140,7 +140,7 @@ def compare(
         rows += _of_scores(part, design, levels, test, effect, aggregate, permutations, ci, how)
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
-    numbers = ("statistic", "p", "p_permutation", "p_adjusted")
+    numbers = ("statistic", "p", "p_adjusted")
     return table(rows, names(by)).with_columns(pl.col(name).cast(pl.Float64) for name in numbers if rows)
 
 
@@ -161,7 +161,7 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "second": row["versus"] or row["lower"],
         }
         means = {"first_mean": row.get("mean"), "second_mean": row.get("versus_mean")}
-        result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points", "p_permutation": None}
+        result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points"}
         own = ("row", "group", "versus", "higher", "lower", "mean", "versus_mean", "p_trait")
         rest = {name: value for name, value in row.items() if name not in own}
         units = row["raters"] if row["unit"] == "rater" else row["items"]
@@ -203,7 +203,7 @@ def _of_scores(
             rows.append({**row, **UNTESTED, "reason": DISJOINT})
             continue
         result = compared(sample, tested, measured, permutations, how)
-        rows.append({**row, **design.judged(result, sample, (first, second), permutations, how)})
+        rows.append({**row, **design.judged(result, sample, (first, second))})
     return rows
 
 
@@ -263,11 +263,9 @@ class ScoredUnits:
         result: dict[str, Any],
         sample: Sample,
         groups: tuple[Any, Any],
-        permutations: int,
-        how: Resampling,
     ) -> dict[str, Any]:
         """The row of a pair of groups, without what its design cannot give."""
-        result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
+        result = {**result, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
             return result
         if "rater" not in self.unit:
@@ -283,9 +281,7 @@ class ScoredUnits:
             if any(n == 1 for _, n in few):
                 reason += ", or between='rater' to compare single raters on their items"
             return {**result, **dict.fromkeys(("statistic", "p", "low", "high", "over")), "reason": reason}
-        if result["p"] is None:
-            return result
-        return {**result, "p_permutation": sample_permutation_p(sample, permutations, how.seed)}
+        return result
 
 
 def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str, str]:
