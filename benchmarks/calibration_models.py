@@ -87,12 +87,13 @@ def effects(seed: int, family: Any, raters: int, effect: float = 0.0) -> dict[st
     data = ratings(seed, raters=raters, points={"ordinal": 5, "binary": 2}.get(family, 0), effect=effect)
     # Permutations must not be made of the random numbers that made the table.
     rows = explain(data, traits="group", family=family, permutations=199, seed=seed + 10_000)
-    row = rows.filter(pl.col("versus") == "largest difference")
+    row = rows.filter(pl.col("versus") == "clearest difference")
     if effect:
-        row = rows.filter(pl.col("level") == "a", pl.col("versus") == "mean of levels")
-    shares = {"trait, held": float(held(row, effect / 2)[0])}
+        row = rows.filter(pl.col("level") == "a", pl.col("versus") == "b")
+    shares = {"trait, held": float(held(row, effect)[0])}
     if not effect:
-        shares |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in ("p_lr", "p_permutation")}
+        tests = ("p",) if family == "gaussian" else ("p_lr", "p_permutation")
+        shares |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in tests}
     return shares
 
 
