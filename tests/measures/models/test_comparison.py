@@ -18,7 +18,9 @@ TWO = np.array([-1.0, 1.0])
 
 
 def comparison(table: dict[str, Any]) -> Comparison:
-    units = {name: table[name].astype(np.int64) for name in ("source", "item", "rater") if name in table}
+    units: dict[str, Any] = {
+        name: table[name].astype(np.int64) for name in ("source", "item", "rater") if name in table
+    }
     if "number" in table:
         return Comparison(table["value"], parts_of_range(table["number"]), units, number=table["number"])
     return Comparison(table["value"], table["level"].astype(np.int64), units)

@@ -183,7 +183,9 @@ def _clearest(row: dict[str, Any], comparisons: int, confidence: float) -> dict[
     low, high = contrast.estimate - reach, contrast.estimate + reach
     values = {"": contrast.estimate, "_low": low, "_high": high}
     shown = {f"{name}{end}": value for name in ("points", "difference") for end, value in values.items()}
-    counted = {name: row[name] for name in ("items", "raters", "judgments", "left_out", "df", "se", "d") if name in row}
+    counted: dict[str, Any] = {
+        name: row[name] for name in ("items", "raters", "judgments", "left_out", "df", "se", "d") if name in row
+    }
     stated = {"estimate": contrast.estimate, "low": low, "high": high, "over": row.get("over")}
     reason = {"reason": row["reason"]} if row.get("reason") else {}
     return {**named, **stated, **shown, **counted, **reason, "excluded": max(abs(low), abs(high))}

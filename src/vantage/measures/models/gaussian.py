@@ -19,7 +19,7 @@ from scipy.special import gammaincinv, stdtr
 
 from vantage.errors import InputError
 from vantage.measures.intervals import student
-from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
+from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads, level_sums
 from vantage.measures.ratings import Floats, Ints
 
 STEP: Final = 1e-5
@@ -133,11 +133,11 @@ class Gaussian:
         whole[:cut, cut:] = -scale[:, None] * pulled
         whole[cut:, :cut] = whole[:cut, cut:].T
         by_squared = counts * sizes / (1 + squared * sizes) - (grams @ whole.ravel()) / np.square(1 + squared * sizes)
-        slope = np.bincount(which, 2 * theta[which] * by_squared, len(theta))
+        slope = level_sums(which, 2 * theta[which] * by_squared, len(theta))
         for k in self.design.rest:
             levels = self.design.levels[k]
-            slope += np.bincount(self.design.strata[k][:levels], by_scale[self.design.blocks[k]][:levels], len(theta))
-        return deviance, slope
+            slope += level_sums(self.design.strata[k][:levels], by_scale[self.design.blocks[k]][:levels], len(theta))
+        return float(deviance), slope
 
     def fit(self, start: Floats, columns: Ints | None = None, *, reml: bool = True) -> GaussianFit:
         """The likeliest relative standard deviations, searched for from `start`, with some of the fixed effects."""
