@@ -12,11 +12,18 @@ import pytest
 
 from tests.cli.run import Done, run
 from vantage import demo_corpus
+from vantage.corpora.bundled import planted_corpus
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return demo_corpus().write(tmp_path_factory.mktemp("corpora") / "demo")
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty-four people, enough to test their traits."""
+    return planted_corpus().write(tmp_path_factory.mktemp("corpora") / "planted")
 
 
 Vantage = Callable[..., Done]
@@ -27,19 +34,21 @@ def vantage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     return lambda *words: run(capsys, monkeypatch, *words)
 
 
-def test_explain_prints_effects_variances_and_a_sentence_per_trait(vantage: Vantage, folder: Path) -> None:
-    result = vantage("explain", folder, "--question", "trust", "--traits", "gender", "--permutations", "99")
+def test_explain_prints_effects_variances_and_a_sentence_per_trait(vantage: Vantage, planted: Path) -> None:
+    result = vantage("explain", planted, "--question", "trust", "--traits", "home,hand")
     assert result.code == 0
-    assert "largest difference" in result.out
+    assert "clearest difference" in result.out
     assert "residual" in result.out
-    assert "gender: no evidence of a difference; more than" in result.out
+    assert "home: coast give higher answers than hills" in result.out
+    assert "hand: no evidence of a difference; more than" in result.out
 
 
 def test_explain_gives_clean_data(vantage: Vantage, folder: Path) -> None:
-    result = vantage("explain", folder, "--question", "trust", "--traits", "gender", "--permutations", "99", "--json")
+    result = vantage("explain", folder, "--question", "trust", "--traits", "gender", "--json")
     data = json.loads(result.out)
     assert set(data) == {"effects", "variance", "sentences"}
-    assert len(data["sentences"]) == 1
+    assert data["sentences"] == []  # nine people are too few to test
+    assert "'man' has 4 raters" in data["effects"][1]["reason"]
     rows = list(csv.DictReader(io.StringIO(vantage("explain", folder, "--show", "raters", "--csv").out)))
     assert {row["question"] for row in rows} == {"trust", "sociability", "competence"}
     assert {row["rater"] for row in rows} == {f"r{n}" for n in range(1, 10)}

@@ -84,7 +84,7 @@ def explain(
         return
     effects = frames["effects"]
     columns = (*options["by"], "term", "level", "versus", "estimate", "se", "low", "high", "over")
-    columns += ("p", "p_lr", "p_permutation")
+    columns += ("p", "p_lr", "p_permutation", "reason")
     columns += ("points",) if set(effects["family"]) != {"gaussian"} else ()
     print_frame(effects, shown=columns, title="Effects")
     typer.echo("")

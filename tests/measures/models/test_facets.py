@@ -12,6 +12,7 @@ import pytest
 
 from tools.models_golden import rasch
 from vantage.errors import InputError
+from vantage.measures.models import rasch as rasch_model
 from vantage.measures.models.facets import facets
 from vantage.measures.models.rasch import Rasch, RaschAnswers
 
@@ -48,6 +49,20 @@ def test_planted_parameters_are_recovered() -> None:
     summary = facets(data, show="summary")
     assert summary["sd"][1] == pytest.approx(1.2, abs=0.15)
     assert summary["estimate"].min() > 0.7  # type: ignore[operator]
+
+
+def test_errors_rest_on_the_whole_information(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What thresholds add to errors; three raters an item held severities in 88 to 92 % without it."""
+    data, severity, location = planted(2, items=60, raters=8, each=3)
+    full, items = facets(data).sort("rater"), facets(data, show="items").sort("item")
+    monkeypatch.setattr(rasch_model, "FULL", 0)
+    known, bare = facets(data).sort("rater"), facets(data, show="items").sort("item")
+    assert full["estimate"].to_list() == known["estimate"].to_list()
+    assert (full["se"] > known["se"]).all()
+    assert (items["se"] > bare["se"]).all()
+    assert np.mean((full["low"].to_numpy() < severity) & (severity < full["high"].to_numpy())) >= 0.75
+    truth = location - severity.mean()
+    assert np.mean((items["low"].to_numpy() < truth) & (truth < items["high"].to_numpy())) > 0.88
 
 
 @pytest.mark.slow

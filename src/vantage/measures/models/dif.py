@@ -71,7 +71,9 @@ def dif(
     `between` is a trait, `kind` (people against models) or `rater`; of more than two values, `values` names two. All
     raters are placed on one scale (see `facets`; by a linear model where the scale has more than twenty points), which
     takes their severity out. Then each item's location is compared between the two groups by a score test: with
-    residuals U and their variance V in each group, χ² = U₁²(1/V₁ + 1/V₂) on one degree of freedom. `estimate` is the
+    residuals U, their variance V in the model and the noise φ of each group, which scatters more or less than the
+    model expects, χ² = (U₁/V₁ − U₂/V₂)² / (φ₁/V₁ + φ₂/V₂) on one degree of freedom. What a group does to all items, a
+    shift or a wider or narrower use of the scale, is no reading of an item and is taken out. `estimate` is the
     difference of the mean answers that raters of equal severity would give in the two groups, in points of the scale;
     `logits` the same on the scale of locations. `p_adjusted` bounds the share of false discoveries (Benjamini and
     Hochberg 1995). `shift` is the difference in general severity (second group less first): how differently they use
@@ -121,9 +123,12 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
     location, moved = scored.locations(there)
     residual, variance = scored.residuals(location)
     sums = [[np.bincount(item[side == g], x[side == g], size) for g in (0, 1)] for x in (residual, variance)]
-    (u_first, _), (v_first, v_second) = sums
-    information = np.where(both, v_first * v_second / np.maximum(v_first + v_second, 1e-300), 1.0)
-    logits, se = np.where(both, u_first / information, 0.0), 1 / np.sqrt(information)
+    (u_first, u_second), (v_first, v_second) = sums
+    noise = _noise(item, side, residual, variance)
+    parts = [np.maximum(v, 1e-300) for v in (v_first, v_second)]
+    logits = np.where(both, u_first / parts[0] - u_second / parts[1], 0.0)
+    se = np.where(both, np.sqrt(noise[0] / parts[0] + noise[1] / parts[1]), 1.0)
+    logits = logits - _use_of_scale(location, logits, se, both & moved)
     shares = v_second / np.maximum(v_first + v_second, 1e-300)
     reach = float(ndtri((1 + confidence) / 2))
     points = [scored.points(location, shares, logits + step * reach * se) for step in (0, -1, 1)]
@@ -140,11 +145,50 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
         if not moved[n]:
             rows.append({**row, "p": None, "reason": "everyone gave the same end of the scale"})
             continue
-        row["statistic"] = float(logits[n] ** 2 * information[n])
+        row["statistic"] = float((logits[n] / se[n]) ** 2)
         p = float(chdtrc(1, row["statistic"]))
         ends = {"estimate": points[0][n], "low": points[1][n], "high": points[2][n], "logits": logits[n], "se": se[n]}
         rows.append({**row, **{name: float(value) for name, value in ends.items()}, "over": "raters", "p": p})
     return rows
+
+
+def _noise(item: Ints, side: Ints, residual: Floats, variance: Floats) -> Floats:
+    """How far the answers of each group scatter, in units of what the model expects.
+
+    Sums of squared residuals are set equal to their expectations: an answer has part in its item's location, which
+    answers of both groups make.
+    """
+    there = side < 2
+    item, side, residual, variance = item[there], side[there], residual[there], variance[there]
+    size = int(item.max()) + 1
+    of_group = np.stack([np.bincount(item, variance * (side == g), size) for g in (0, 1)])
+    whole = np.maximum(of_group.sum(axis=0), 1e-300)
+    own = variance / whole[item]
+    left, right = np.zeros((2, 2)), np.zeros(2)
+    for g in (0, 1):
+        mine = side == g
+        right[g] = np.square(residual[mine]).sum()
+        left[g] = [float((own[mine] ** 2 * of_group[h][item[mine]]).sum()) for h in (0, 1)]
+        left[g, g] += float((variance[mine] * (1 - 2 * own[mine])).sum())
+    solved = np.linalg.lstsq(left, right, rcond=None)[0]
+    return np.asarray(np.maximum(solved, 0.05))
+
+
+def _use_of_scale(location: Floats, logits: Floats, se: Floats, there: Any) -> Floats:
+    """The difference that two ways of using the scale make: a shift, and a slope where one group spreads items more.
+
+    Items that lie far off have no part in it.
+    """
+    general = np.zeros(len(location))
+    for _ in range(4 if there.sum() > 5 else 0):
+        near = there & (np.abs(logits - general) < 2.5 * se) if general.any() else there
+        if near.sum() <= 5:
+            break
+        root = 1 / se[near]
+        x = np.column_stack([root, root * location[near]])
+        shift, slope = np.linalg.lstsq(x, logits[near] * root, rcond=None)[0]
+        general = shift + slope * location
+    return general
 
 
 def _invariance(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -153,7 +197,7 @@ def _invariance(rows: list[dict[str, Any]]) -> dict[str, Any]:
     kept = {name: value for name, value in rows[0].items() if name not in _OF_ITEMS}
     differ = sum(row["p_adjusted"] < FOUND for row in tested)
     row = {**kept, "judgments": sum(row["judgments"] for row in rows), "tested": len(tested), "differ": differ}
-    df = len(tested) - 1  # one is spent on the groups' general severity
+    df = len(tested) - 2  # two are spent on the groups' general use of the scale
     if df < 1:
         return {**row, "statistic": None, "df": None, "p": None, "reason": "fewer than two items can be tested"}
     statistic = sum(row["statistic"] for row in tested)

@@ -283,8 +283,7 @@ class Facets:
 
     def items(self, reach: float) -> list[dict[str, Any]]:
         """One row per item."""
-        mean, spread = self.fit.items
-        mean = mean + self.origin
+        mean, spread = self.fit.items[0] + self.origin, self.fit.item_errors
         code = self.fit.answers.item
         size = np.bincount(code)
         observed = np.bincount(code, self.frame["value"].to_numpy()) / size

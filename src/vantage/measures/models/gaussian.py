@@ -10,21 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.sparse import csr_array, hstack
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, stdtr
 
 from vantage.errors import InputError
-from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
+from vantage.measures.intervals import student
+from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads, level_sums
 from vantage.measures.ratings import Floats, Ints
 
 STEP: Final = 1e-5
 """The step of the finite differences by which the deviance is minimised."""
 GRAMS: Final = 2 * 10**7
 """The most numbers to which a design is reduced before the search begins."""
+AWAY: Final = 0.03
+"""A relative standard deviation that a search ended below is tried at this value."""
 ZERO: Final = 1e-4
 """A relative standard deviation below this is reported as zero."""
 
@@ -48,16 +51,18 @@ class Gaussian:
         self._inner = sides.T @ sides
 
     @cached_property
-    def _grams(self) -> tuple[Floats, Ints, Floats, Floats] | None:
+    def _grams(self) -> tuple[Floats, Ints, Ints, Floats, Floats] | None:
         """What small designs are reduced to once; null where that would be large.
 
-        The distinct sizes of the eliminated levels, how many levels have each, and the sums of squares and products of
-        the other columns: within levels of each size, and in total.
+        The distinct sizes of the eliminated levels in each stratum, their parameters, how many levels have each, and
+        the sums of squares and products of the other columns: within levels of each size, and in total.
         """
         design = self.design
         mass = design.sums(design.chain[0], design.plain[0])
         first = mass[: design.levels[design.chain[0]]]
-        sizes, place, counts = np.unique(first, return_inverse=True, return_counts=True)
+        kinds = np.stack([first, design.strata[design.chain[0]][: len(first)]])
+        (sizes, which), place, counts = np.unique(kinds, axis=1, return_inverse=True, return_counts=True)
+        place = place.reshape(-1)
         width = design.columns + len(self._inner)
         if len(design.chain) > 1 or len(sizes) * width**2 > GRAMS or width > DENSE:
             return None
@@ -67,25 +72,72 @@ class Gaussian:
         cut = design.columns
         total[:cut, :cut] = design.plain[2].toarray()
         total[:cut, cut:], total[cut:, :cut], total[cut:, cut:] = self._rest, self._rest.T, self._inner
-        return sizes, counts, grams.reshape(len(sizes), -1), total
+        return sizes, which.astype(np.int64), counts, grams.reshape(len(sizes), -1), total
 
     def profiled(self, theta: Floats) -> tuple[float, Floats]:
         """log|V| and [X, y]′V⁻¹[X, y] at these relative standard deviations."""
         if self._grams is None:
             factored = Factored(self.design, theta)
             return factored.log_determinant, factored.quadratic(self._first, self._rest, self._inner)
-        sizes, counts, grams, total = self._grams
-        squared = theta[self.design.chain[0]] ** 2
-        left = total - (squared / (1 + squared * sizes) @ grams).reshape(total.shape)
+        sizes, which, counts, grams, total = self._grams
+        squared = theta[which] ** 2
+        left = total - ((squared / (1 + squared * sizes)) @ grams).reshape(total.shape)
         log_determinant, cut = float(counts @ np.log1p(squared * sizes)), self.design.columns
         if not cut:
             return log_determinant, left
-        scale = np.concatenate([self.design.spread(k, theta[k]) for k in self.design.rest])
+        scale = np.concatenate([self.design.spread(k, theta) for k in self.design.rest])
         inner = left[:cut, :cut] * (scale[:, None] * scale)
         inner.flat[:: cut + 1] += 1.0
         factor = np.linalg.cholesky(inner)
         side = solve_triangular(factor, scale[:, None] * left[:cut, cut:], lower=True, check_finite=False)
         return log_determinant + 2 * float(np.log(np.diagonal(factor)).sum()), left[cut:, cut:] - side.T @ side
+
+    def descent(self, theta: Floats, kept: Ints, reml: bool) -> tuple[float, Floats]:
+        """The deviance of designs that are reduced to sums, and its derivative by each parameter.
+
+        With the other factors' part C and [X, y]′V⁻¹[X, y] = M the derivative is <C⁻¹, dC> + <W, dM>, where W has the
+        derivatives of the profiled deviance by M.
+        """
+        if self._grams is None:
+            raise TypeError("the design is not reduced to sums")
+        sizes, which, counts, grams, total = self._grams
+        squared, cut = theta[which] ** 2, self.design.columns
+        left = total - ((squared / (1 + squared * sizes)) @ grams).reshape(total.shape)
+        inside, right = left[:cut, :cut], left[:cut, cut:]
+        scale = np.concatenate([np.empty(0), *(self.design.spread(k, theta) for k in self.design.rest)])
+        inner = inside * (scale[:, None] * scale)
+        inner.flat[:: cut + 1] += 1.0
+        factor = np.linalg.cholesky(inner)
+        inverse = cho_solve((factor, True), np.eye(cut), check_finite=False) if cut else inner
+        solved = inverse @ (scale[:, None] * right)
+        products = left[cut:, cut:] - (scale[:, None] * right).T @ solved
+        own = products[np.ix_(kept, kept)]
+        own_inverse = np.linalg.inv(own)
+        beta = own_inverse @ products[kept, -1]
+        squares = max(float(products[-1, -1] - products[kept, -1] @ beta), 1e-300)
+        freedom = self.design.n - (len(kept) if reml else 0)
+        deviance = float(counts @ np.log1p(squared * sizes)) + 2 * float(np.log(np.diagonal(factor)).sum())
+        deviance += freedom * (1 + np.log(2 * np.pi * squares / freedom))
+        weight = np.zeros_like(products)
+        if reml:
+            deviance += float(np.linalg.slogdet(own)[1])
+            weight[np.ix_(kept, kept)] = own_inverse
+        rest = np.zeros(len(products))
+        rest[kept], rest[-1] = -beta, 1.0
+        weight += freedom / squares * np.outer(rest, rest)
+        pulled = solved @ weight
+        both = inverse + pulled @ solved.T
+        by_scale = 2 * ((both * inside) @ scale - (pulled * right).sum(axis=1))
+        whole = np.empty_like(total)
+        whole[:cut, :cut], whole[cut:, cut:] = both * (scale[:, None] * scale), weight
+        whole[:cut, cut:] = -scale[:, None] * pulled
+        whole[cut:, :cut] = whole[:cut, cut:].T
+        by_squared = counts * sizes / (1 + squared * sizes) - (grams @ whole.ravel()) / np.square(1 + squared * sizes)
+        slope = level_sums(which, 2 * theta[which] * by_squared, len(theta))
+        for k in self.design.rest:
+            levels = self.design.levels[k]
+            slope += level_sums(self.design.strata[k][:levels], by_scale[self.design.blocks[k]][:levels], len(theta))
+        return float(deviance), slope
 
     def fit(self, start: Floats, columns: Ints | None = None, *, reml: bool = True) -> GaussianFit:
         """The likeliest relative standard deviations, searched for from `start`, with some of the fixed effects."""
@@ -100,8 +152,22 @@ class Gaussian:
             return GaussianFit(self, quick, kept, reml)
         bounds = [(0.0, 1e4)] * len(start)
         options = {"eps": STEP, "ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
+        exact = self._grams is not None
+
+        def objective(theta: Floats) -> Any:
+            return self.descent(theta, kept, reml) if exact else deviance(theta)
+
+        def searched(first: Floats) -> Any:
+            return minimize(objective, first, jac=exact or None, method="L-BFGS-B", bounds=bounds, options=options)
+
         with few_threads(self.design.columns):
-            search = minimize(deviance, np.clip(start, 0.02, 50.0), method="L-BFGS-B", bounds=bounds, options=options)
+            search = searched(np.clip(start, 0.02, 50.0))
+            # At zero the deviance is level in every standard deviation, also where it would fall further on.
+            for k in np.flatnonzero(search.x < AWAY):
+                moved = search.x.copy()
+                moved[k] = AWAY
+                if deviance(moved) < search.fun - 1e-9 and (again := searched(moved)).fun < search.fun:
+                    search = again
         if (not search.success and "ABNORMAL" not in str(search.message)) or not np.isfinite(search.fun):
             raise InputError(
                 f"the model did not converge after {search.nit} iterations of L-BFGS-B ({search.message})",
@@ -109,6 +175,24 @@ class Gaussian:
             )
         theta = np.where(search.x < ZERO, 0.0, search.x)
         return GaussianFit(self, theta, kept, reml)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An estimate with its standard error and the degrees of freedom of that."""
+
+    estimate: float
+    error: float
+    freedom: float
+
+    def reach(self, confidence: float) -> float:
+        """How far the interval goes to either side."""
+        return student(self.freedom, confidence) * self.error
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value against zero; null where nothing varies."""
+        return 2 * float(stdtr(min(self.freedom, 1e9), -abs(self.estimate) / self.error)) if self.error > 0 else None
 
 
 @dataclass(frozen=True)
@@ -181,26 +265,50 @@ class GaussianFit:
         """The (restricted) log-likelihood."""
         return -self.deviance / 2
 
-    @cached_property
-    def scores(self) -> Floats:
-        """The derivative of the log-likelihood by each answer's predictor: its residual over the residual variance."""
-        left = self.model.value - self.model.fixed[:, self.columns] @ self.beta
-        for code, effect in zip(self.model.design.codes, self.factored.effects(left), strict=True):
-            left = left - effect[code]
-        return left / self.residual
+    def _at(self, theta: Floats) -> GaussianFit:
+        """The same model at other relative standard deviations."""
+        return GaussianFit(self.model, theta, self.columns, self.reml)
 
     @property
-    def information(self) -> Floats:
-        """The information of each answer on its predictor."""
-        return np.full(self.model.design.n, 1 / self.residual)
+    def _free(self) -> list[int]:
+        """The random effects whose variance is not zero."""
+        return [k for k, theta in enumerate(self.theta) if theta > 0]
 
-    def margins(self, levels: Floats, own: Floats) -> tuple[Floats, Floats]:
-        """The mean answer at each level of a term, from its rows of contrasts, and the covariance of these means.
+    def _of_logs(self, logs: Floats) -> GaussianFit:
+        """The model at these logarithms of the variances that are not zero, the residual's last."""
+        theta = self.theta.copy()
+        theta[self._free] = np.exp((logs[:-1] - logs[-1]) / 2)
+        return self._at(theta)
 
-        `own` has the columns of the term; in a linear model it does not matter which answers are averaged over.
+    @cached_property
+    def _log_variances(self) -> Floats:
+        """The covariance of the logarithms of the variances that are not zero, from the curvature of the likelihood."""
+
+        def unprofiled(logs: Floats) -> float:
+            at = self._of_logs(logs)
+            change = logs[-1] - np.log(at.residual)
+            return float(at.deviance + self.freedom * (change + np.exp(-change) - 1))
+
+        centre = np.log(self.variances[[*self._free, -1]])
+        with few_threads(self.model.design.columns):
+            return np.asarray(np.linalg.pinv(hessian(unprofiled, centre, 0.05) / 2, hermitian=True))
+
+    def contrast(self, weights: Floats) -> Contrast:
+        """A linear combination of the fixed effects, with Satterthwaite's degrees of freedom.
+
+        They are 2v²/(g′Ag), where v is the variance of the combination, g its derivatives by the variances, and A the
+        covariance of these (Satterthwaite 1946; Giesbrecht and Burns 1985).
         """
-        del own
-        return levels @ self.beta, levels @ self.covariance @ levels.T
+        centre = np.log(self.variances[[*self._free, -1]])
+
+        def log_variance(logs: Floats) -> float:
+            return float(np.log(weights @ self._of_logs(logs)._solved[1] @ weights) + logs[-1])
+
+        shifts = np.eye(len(centre)) * 1e-3
+        slope = np.array([log_variance(centre + one) - log_variance(centre - one) for one in shifts]) / 2e-3
+        unsure = float(slope @ self._log_variances @ slope)
+        error = float(np.sqrt(weights @ self.covariance @ weights))
+        return Contrast(float(weights @ self.beta), error, 2 / unsure if unsure > 0 else np.inf)
 
     def variance_intervals(self, confidence: float) -> list[tuple[float, float]]:
         """An interval of each variance, from the curvature of the likelihood.
@@ -214,19 +322,9 @@ class GaussianFit:
         def fall(theta: float, k: int) -> float:
             changed = self.theta.copy()
             changed[k] = theta
-            return GaussianFit(self.model, changed, self.columns, self.reml).deviance - self.deviance
+            return self._at(changed).deviance - self.deviance
 
-        free = [k for k, theta in enumerate(self.theta) if theta > 0]
-        centre = np.log(self.variances[[*free, -1]])
-
-        def unprofiled(logs: Floats) -> float:
-            theta = self.theta.copy()
-            theta[free] = np.exp((logs[:-1] - logs[-1]) / 2)
-            at = GaussianFit(self.model, theta, self.columns, self.reml)
-            change = logs[-1] - np.log(at.residual)
-            return float(at.deviance + self.freedom * (change + np.exp(-change) - 1))
-
-        errors = np.sqrt(np.clip(np.diagonal(np.linalg.pinv(hessian(unprofiled, centre, 0.05) / 2)), 0, None))
+        free, errors = self._free, np.sqrt(np.clip(np.diagonal(self._log_variances), 0, None))
         tail = (1 - confidence) / 2
         out = []
         for k, variance in enumerate(self.variances):

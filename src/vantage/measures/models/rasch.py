@@ -9,7 +9,7 @@ inflates them. Raters, questions and conditions are fixed effects. Thresholds ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Final
@@ -30,6 +30,9 @@ LARGEST: Final = 30.0
 """The farthest, in logits, that an item is taken to lie from a rater."""
 FLAT: Final = 30.0
 """The standard deviation, in logits, of an effect that is not shrunken."""
+FULL: Final = 2 * 10**6
+"""Parameters times answers up to which errors rest on the whole information."""
+SMALL_STEP: Final = 1e-4
 LOOSE: Final = {"common": 0.0, "question": 3.0, "rater": 1.0}
 """The prior standard deviation of a group's thresholds about the common ones; categories that a group never uses
 would otherwise have none."""
@@ -231,13 +234,45 @@ class Rasch:
         return mean, p @ steps**2 - mean**2
 
     @cached_property
+    def _full(self) -> tuple[Floats, Floats] | None:
+        """The covariance of all parameters, and how items move with each; null where that would take long."""
+        size = len(self.parameters)
+        if size * len(self.answers.category) > FULL:
+            return None
+        curvature, moves = np.empty((size, size)), np.empty((size, self.answers.items))
+        for k, step in enumerate(np.eye(size) * SMALL_STEP):
+            ahead, back = (replace(self, parameters=self.parameters + side * step) for side in (1, -1))
+            curvature[k] = (back.gradient - ahead.gradient) / (2 * SMALL_STEP)
+            moves[k] = (ahead.items[0] - back.items[0]) / (2 * SMALL_STEP)
+        information = (curvature + curvature.T) / 2
+        return np.asarray(np.linalg.pinv(information, rcond=1e-7, hermitian=True)), moves.T
+
+    @cached_property
     def facet_errors(self) -> list[Floats]:
-        """The standard errors of the levels of each facet less their mean, with the thresholds as they are."""
+        """The standard errors of the levels of each facet less their mean; in large tables with thresholds as known."""
         a = self.answers
+        if self._full is not None:
+            covariance = self._full[0]
+            starts = np.cumsum([1 + a.steps + a.groups * a.steps, *a.sizes])
+            blocks = [covariance[i:j, i:j] for i, j in pairwise(starts)]
+            return [np.sqrt(np.clip(np.diagonal(one) - 2 * one.mean(axis=0) + one.mean(), 0, None)) for one in blocks]
         _, variance = self.expected(self.items[0][a.item] - self.offset)
         theta = np.array([self.sigma, *[FLAT] * len(a.facets)])
         factored = Factored(Crossed([a.item, *a.facets]), theta, np.maximum(variance, 1e-6))
         return [np.sqrt(factored.centred_variance(k + 1)) for k in range(len(a.sizes))]
+
+    @cached_property
+    def item_errors(self) -> Floats:
+        """The standard errors of locations: of items given the parameters, and what these add."""
+        a, spread = self.answers, self.items[1]
+        if self._full is None:
+            return spread
+        covariance, moves = self._full
+        groups = max(a.groups, 1)
+        origin = [np.zeros(1), np.full(a.steps, 1 / a.steps), np.full(a.groups * a.steps, 1 / (groups * a.steps))]
+        origin += [np.full(n, 1 / n) for n in a.sizes]
+        moves = moves - np.concatenate(origin)
+        return np.asarray(np.sqrt(spread**2 + np.einsum("ij,jk,ik->i", moves, covariance, moves)))
 
     @cached_property
     def predicted(self) -> Floats:
