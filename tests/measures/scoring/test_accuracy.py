@@ -403,17 +403,17 @@ def test_the_ceiling_is_what_a_person_reaches_against_the_others(reference: str)
     data = pl.DataFrame({"item": item, "rater": [f"r{r}" for r in rater], "value": value})
     people = [f"r{r}" for r in range(5)]
     metric = "mae" if reference == "mean" else "accuracy"
-    row = accuracy(data, reference=reference, people=people, metric=metric, ceiling=True).row(0, named=True)
+    row = accuracy(data, reference=reference, people=people, metric=metric).row(0, named=True)
     by_hand = []
     for person in people:
         others = [p for p in people if p != person]
         alone = accuracy(data, reference=reference, people=others, raters=[person], metric=metric, ci="none")
         by_hand.append(alone["estimate"][0])
     assert row["ceiling"] == pytest.approx(np.mean(by_hand))
-    each = accuracy(data, by="rater", reference=reference, people=people, metric=metric, ceiling=True)
+    each = accuracy(data, by="rater", reference=reference, people=people, metric=metric)
     assert set(each["ceiling"]) == {row["ceiling"]}, "it is people's, whoever is scored"
-    with pytest.raises(InputError, match="reference that people make"):
-        accuracy(data, reference={"item": [0], "value": [1]}, ceiling=True)
+    given = accuracy(data, reference={"item": [0, 1], "value": [1, 0]}, metric=metric, ci="none")
+    assert given["ceiling"].null_count() == len(given), "people do not make this reference"
 
 
 def test_an_aggregate_is_a_reference_and_is_not_tested() -> None:
@@ -443,7 +443,7 @@ def test_an_aggregate_is_a_reference_and_is_not_tested() -> None:
 
 def test_the_ceiling_is_that_of_the_items_that_were_answered() -> None:
     agreed = {"item": [*"aaaabbbb"], "rater": [*"pqrm"] * 2, "value": [1.0, 1, 1, 1, 0, 1, 0, None]}
-    found = accuracy(agreed, people=[*"pqr"], metric="accuracy", ceiling=True, ci="none").row(0, named=True)
+    found = accuracy(agreed, people=[*"pqr"], metric="accuracy", ci="none").row(0, named=True)
     assert (found["items"], found["ceiling"]) == (1, 1.0)
-    wrong = accuracy(agreed, people=[*"pqr"], metric="accuracy", ceiling=True, missing="wrong", ci="none")
+    wrong = accuracy(agreed, people=[*"pqr"], metric="accuracy", missing="wrong", ci="none")
     assert wrong["ceiling"][0] < 1
