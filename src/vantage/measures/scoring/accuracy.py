@@ -148,10 +148,12 @@ def accuracy(
             scored = scores.rows(metrics, how, rated, scale, without)
             if raters is None and not {"rater", "kind"} & set(names(by)) and scores.frame["rater"].n_unique() > 1:
                 scored = [{**row, "note": TOGETHER} for row in scored]
-            if skill and not scores.off_scale:
+            if skill:
                 single = _one_by_one(alone, key, names(match), scores) if alone is not None else []
                 skilled = with_skill(scores, single, metrics, how, scale)
-                scored = [{**row, **added} for row, added in zip(scored, skilled, strict=True)]
+                nothing = dict.fromkeys(OWN)
+                pairs = zip(scored, skilled, strict=True)
+                scored = [{**row, **(added if row.get("estimate") is not None else nothing)} for row, added in pairs]
             named = {"person": group[0]} if apart else {}
             stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
             rows += [{**key, **named, **said, **row} for said, row in zip(stated, scored, strict=True)]
