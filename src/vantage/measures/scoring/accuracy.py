@@ -22,7 +22,7 @@ from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import TOGETHER, By, Judgments, by_columns
 from vantage.measures.resampling import Resampling
-from vantage.measures.scoring.floors import OWN, SKILL_COLUMNS, SKILL_NOTES, with_skill
+from vantage.measures.scoring.floors import OWN, SKILL_COLUMNS, SKILL_NOTES, no_skill_raters, with_skill
 from vantage.measures.scoring.references import Reference, Scored
 from vantage.measures.scoring.scores import (
     METRICS,
@@ -150,7 +150,9 @@ def accuracy(
                 scored = [{**row, "note": TOGETHER} for row in scored]
             if skill:
                 single = _one_by_one(alone, key, names(match), scores) if alone is not None else []
-                skilled = with_skill(scores, single, metrics, how, scale)
+                ordered = scale is None or scale.ordered
+                no_skill = no_skill_raters(scores.frame, scale, ordered=ordered, seed=how.seed)
+                skilled = with_skill(scores, single, metrics, how, no_skill)
                 nothing = dict.fromkeys(OWN)
                 pairs = zip(scored, skilled, strict=True)
                 scored = [{**row, **(added if row.get("estimate") is not None else nothing)} for row, added in pairs]

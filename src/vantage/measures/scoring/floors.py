@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.codes import dense, encode
+from vantage.measures.intervals import student
 from vantage.measures.presentation import Column
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import CORRELATIONS
@@ -39,6 +40,9 @@ DRAWS: Final = 20
 LARGE: Final = 400_000
 ERRORS: Final = ("mae", "rmse")
 """Metrics of which the lower one is better."""
+CERTAIN: Final = 0.998
+"""A score is above the floor where an interval of this confidence is: of a thousand raters that do not read and may be
+tried, one would be taken for a reader."""
 OWN: Final = ("floor", "floor_rater", "ceiling", "skill", "skill_low", "skill_high", "above_floor", "skill_reason")
 """The columns of skill, in the order in which results have them."""
 SKILL_COLUMNS: Final = {
@@ -70,7 +74,11 @@ def no_skill_raters(
     ...  if len(made) == 3}
     {'the most frequent answer': [0.0, 0.0, 0.0], 'always 1': [1.0, 1.0, 1.0]}
     """
-    rows = rows.filter(pl.col("gold").is_not_null()).sort("item", "question", "condition", "rater", "sample")
+    rows = (
+        rows.drop("position", strict=False)
+        .filter(pl.col("gold").is_not_null())
+        .sort("item", "question", "condition", "rater", "sample")
+    )
     if rows.is_empty():
         return {}
     question = encode(rows, ["question"])
@@ -127,8 +135,8 @@ def _median_of_others(item: Ints, place: Ints, total: Ints) -> Ints:
 
 
 def _with_answers(rows: pl.DataFrame, values: Floats) -> pl.DataFrame:
-    made = [rows.with_columns(pl.Series("value", row).fill_nan(None)) for row in values]
-    return made[0] if len(made) == 1 else pl.concat(made)
+    many = rows if len(values) == 1 else pl.concat([rows] * len(values))
+    return many.with_columns(pl.Series("value", values.ravel()).fill_nan(None))
 
 
 Score: TypeAlias = Callable[[Floats], Floats]
@@ -136,12 +144,16 @@ Score: TypeAlias = Callable[[Floats], Floats]
 
 
 def with_skill(
-    scores: Scores, people: Sequence[Scores], metrics: Sequence[Metric], how: Resampling, scale: Scale | None
+    scores: Scores,
+    people: Sequence[Scores],
+    metrics: Sequence[Metric],
+    how: Resampling,
+    no_skill: Mapping[str, pl.DataFrame],
 ) -> list[dict[str, Any]]:
     """For each metric the floor, the ceiling and the skill of what was scored, with its interval over items.
 
-    `people` are the scores of single persons against the others, on the same items at the same positions. The floor of
-    a correlation is 0, and its skill has no interval.
+    `people` are the scores of single persons against the others, on the same items at the same positions, `no_skill`
+    what raters that do not read would have answered. The floor of a correlation is 0, and its skill has no interval.
     """
     rows = [dict.fromkeys(OWN) for _ in metrics]
     if not scores.items or not scores.persons:
@@ -156,11 +168,9 @@ def with_skill(
         rows[number] = share_of_the_way(_scored(scores, chosen), floor, ceiling, scores.items, plain)[0]
     if summed:
         chosen = [metrics[number] for number in summed]
-        made = no_skill_raters(
-            scores.frame.drop("position"), scale, ordered=scale is None or scale.ordered, seed=how.seed
-        )
         floors = {
-            name: _scored(Scores.of(answers, scores.rules, persons, items), chosen) for name, answers in made.items()
+            name: _scored(Scores.of(answers, scores.rules, persons, items), chosen)
+            for name, answers in no_skill.items()
         }
         sign = np.array([-1.0 if m.name in ERRORS else 1.0 for m in chosen])
         ceiling = _mean_of(people, chosen)
@@ -182,7 +192,7 @@ def share_of_the_way(
     """The columns of skill, from scores that are functions of item weights; `sign` is −1 where lower is better.
 
     The floor is the best of the no-skill raters in every resample anew, so that choosing it is part of the chance.
-    `above_floor` says whether the score is above that of every no-skill rater beyond chance.
+    `above_floor` says whether the score is above that of every no-skill rater, with 99.9 % certainty.
 
     >>> def points(*values: float) -> Score:
     ...     return lambda weight: (weight @ np.array(values) / weight.sum(axis=1))[:, None]
@@ -202,22 +212,24 @@ def share_of_the_way(
             return np.hstack([beyond, room, np.where(room > 0, beyond / room, np.nan)])
 
     one = np.ones((1, items))
-    values = {name: floor(one)[0] for name, floor in floors.items()}
-    tops = ceiling(one)[0] if ceiling is not None else np.full(len(score(one)[0]), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = {name: floor(one)[0] for name, floor in floors.items()}
+        tops = ceiling(one)[0] if ceiling is not None else np.full(len(score(one)[0]), np.nan)
     several = replace(how, ci="none" if how.ci == "none" else "items")
     estimates, bounds = columns(one)[0].reshape(3, -1).T, several.intervals(items, columns)
     count, rows = len(tops), []
     for number, (beyond, room, skill) in enumerate(estimates.tolist()):
         signed = np.broadcast_to(sign, count)[number]
         known = {name: float(signed * value[number]) for name, value in values.items() if np.isfinite(value[number])}
-        best = max(known, key=lambda name: known[name], default=None)
+        best = max(known, key=lambda name: round(known[name], 12), default=None)  # the first of those that are equal
         row: dict[str, Any] = dict.fromkeys(OWN)
         if best is not None:
             row |= {"floor": float(signed * known[best]), "floor_rater": best}
         row["ceiling"] = float(tops[number]) if np.isfinite(tops[number]) else None
         above, least, ends = (bounds[number + block * count] for block in range(3))
         if above[0] is not None and np.isfinite(beyond):
-            row["above_floor"] = above[0] > 1e-9
+            error = (beyond - above[0]) / student(items - 1, how.confidence)
+            row["above_floor"] = bool(beyond > max(student(items - 1, CERTAIN) * error, 1e-9))
         if np.isfinite(room) and (room <= 1e-9 or (least[0] is not None and least[0] <= 0)):
             row["skill_reason"] = BELOW_FLOOR.format(best)
         elif np.isfinite(skill):
