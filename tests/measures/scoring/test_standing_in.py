@@ -1,11 +1,13 @@
 """Who may stand in for a person: simulated raters that do not read, and models as good as people or better.
 
-The simulator is written apart from the measure: people answer by an item's own tendency, raters that do not read get the
-answers of people to all items at most.
+The simulator is written apart from the measure: people answer by an item's own tendency, raters that do not read know
+the answers of people to all items at most.
 """
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -102,3 +104,52 @@ def test_nineteen_of_twenty_good_models_stand_in(design: Design) -> None:
     for model in SEEING:
         rows = verdicts(design, model, range(100))
         assert sum(bool(row["stands_in"]) for row in rows) >= 95, model
+
+
+def people_and_models(folder: Path) -> pl.DataFrame:
+    """The answers of people and of six models (Calderon et al. 2025), with the label of each as text."""
+    rows = [
+        (key, rater, kind, str(label))
+        for file, kind in (("human_annotations", "person"), ("llm_annotations", "model"))
+        for rater, labels in json.loads((folder / f"{file}.json").read_text(encoding="utf-8")).items()
+        for key, label in labels.items()
+    ]
+    return pl.DataFrame(rows, schema=["key", "rater", "kind", "label"], orient="row")
+
+
+@pytest.mark.slow
+def test_framing_questions_as_their_authors_count_them(data_dir: Path) -> None:
+    key = pl.col("key").str.split("__")
+    value = pl.col("label").replace_strict({"yes": 1.0, "no": 0.0}, default=None, return_dtype=pl.Float64)
+    data = people_and_models(data_dir / "people-and-models" / "framing").with_columns(
+        item=key.list.first(), question=key.list.last(), value=value
+    )
+    people = data.filter(pl.col("kind") == "person", pl.col("value").is_not_null())
+    modal = people.group_by("question").agg(pl.col("value").mode().sort().first())
+    blind = data.filter(rater="gpt-4o").drop("value").join(modal, on="question").with_columns(rater=pl.lit("modal"))
+    found = alt_test(pl.concat([data, blind.select(data.columns)]), by="question", alignment="accuracy", resamples=300)
+    passes, stands_in = (
+        dict(found.group_by("model").agg(pl.col(name).sum()).iter_rows()) for name in ("passes", "stands_in")
+    )
+    assert passes == {
+        "gemini_pro": 16,
+        "gpt-4o": 15,
+        "gpt-4o-mini": 9,
+        "modal": 10,
+        **dict.fromkeys(("gemini_flash", "llama-31", "mistral-v03"), 7),
+    }
+    assert stands_in["modal"] == 0
+    assert stands_in["gpt-4o"] > 10 > stands_in["gpt-4o-mini"] > stands_in["mistral-v03"]
+
+
+@pytest.mark.slow
+def test_stars_of_reviews_are_read_by_all_six_models(data_dir: Path) -> None:
+    data = people_and_models(data_dir / "people-and-models" / "cebab_stars")
+    data = data.with_columns(item="key", value=pl.col("label").cast(pl.Float64))
+    three = data.filter(rater="gpt-4o").with_columns(rater=pl.lit("three"), value=pl.lit(3.0))
+    found = alt_test(pl.concat([data, three]), alignment="rmse", resamples=300)
+    blind, models = found.filter(model="three").row(0, named=True), found.filter(pl.col("model") != "three")
+    assert models["stands_in"].all()
+    assert models["estimate"].min() == pytest.approx(0.5)
+    assert models["estimate"].max() == pytest.approx(0.9)
+    assert (blind["estimate"], blind["stands_in"], blind["skill"]) == (pytest.approx(0.1), False, pytest.approx(0))
