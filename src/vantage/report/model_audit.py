@@ -175,10 +175,33 @@ class ModelAnalysis(CorpusAnalysis):
         return alt_test(there(self.beside), by="question", seed=self.seed)
 
     @property
+    def reference(self) -> str:
+        """What models are scored against: the mean of people where all questions have an order, else their majority."""
+        return "mean" if all(question.scale.ordered for question in self.corpus.questions) else "majority"
+
+    @property
     def metric(self) -> list[str]:
-        """The scores that suit all questions."""
-        ordered = all(question.scale.ordered for question in self.corpus.questions)
-        return ["quadratic_kappa", "mae", "spearman"] if ordered else ["kappa", "accuracy", "f1_macro"]
+        """The scores that suit it."""
+        return ["mae", "spearman"] if self.reference == "mean" else ["accuracy", "f1_macro"]
+
+    @cached_property
+    def models(self) -> Corpus | None:
+        """The models alone."""
+        return self.corpus.filter(rater=self.others) if self.others else None
+
+    @cached_property
+    def gaps(self) -> pl.DataFrame | None:
+        """The errors of each model by group; null where nothing is known of people, or too little."""
+        return None if self.with_traits is None else error_gaps(self.with_traits, by="question")
+
+    def seen(self, model: str, question: str) -> str:
+        """What was looked for in groups of people and not there, with the smallest gap that could be seen."""
+        if (
+            self.gaps is None
+            or (mine := self.gaps.filter(pl.col("worse").not_(), model=model, question=question)).is_empty()
+        ):
+            return "no group of people could be compared"
+        return f"no group of people is served worse (a gap of {mine['detectable'].max():.2f} could be seen)"
 
     @cached_property
     def with_traits(self) -> Corpus | None:
@@ -204,28 +227,37 @@ def verdicts(analysis: ModelAnalysis) -> pl.DataFrame:
     """Whether each model stands in for a person on each question, why, and a sentence that sums it up."""
     rows = []
     for (model,), part in analysis.tested.drop_nulls("model").group_by("model", maintain_order=True):
-        mine = [{"model": model, "question": row.get("question"), **_why(row)} for row in part.iter_rows(named=True)]
+        mine = [
+            {"model": model, "question": row["question"], **_why(row, analysis.seen(str(model), row["question"]))}
+            for row in part.iter_rows(named=True)
+        ]
         rows += [
             {**row, "summary": _summary(str(model), mine) if number == 0 else None} for number, row in enumerate(mine)
         ]
     return pl.DataFrame(rows, infer_schema_length=None).sort("model", "question", maintain_order=True)
 
 
-def _why(row: Mapping[str, Any]) -> dict[str, str]:
+def _why(row: Mapping[str, Any], seen: str) -> dict[str, str]:
     """The verdict on one question in words."""
     if row["stands_in"] is None:
         return {"can": "cannot be told", "because": row["reason"] or "there are too few answers for an interval"}
-    reached = f"{row['skill']:.0%} of the way from not reading to a person" if row["skill"] is not None else None
+    reached = None
+    if row["skill"] is not None:
+        reached = f"{_percent(row['skill'])} of the way from a rater that never reads to a person"
     against = []
     if not row["passes"]:
-        against.append(f"further from people than a person is (it could replace {row['estimate']:.0%} of them)")
+        against.append(f"further from people than a person is (it could replace {_percent(row['estimate'])} of them)")
     if not row["above_floor"]:
         against.append("agrees with people no more than a rater that never reads")
     if row["worse_for"]:
         against.append(f"works worse for {row['worse_for']}")
     if not against:
-        return {"can": "yes", "because": reached or "agrees with people more than people with each other"}
+        return {"can": "yes", "because": f"{reached or 'agrees with people more than people with each other'}; {seen}"}
     return {"can": "no", "because": "; ".join([*against, *([reached] if reached else [])])}
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share)} %"
 
 
 def _summary(model: str, rows: Sequence[Mapping[str, str]]) -> str:
@@ -244,7 +276,7 @@ def _summary(model: str, rows: Sequence[Mapping[str, str]]) -> str:
 def gap_texts(analysis: ModelAnalysis) -> pl.DataFrame:
     """The texts that make the gaps, for each group that a model serves worse."""
     corpus = there(analysis.with_traits)
-    worse = there(error_gaps(corpus, by="question").filter(pl.col("worse")))
+    worse = there(there(analysis.gaps).filter(pl.col("worse")))
     keys = ["question", "model", "trait", "group"]
     items = error_gaps(corpus, by="question", traits=worse["trait"].unique().to_list(), per="item")
     mine = items.join(worse.select(keys), on=keys, how="semi").filter(pl.col("estimate") > 0)

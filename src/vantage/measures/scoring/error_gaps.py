@@ -33,6 +33,7 @@ FEWEST: Final = 5
 MANY: Final = 12
 """A trait of numbers with more values than this is a slope, not groups."""
 POWER: Final = 0.8
+MIRRORED: Final = "mirrored"
 FEW: Final = "fewer than {} people in the group or outside of it, so that its gap is described and not tested"
 ALIKE: Final = "all people have the same error"
 
@@ -146,9 +147,17 @@ def worse_for(
 
 
 def judged(rows: list[dict[str, Any]], correction: Correction) -> list[dict[str, Any]]:
-    """The rows with corrected p values and whether the model works worse for the group."""
-    corrected = zip(*(adjusted([row[p] for row in rows], correction) for p in ("p", "beyond_p")), strict=True)
-    for row, (p, beyond) in zip(rows, corrected, strict=True):
+    """The rows with corrected p values and whether the model works worse for the group.
+
+    Of two groups the second has the comparison of the first, the other way round, which counts once.
+    """
+    mirrored = [bool(row.pop(MIRRORED, False)) for row in rows]
+    columns = []
+    for name in ("p", "beyond_p"):
+        tests = [None if again else row[name] for row, again in zip(rows, mirrored, strict=True)]
+        corrected = adjusted(tests, correction)
+        columns.append([corrected[n - again] for n, again in enumerate(mirrored)])
+    for row, p, beyond in zip(rows, *columns, strict=True):
         gap = p is not None and p < 0.05 and row["estimate"] > 0
         row["p_adjusted"] = p
         row["worse"] = None if p is None else gap and (beyond is None or (beyond < 0.05 and row["beyond"] > 0))
@@ -197,8 +206,10 @@ class Errors:
         if column.dtype.is_numeric() and column.n_unique() > MANY:
             yield self._slope(known, trait, confidence)
         else:
-            for group in column.unique().sort().to_list():
-                yield self._group(known, pl.col(trait) == group, str(group), fewest, confidence)
+            groups = column.unique().sort().to_list()
+            for group in groups:
+                row = self._group(known, pl.col(trait) == group, str(group), fewest, confidence)
+                yield {**row, MIRRORED: len(groups) == 2 and group == groups[1]}
         if missing:
             yield {**NOTHING, "group": None, "people": missing, "reason": f"people whose {trait} is not known"}
 
