@@ -165,7 +165,7 @@ def with_skill(
         floor = {NO_READER: lambda weight: np.zeros((len(weight), 1))}
         chosen, plain = metrics[number : number + 1], replace(how, ci="none")
         ceiling = _mean_of(people, chosen)
-        rows[number] = share_of_the_way(_scored(scores, chosen), floor, ceiling, scores.items, plain)[0]
+        rows[number] = share_of_the_way(_scored(scores, chosen), floor, ceiling, scores.names, plain)[0]
     if summed:
         chosen = [metrics[number] for number in summed]
         floors = {
@@ -174,7 +174,7 @@ def with_skill(
         }
         sign = np.array([-1.0 if m.name in ERRORS else 1.0 for m in chosen])
         ceiling = _mean_of(people, chosen)
-        made_rows = share_of_the_way(_scored(scores, chosen), floors, ceiling, scores.items, how, sign=sign)
+        made_rows = share_of_the_way(_scored(scores, chosen), floors, ceiling, scores.names, how, sign=sign)
         for number, row in zip(summed, made_rows, strict=True):
             rows[number] = row
     return rows
@@ -184,7 +184,7 @@ def share_of_the_way(
     score: Score,
     floors: Mapping[str, Score],
     ceiling: Score | None,
-    items: int,
+    items: pl.Series,
     how: Resampling,
     *,
     sign: Floats | float = 1.0,
@@ -197,7 +197,8 @@ def share_of_the_way(
     >>> def points(*values: float) -> Score:
     ...     return lambda weight: (weight @ np.array(values) / weight.sum(axis=1))[:, None]
     >>> coin = {"a coin": points(0, 0, 1, 1)}
-    >>> row = share_of_the_way(points(1, 1, 1, 0), coin, points(1, 1, 1, 1), 4, Resampling(ci="none"))[0]
+    >>> items, how = pl.Series([*"abcd"]), Resampling(ci="none")
+    >>> row = share_of_the_way(points(1, 1, 1, 0), coin, points(1, 1, 1, 1), items, how)[0]
     >>> row["floor"], row["floor_rater"], row["ceiling"], row["skill"]
     (0.5, 'a coin', 1.0, 0.5)
     """
@@ -211,12 +212,13 @@ def share_of_the_way(
             room = sign * ceiling(weight) - best if ceiling is not None else np.full_like(beyond, np.nan)
             return np.hstack([beyond, room, np.where(room > 0, beyond / room, np.nan)])
 
-    one = np.ones((1, items))
+    units = len(items)
+    one = np.ones((1, units))
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: floor(one)[0] for name, floor in floors.items()}
         tops = ceiling(one)[0] if ceiling is not None else np.full(len(score(one)[0]), np.nan)
     several = replace(how, ci="none" if how.ci == "none" else "items")
-    estimates, bounds = columns(one)[0].reshape(3, -1).T, several.intervals(items, columns)
+    estimates, bounds = columns(one)[0].reshape(3, -1).T, several.intervals(units, columns, items=items)
     count, rows = len(tops), []
     for number, (beyond, room, skill) in enumerate(estimates.tolist()):
         signed = np.broadcast_to(sign, count)[number]
@@ -228,8 +230,8 @@ def share_of_the_way(
         row["ceiling"] = float(tops[number]) if np.isfinite(tops[number]) else None
         above, least, ends = (bounds[number + block * count] for block in range(3))
         if above[0] is not None and np.isfinite(beyond):
-            error = (beyond - above[0]) / student(items - 1, how.confidence)
-            row["above_floor"] = bool(beyond > max(student(items - 1, CERTAIN) * error, 1e-9))
+            error = (beyond - above[0]) / student(units - 1, how.confidence)
+            row["above_floor"] = bool(beyond > max(student(units - 1, CERTAIN) * error, 1e-9))
         if np.isfinite(room) and (room <= 1e-9 or (least[0] is not None and least[0] <= 0)):
             row["skill_reason"] = BELOW_FLOOR.format(best)
         elif np.isfinite(skill):

@@ -378,7 +378,7 @@ def _advantage(
         return [statistic(rest, rest["item"].to_list()) for rest in some if len(rest)]
 
     mean = statistic(wins, item)
-    bounds = how.intervals(len(position), mean, tables, [SHARES])[0]
+    bounds = how.intervals(len(position), mean, tables, [SHARES], pl.Series(list(position)))[0]
     return {"estimate": float(mean(np.ones((1, len(position))))[0, 0]), **how.stated(bounds)}
 
 
