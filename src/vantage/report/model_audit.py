@@ -19,7 +19,7 @@ from vantage.corpora.readers.table_file import ROW
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures.scoring.error_gaps import error_gaps, known_traits
+from vantage.measures.scoring.error_gaps import error_gaps
 from vantage.measures.scoring.replaceability import alt_test
 from vantage.raters.replies.parse import parse_reply
 from vantage.report import beside
@@ -196,17 +196,12 @@ class ModelAnalysis(CorpusAnalysis):
 
     def seen(self, model: str, question: str) -> str:
         """What was looked for in groups of people and not there, with the smallest gap that could be seen."""
-        if (
-            self.gaps is None
-            or (mine := self.gaps.filter(pl.col("worse").not_(), model=model, question=question)).is_empty()
-        ):
+        tested = pl.col("worse").is_not_null()
+        mine = None if self.gaps is None else self.gaps.filter(tested, model=model, question=question)
+        if mine is None or mine.is_empty():
             return "no group of people could be compared"
-        return f"no group of people is served worse (a gap of {mine['detectable'].max():.2f} could be seen)"
-
-    @cached_property
-    def with_traits(self) -> Corpus | None:
-        """People and models, where something is known of people."""
-        return self.beside if self.beside is not None and known_traits(self.beside, None) else None
+        least = float(mine["detectable"].to_numpy().max())
+        return f"no group of people is served worse (a gap of {least:.2f} could be seen)"
 
 
 def model_report(corpus: Corpus, *, seed: int = 0) -> Report:

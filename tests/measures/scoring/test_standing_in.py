@@ -7,6 +7,7 @@ the answers of people to all items at most.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ def simulated(design: Design, model: str, seed: int) -> tuple[pl.DataFrame, Any]
     """People, a model of some sort, and how their answers are aligned."""
     rng = np.random.default_rng([seed, DESIGNS.index(design)])
     items, people = 200, 5
+    draw: Callable[[], Any]
     if design in ("rare", "even"):
         # The share of people who say yes, by item: mostly few of them, or anything.
         tendency = rng.beta(*((0.15, 1.35) if design == "rare" else (0.8, 0.8)), items)

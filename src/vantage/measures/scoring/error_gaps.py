@@ -235,7 +235,7 @@ class Errors:
             freed = self._scores(beyond, pl.col("inside"))
             sides = [freed.filter(pl.col("inside") == side)["score"].to_numpy() for side in (True, False)]
             if min(map(len, sides)) >= fewest:
-                left = _welch(*sides, confidence)
+                left = _welch(sides[0], sides[1], confidence)
                 row |= {"beyond": float(sides[0].mean() - sides[1].mean()), "beyond_p": left["p"]}
                 row |= {"beyond_low": left.get("low"), "beyond_high": left.get("high")}
         return row
