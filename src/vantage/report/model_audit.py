@@ -203,6 +203,11 @@ class ModelAnalysis(CorpusAnalysis):
         least = float(mine["detectable"].to_numpy().max())
         return f"no group of people is served worse (a gap of {least:.2f} could be seen)"
 
+    @cached_property
+    def with_traits(self) -> Corpus | None:
+        """People and models, where something is known of people."""
+        return self.beside if self.beside is not None and known_traits(self.beside, None) else None
+
 
 def model_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The page, ready to be written: `model_report(corpus).write("folder")`."""
