@@ -192,7 +192,7 @@ class ModelAnalysis(CorpusAnalysis):
     @cached_property
     def gaps(self) -> pl.DataFrame | None:
         """The errors of each model by group; null where nothing is known of people, or too little."""
-        return None if self.with_traits is None else error_gaps(self.with_traits, by="question")
+        return None if self.beside_known is None else error_gaps(self.beside_known, by="question")
 
     def seen(self, model: str, question: str) -> str:
         """What was looked for in groups of people and not there, with the smallest gap that could be seen."""
@@ -202,11 +202,6 @@ class ModelAnalysis(CorpusAnalysis):
             return "no group of people could be compared"
         least = float(mine["detectable"].to_numpy().max())
         return f"no group of people is served worse (a gap of {least:.2f} could be seen)"
-
-    @cached_property
-    def with_traits(self) -> Corpus | None:
-        """People and models, where something is known of people."""
-        return self.beside if self.beside is not None and known_traits(self.beside, None) else None
 
 
 def model_report(corpus: Corpus, *, seed: int = 0) -> Report:
@@ -275,7 +270,7 @@ def _summary(model: str, rows: Sequence[Mapping[str, str]]) -> str:
 
 def gap_texts(analysis: ModelAnalysis) -> pl.DataFrame:
     """The texts that make the gaps, for each group that a model serves worse."""
-    corpus = there(analysis.with_traits)
+    corpus = there(analysis.beside_known)
     worse = there(there(analysis.gaps).filter(pl.col("worse")))
     keys = ["question", "model", "trait", "group"]
     items = error_gaps(corpus, by="question", traits=worse["trait"].unique().to_list(), per="item")
