@@ -293,7 +293,7 @@ def accuracy(
     people: Sequence[str] | None = ...,
     match: By = ...,
     per: Literal['mean', 'person'] = ...,
-    ceiling: bool = ...,
+    skill: bool = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def confusion(
@@ -318,6 +318,21 @@ def calibration(
     match: By = ...,
     per: Literal['score', 'bin'] = ...,
     **shared: Unpack[ItemInterval],
+) -> pl.DataFrame: ...
+def error_gaps(
+    data: Judgments,
+    *,
+    by: By = ...,
+    traits: Sequence[str] | None = ...,
+    models: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    level: Level | None = ...,
+    min_people: int = ...,
+    correction: Correction = ...,
+    match: By = ...,
+    per: Literal['group', 'item'] = ...,
+    confidence: float = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -542,6 +557,7 @@ def alt_test(
     min_items: int = ...,
     min_people: int = ...,
     match: By = ...,
+    traits: Sequence[str] | None = ...,
     per: Literal['model', 'person'] = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
