@@ -8,13 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student, student_interval
+from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -28,6 +27,7 @@ from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Statistics, leave_out
+from vantage.measures.scoring.error_gaps import welch
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
@@ -327,19 +327,9 @@ def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: flo
         if min(len(first), len(second)) < 2:
             rows.append({**row, "reason": "fewer than two items of its family, or of others"})
             continue
-        rows.append({**row, **_welch(first, second, confidence)})
+        tested = welch(first, second, confidence, over="items")
+        rows.append({**row, "estimate": float(first.mean() - second.mean()), **tested})
     return rows
-
-
-def _welch(first: Floats, second: Floats, confidence: float) -> dict[str, Any]:
-    parts = [one.var(ddof=1) / len(one) for one in (first, second)]
-    difference, variance = float(first.mean() - second.mean()), float(sum(parts))
-    if variance == 0:
-        return {"estimate": difference, "p": None, "reason": "the errors do not vary"}
-    freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
-    reach = student(freedom, confidence) * variance**0.5
-    p = 2 * float(stdtr(freedom, -abs(difference) / variance**0.5))
-    return {"estimate": difference, "low": difference - reach, "high": difference + reach, "over": "items", "p": p}
 
 
 def with_panel(corpus: Corpus, raters: Sequence[str], *, name: str = "panel", answer: Answer = "each") -> Corpus:

@@ -35,7 +35,7 @@ MANY: Final = 12
 POWER: Final = 0.8
 MIRRORED: Final = "mirrored"
 FEW: Final = "fewer than {} people in the group or outside of it, so that its gap is described and not tested"
-ALIKE: Final = "all people have the same error"
+ALIKE: Final = "the errors do not vary"
 
 VIEW: Final = View(
     "For whom a model works: its errors by the traits of people, on the same items",
@@ -228,14 +228,14 @@ class Errors:
         row["ceiling"] = float(theirs["apart"].mean()) if len(theirs) else None  # type: ignore[arg-type]
         if min(len(mine), len(others)) < fewest:
             return {**row, "reason": FEW.format(fewest)}
-        row |= _welch(mine, others, confidence)
+        row |= welch(mine, others, confidence)
         # Each person's error less their distance from their own side, on the items where that is known.
         beyond = within.with_columns(pl.col("value") - pl.col("apart"))
         if not beyond.is_empty():
             freed = self._scores(beyond, pl.col("inside"))
             sides = [freed.filter(pl.col("inside") == side)["score"].to_numpy() for side in (True, False)]
             if min(map(len, sides)) >= fewest:
-                left = _welch(sides[0], sides[1], confidence)
+                left = welch(sides[0], sides[1], confidence)
                 row |= {"beyond": float(sides[0].mean() - sides[1].mean()), "beyond_p": left["p"]}
                 row |= {"beyond_low": left.get("low"), "beyond_high": left.get("high")}
         return row
@@ -293,14 +293,14 @@ def _distance(first: pl.Expr, second: pl.Expr, *, nominal: bool) -> pl.Expr:
     return (first != second).cast(pl.Float64) if nominal else (first - second).abs()
 
 
-def _welch(first: Floats, second: Floats, confidence: float) -> dict[str, Any]:
-    """The difference of two means with unequal variances (Welch 1947)."""
+def welch(first: Floats, second: Floats, confidence: float, over: str = "raters") -> dict[str, Any]:
+    """The test and the interval of the difference of two means with unequal variances (Welch 1947)."""
     parts = [float(one.var(ddof=1)) / len(one) for one in (first, second)]
     variance = sum(parts)
     if variance <= 1e-24:
         return {"p": None, "reason": ALIKE}
     freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
-    return _tested(float(first.mean() - second.mean()), variance**0.5, freedom, confidence)
+    return {**_tested(float(first.mean() - second.mean()), variance**0.5, freedom, confidence), "over": over}
 
 
 def _tested(estimate: float, error: float, freedom: float, confidence: float) -> dict[str, Any]:
