@@ -17,7 +17,7 @@ def compare_model(
     replies: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[REPLIES]", help="A model's replies: a table or JSON lines; not needed if PEOPLE has models too."
+            metavar="REPLIES", help="A model's replies: a table or JSON lines; not needed if PEOPLE has models too."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(*TO, help="Where to write the page: a folder.")] = None,
