@@ -16,6 +16,7 @@ import polars as pl
 from vantage.measures.counts import Counts, coarse_columns
 from vantage.measures.intervals import NOT_HELD, Bootstrap
 from vantage.measures.kernel import Answers, Statistic, bounds
+from vantage.measures.missing import Gap, gaps
 from vantage.measures.ratings import (
     CODER,
     REPEATED,
@@ -76,6 +77,8 @@ class CountedGroup(Generic[Sums]):
     """Whether one of several raters answered a unit more than once."""
     answers: Answers | None = None
     """Who gave which answer, where the interval is over raters or over more than single units."""
+    gap: Gap | None = None
+    """What is missing, where something is."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -86,8 +89,13 @@ class CountedGroup(Generic[Sums]):
             "raters": self.raters,
             "judgments": self.counts.total,
             "left_out": self.left_out,
-            "note": REPEATED if self.repeated else None,
+            "note": "; ".join(note for note in self.notes if note) or None,
         }
+
+    @property
+    def notes(self) -> tuple[str | None, ...]:
+        """What may make the estimate answer another question than the one that was meant."""
+        return REPEATED if self.repeated else None, None if self.gap is None else self.gap.note
 
     def level(self, asked: Level | None) -> Level:
         """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
@@ -142,8 +150,10 @@ def counted_groups(
 ) -> Iterator[tuple[CountedGroup[Counts], Bootstrap]]:
     """The counts of each group (see `source_groups`) with how its interval is made, and all that it needs for that."""
     source = source or source_for(data, by, how)
+    missing = gaps(data, by) if source.unanswered else {}
     for group in source_groups(source, source.counts(), paired=paired):
-        yield prepared(group, source, how, group.counts.values)
+        known = replace(group, gap=missing.get(tuple(group.key.values())))
+        yield prepared(known, source, how, group.counts.values)
 
 
 def prepared(

@@ -1,0 +1,90 @@
+"""Answers that are missing where they would have been high or low: recognised, said, and bounded.
+
+A refusal that has nothing to do with the answer costs precision; one that goes with it moves every number made of the
+answers that are left. What raters would have said is not known, but on items whose other raters answered high, more
+refusals mean that high answers are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Judgments, Key, by_columns, judgments_query
+
+CHANCE: Final = 0.001
+"""Below this p, what is missing goes with the answers: every table is looked at, so that chance must be ruled out."""
+LEAST_UNITS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The judgments of a group that have neither a value nor an opt-out, and how they go with the answers."""
+
+    missing: int
+    asked: int
+    correlation: float
+    """Of the share that is missing and the mean of the answers that are there, over units."""
+    p: float
+    share: float
+    """The share of what was asked that is missing, on average over units that have an answer."""
+    kept: float
+    """What the answers that are there add to the mean of all."""
+
+    @property
+    def note(self) -> str | None:
+        """What to say of it, where it matters."""
+        if self.p >= CHANCE:
+            return None
+        where = "high" if self.correlation > 0 else "low"
+        return (
+            f"{self.missing} of {self.asked} answers are missing, more of them on items with {where} answers "
+            f"(r = {self.correlation:.2f}), so that they may not be like those that are there"
+        )
+
+    def bounds(self, ends: tuple[float, float]) -> tuple[float, float]:
+        """Between what values the mean of all answers lies, whatever the missing ones are (Manski 1989)."""
+        low, high = ends
+        return self.kept + self.share * low, self.kept + self.share * high
+
+
+def gaps(data: Judgments, by: By) -> Mapping[Key, Gap]:
+    """What is missing in each group of which something is.
+
+    >>> said = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    >>> rows = [(i, r, v if r > v - 2 else None) for i, v in enumerate(said) for r in range(4)]
+    >>> table = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
+    >>> gap = gaps(table, ())[()]
+    >>> gap.missing, round(gap.correlation, 2), gap.bounds((0.0, 4.0))
+    (15, 0.98, (1.1, 2.6))
+    """
+    columns = by_columns(by)
+    query = judgments_query(data, columns)
+    unit = [column for column in UNIT if column in query.collect_schema() and column not in columns]
+    lost = (pl.col("value").is_null() & ~OPTED_OUT).sum().cast(pl.Float64)
+    units = query.group_by([*columns, *unit]).agg(
+        mean=pl.col("value").mean(), lost=lost, answered=pl.col("value").count().cast(pl.Float64)
+    )
+    units = units.with_columns(asked=pl.col("lost") + pl.col("answered")).filter(pl.col("answered") > 0)
+    table = units.collect()
+    groups = table.partition_by(columns, as_dict=True) if columns else {(): table}
+    return {key: gap for key, part in groups.items() if (gap := _gap(part)) is not None}
+
+
+def _gap(units: pl.DataFrame) -> Gap | None:
+    lost, asked, mean = (units[name].to_numpy() for name in ("lost", "asked", "mean"))
+    if not lost.any():
+        return None
+    share = lost / asked
+    correlation, p = 0.0, 1.0
+    if len(units) >= LEAST_UNITS and np.ptp(share) > 0 and np.ptp(mean) > 0:
+        from scipy.stats import pearsonr
+
+        correlation, p = (float(value) for value in pearsonr(share, mean))
+    return Gap(
+        int(lost.sum()), int(asked.sum()), correlation, p, float(share.mean()), float(((1 - share) * mean).mean())
+    )
