@@ -10,6 +10,7 @@ from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
+from vantage.measures.counts import Counts
 from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Method as IntervalsMethod, Over, PercentileOptions, Resampled
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family, Show as ExplainShow
@@ -102,13 +103,11 @@ def rater_matrix(
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def pairwise(
-    data: Judgments,
+    units: Counts,
     *,
-    by: By = ...,
-    coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
