@@ -36,7 +36,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     *("README.md", "explain.md", "measures.md", "models.md", "presentations.md"),
     *("raters.md", "reports.md", "start.md", "stereomap.md", "studies.md"),
-    *("audit.md", "panel.md", "perspective.md", "plan.md"),
+    *("audit.md", "compare-model.md", "panel.md", "perspective.md", "plan.md"),
 }
 """Pages whose blocks ask a real model, write whole reports or simulate."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -253,7 +253,9 @@ def _add(corpus: vantage.Corpus, summary: Any, name: str, answer: str, out: Path
     if answer not in get_args(Answer):
         raise InputError(f"answer '{answer}' is not known", remedy=f"use one of {', '.join(get_args(Answer))}")
     chosen = summary["chosen"].unique().to_list()
-    members = chosen[0].split(" + ")
+    if chosen == [None]:
+        raise InputError(summary["reason"][0], remedy="rate the items with another model")
+    members = (chosen[0] or "").split(" + ")
     if len(chosen) > 1:
         raise InputError("each question has a panel of its own", remedy="pass --question")
     if len(members) < 2:

@@ -11,6 +11,7 @@ from vantage._version import __version__
 from vantage.cli import (
     analyses,
     collect,
+    compare_model,
     corpora,
     doctor,
     instruments,
@@ -40,6 +41,7 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "explain": (analyses.explain, "Which traits explain the answers: a mixed model."),
     "facets": (analyses.facets, "Items, people and models on one scale."),
     "audit": (analyses.audit, "Do answers depend on the way of asking?"),
+    "compare-model": (compare_model.compare_model, "Can a model stand in for people? One page from two files."),
     "panel": (analyses.panel, "How many votes several models are worth."),
     "perspective": (perspective.app, "Predict what each user says: split, score and compare systems."),
     "plan": (plan.plan, "How many items and raters a goal needs."),

@@ -34,6 +34,7 @@ HOMES = {
         "variation.refusals": ["refusals"],
         "scoring.accuracy": ["accuracy", "confusion"],
         "scoring.calibration": ["calibration"],
+        "scoring.error_gaps": ["error_gaps"],
         "means.level": ["mean", "prevalence"],
         "relations.correlate": ["correlate"],
         "relations.ranks": ["ranks"],

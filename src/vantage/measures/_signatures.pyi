@@ -10,6 +10,7 @@ from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
+from vantage.measures.counts import Counts
 from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Method as IntervalsMethod, Over, PercentileOptions, Resampled
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family, Show as ExplainShow
@@ -102,13 +103,11 @@ def rater_matrix(
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def pairwise(
-    data: Judgments,
+    units: Counts,
     *,
-    by: By = ...,
-    coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -293,7 +292,7 @@ def accuracy(
     people: Sequence[str] | None = ...,
     match: By = ...,
     per: Literal['mean', 'person'] = ...,
-    ceiling: bool = ...,
+    skill: bool = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def confusion(
@@ -318,6 +317,21 @@ def calibration(
     match: By = ...,
     per: Literal['score', 'bin'] = ...,
     **shared: Unpack[ItemInterval],
+) -> pl.DataFrame: ...
+def error_gaps(
+    data: Judgments,
+    *,
+    by: By = ...,
+    traits: Sequence[str] | None = ...,
+    models: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    level: Level | None = ...,
+    min_people: int = ...,
+    correction: Correction = ...,
+    match: By = ...,
+    per: Literal['group', 'item'] = ...,
+    confidence: float = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -542,6 +556,7 @@ def alt_test(
     min_items: int = ...,
     min_people: int = ...,
     match: By = ...,
+    traits: Sequence[str] | None = ...,
     per: Literal['model', 'person'] = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...

@@ -20,6 +20,7 @@ from vantage.measures.intervals import student_interval
 from vantage.measures.means.level import mean, prevalence
 from vantage.measures.powered.estimate import CONTRADICTED, worth
 from vantage.measures.scoring.accuracy import accuracy
+from vantage.measures.scoring.error_gaps import known_traits
 from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.sentences import p_value
@@ -80,6 +81,11 @@ class CorpusAnalysis(Analysis):
     def beside_several(self) -> Corpus | None:
         """The same where there are two others or more."""
         return self.beside if len(self.others) > 1 else None
+
+    @cached_property
+    def beside_known(self) -> Corpus | None:
+        """People and others, where something is known of people that tells them apart."""
+        return self.beside if self.beside is not None and known_traits(self.beside, None) else None
 
     @cached_property
     def distances(self) -> pl.DataFrame | None:

@@ -106,13 +106,14 @@ def test_intervals_hold_the_votes_of_many_items() -> None:
 
 
 def test_errors_are_from_the_distribution_and_not_from_its_most_frequent_answer() -> None:
-    """Two models that both follow a majority of 60 % err alike; two that answer like single people do not."""
+    """Two models that both follow a majority of 65 % err alike; two that answer like single people do not."""
     rng = np.random.default_rng(6)
     items = 800
-    people = (rng.random((items, 20)) < 0.6).astype(float)
-    majority = np.ones((items, 2))
+    share = np.where(np.arange(items) % 2, 0.65, 0.35)[:, None]
+    people = (rng.random((items, 20)) < share).astype(float)
+    majority = np.repeat(share > 0.5, 2, axis=1).astype(float)
     majority[rng.random(items) < 0.1] = 0.0  # both slip on the same items
-    single = (rng.random((items, 2)) < 0.6).astype(float)
+    single = (rng.random((items, 2)) < share).astype(float)
     found = []
     for models in (majority, single):
         value = np.hstack([models, people])
@@ -122,6 +123,31 @@ def test_errors_are_from_the_distribution_and_not_from_its_most_frequent_answer(
         found.append(float(panel(frame, level="nominal", ci="none")["estimate"][0]))
     assert found[0] == pytest.approx(1.0, abs=1e-3)
     assert found[1] == pytest.approx(2.0, abs=0.1)
+
+
+def test_who_does_not_tell_items_apart_has_no_vote() -> None:
+    rng = np.random.default_rng(9)
+    frame = rated(rng, rng.normal(size=(300, 2)), points=(-1.0, 0.0, 1.0))
+    answers = frame.filter(rater="m0").drop("rater", "value")
+    people = frame.filter(kind="person")["value"].to_numpy()
+    blind = [
+        answers.with_columns(rater=pl.lit(name), value=pl.Series(value)).select(frame.columns)
+        for name, value in {"constant": np.full(300, 2.0), "marginal": rng.choice(people, 300)}.items()
+    ]
+    alone = panel(frame, level="ordinal").row(0, named=True)
+    together = panel(pl.concat([frame, *blind]), level="ordinal").row(0, named=True)
+    assert together["no_vote"] == "constant, marginal"
+    for name in ("members", "estimate", "low", "high", "equal", "chosen", "chosen_loss", "all_loss"):
+        assert together[name] == alone[name]
+    each = panel(pl.concat([frame, *blind]), level="ordinal", show="raters")
+    assert dict(each.select("rater", "above_floor").iter_rows()) == {
+        "m0": True,
+        "m1": True,
+        "constant": False,
+        "marginal": False,
+    }
+    row = panel(pl.concat([frame.filter(pl.col("rater") != "m1"), *blind]), level="ordinal").row(0, named=True)
+    assert row["reason"] == "a panel has at least two models that tell items apart as people do, and 1 of 3 does"
 
 
 @pytest.mark.slow

@@ -54,9 +54,44 @@ def test_people_and_the_best_prediction_bound_a_model() -> None:
     for name in ("brier", "log"):
         assert right[name]["low"] <= right[name]["best"] + 0.02
         assert right[name]["estimate"] < sharp[name]["estimate"]
-        assert right[name]["estimate"] < right[name]["people"]  # eight people know less than four hundred samples
-    assert right["calibration_error"]["estimate"] < 2 * right["calibration_error"]["best"]
-    assert sharp["calibration_error"]["estimate"] > 4 * sharp["calibration_error"]["best"]
+        assert right[name]["estimate"] < right[name]["ceiling"]  # eight people know less than four hundred samples
+        assert right[name]["skill_low"] > 1
+        assert right[name]["above_floor"]
+    assert right["calibration_error"]["low"] == 0
+    assert right["calibration_error"]["estimate"] < 0.03
+    assert sharp["calibration_error"]["low"] > 0.1
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_the_error_of_a_calibrated_model_is_no_larger_for_few_people(people: int) -> None:
+    """Of raw distances the error would be .05 and more with forty items; what is left of its square is 0 on average."""
+    squares, held = [], []
+    for seed in range(20):
+        row = scores(answers(seed, items=40, people=people, samples=150))["calibration_error"]
+        squares.append(row["estimate"] ** 2)
+        held.append(row["low"] == 0)
+    assert np.mean(np.sqrt(squares) == 0) > 0.3, "as often below 0 as above, and cut there"
+    assert np.mean(squares) < 0.006
+    assert np.mean(held) > 0.85
+
+
+def test_a_model_that_gives_everyone_the_same_distribution_is_at_the_floor() -> None:
+    frame = answers(samples=0)
+    rng = np.random.default_rng(5)
+    everyone = frame["value"].to_numpy()
+    blind = pl.DataFrame(
+        [(i, "m", s, float(v)) for i in range(200) for s, v in enumerate(rng.choice(everyone, 200))],
+        schema=frame.schema,
+        orient="row",
+    )
+    found = scores(pl.concat([frame, blind]), smoothing=0.1)
+    for name in ("brier", "log"):
+        row = found[name]
+        assert row["floor_rater"] == "people's answers at random"
+        assert row["estimate"] == pytest.approx(row["floor"], abs=0.02)
+        assert row["above_floor"] is False
+        assert row["skill"] < 0.1
+        assert row["ceiling"] < row["floor"]
 
 
 def test_the_curve_of_a_calibrated_model_lies_in_its_band() -> None:

@@ -188,8 +188,8 @@ def test_groups_that_do_not_differ_lie_at_the_floor() -> None:
     same = distance(grouped(0, 0.0), between="group", metric=["jsd", "wasserstein"])
     apart = distance(grouped(0, 1.0), between="group", metric=["jsd", "wasserstein"])
     for alike, other in zip(same.iter_rows(named=True), apart.iter_rows(named=True), strict=True):
-        assert alike["estimate"] == pytest.approx(alike["floor"], rel=0.1)
-        assert alike["excess"] == pytest.approx(alike["estimate"] - alike["floor"])
+        assert alike["estimate"] == pytest.approx(alike["chance"], rel=0.1)
+        assert alike["excess"] == pytest.approx(alike["estimate"] - alike["chance"])
         assert alike["excess_low"] < 0 < alike["excess_high"]
         assert alike["p"] > 0.05
         assert other["excess_low"] > 0
@@ -203,11 +203,11 @@ def test_the_floor_is_the_mean_over_all_ways_to_deal_the_raters() -> None:
         dealt = data.with_columns(group=pl.when(pl.col("rater").is_in(first)).then(pl.lit("a")).otherwise(pl.lit("b")))
         every.append(distance(dealt, between="group", ci="none")["estimate"][0])
     row = distance(data, between="group", relabellings=400).row(0, named=True)
-    assert row["floor"] == pytest.approx(np.mean(every), abs=0.01)
+    assert row["chance"] == pytest.approx(np.mean(every), abs=0.01)
 
 
 def test_there_is_no_floor_where_raters_are_in_both_groups() -> None:
     data = grouped(0, 0.0).with_columns(half=pl.when(pl.col("item") % 2 == 0).then(pl.lit("x")).otherwise(pl.lit("y")))
     by_question = distance(data, between="half", match=["question"])
-    assert "floor" not in by_question.columns
-    assert "floor" not in distance(grouped(0, 0.0), between="group", ci="none").columns
+    assert "chance" not in by_question.columns
+    assert "chance" not in distance(grouped(0, 0.0), between="group", ci="none").columns

@@ -9,6 +9,10 @@ With error correlations R, a mean of votes with weights w has the variance wᵀR
 are not negative give votes = 1 / min wᵀRw: a copy of a member adds 0, a member whose errors are unrelated to the
 others' adds 1, and m members with the same correlation ρ have Kish's m / (1 + (m − 1) ρ) (Kish 1965, section 8.2).
 
+A member that does not read has no vote. Its distance from people would be the same if its answers were dealt to other
+items; that of a reader grows, by twice the covariance of its rows and the mean rows of people (see `scoring.floors`).
+Members are counted whose covariance is above 0 with 99.9 % certainty over items.
+
 A panel answers with the mean row of its members; its loss is the squared distance of that from the distribution of
 people. On the items at hand every further look makes the best of many panels look better than it is, so that a panel
 is chosen on nine tenths of the items and scored on the last, ten times over (Stone 1974). Sufficient is a panel whose
@@ -18,7 +22,7 @@ loss is within one standard error of the lowest (the one-standard-error rule of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -27,9 +31,11 @@ import polars as pl
 
 from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
+from vantage.measures.intervals import student_interval
 from vantage.measures.parts import Part
 from vantage.measures.ratings import UNIT, Floats, Ints, level_of
 from vantage.measures.resampling import item_codes
+from vantage.measures.scoring.floors import CERTAIN
 from vantage.scales import Level
 
 FOLDS: Final = 10
@@ -48,6 +54,8 @@ class PanelAnswers:
     """Members × units × indicators: the member's row less the mean row of people, weighted."""
     values: Floats
     """Members × units: the mean answer less that of people; NaN on nominal scales of more than two options."""
+    gain: Floats
+    """Members × units: how much closer to people the member is than if its answers were dealt to other units."""
     noise: Floats
     """Units: the squared error of the people's mean row."""
     spread: Floats
@@ -94,10 +102,12 @@ class PanelAnswers:
         spread = (shares * (1 - shares)) @ weight * n / (n - 1)
         means = [tally @ codes / tally.sum(axis=1) for tally in tallies]
         known = not nominal or len(codes) == 2
+        apart = (shares - shares.mean(axis=0)) * weight
         return cls(
             names,
             (np.stack(rows[:-1]) - shares) * np.sqrt(weight),
             np.stack(means[:-1]) - means[-1] if known else np.full((len(names), len(units)), np.nan),
+            2 * np.stack([((row - row.mean(axis=0)) * apart).sum(axis=1) for row in rows[:-1]]),
             spread / n,
             spread,
             item_codes(units["item"])[0],
@@ -105,6 +115,20 @@ class PanelAnswers:
             used[1]["rater"].n_unique(),
             {"unmatched": len(members) - len(used[0])} if len(members) > len(used[0]) else {},
         )
+
+    @property
+    def readers(self) -> list[int]:
+        """The members that tell items apart as people do, beyond chance."""
+        items = int(self.item.max()) + 1
+        gains = np.stack([np.bincount(self.item, gain, minlength=items) for gain in self.gain])
+        lows = [student_interval(gain, CERTAIN)[0] for gain in gains]
+        return [member for member, low in enumerate(lows) if low is not None and low > 1e-12]
+
+    def of_members(self, members: Sequence[int]) -> PanelAnswers:
+        """The same with some of the members."""
+        some = list(members)
+        names = [self.raters[member] for member in some]
+        return replace(self, raters=names, errors=self.errors[some], values=self.values[some], gain=self.gain[some])
 
     @property
     def products(self) -> Floats:

@@ -8,13 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student, student_interval
+from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -28,10 +27,12 @@ from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Statistics, leave_out
+from vantage.measures.scoring.error_gaps import welch
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
 Answer: TypeAlias = Literal["each", "majority", "median"]
+UNREAD: Final = "a panel has at least two models that tell items apart as people do, and {} of {}"
 EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
 
 VIEW: Final = View(
@@ -46,6 +47,8 @@ VIEW: Final = View(
         "loss": Column("distance from people", digits=3, interval=("loss_low", "loss_high")),
         "chosen": Column("cheapest sufficient panel"),
         "members": Column("models"),
+        "no_vote": Column("models without a vote"),
+        "above_floor": Column("tells items apart"),
         "size": Column("models"),
         "chosen_loss": Column("its distance from people", digits=3),
         "all_loss": Column("distance of all", digits=3),
@@ -55,10 +58,15 @@ VIEW: Final = View(
         "Errors are distances from the distribution of people's answers; a copy of a model adds no vote, an "
         "independent one adds one. More votes than models mean that their errors cancel out in part.",
         "Distances are scored on items that had no part in choosing the panel.",
+        "A model has no vote where it is no closer to people than its own answers to other items would be.",
     ),
     says=(
         Fact("Effective votes: {rows}.", row="{estimate} of {members} models[ about {group}] ({low} to {high})"),
         Fact("The cheapest sufficient panel is {rows}.", row="{chosen}[ about {group}]"),
+        Fact(
+            "Models without a vote, since they do not tell items apart as people do: {rows}.",
+            row="{no_vote}[ about {group}]",
+        ),
     ),
     method="The effective number of votes of a panel follows from the correlation of its members' errors, which are "
     "distances from the distribution of people's answers (Kish, 1965; Kohli, 2026); the panel was chosen by "
@@ -98,7 +106,9 @@ def panel(
     Members are the models, personas and trained raters, or the `raters` named. Their errors are measured from the
     distribution of people's answers to each item, not from one truth: answers are rows of indicators (options, or "at
     most this code" on ordered scales), and the sampling error of few people is taken out. Items count that all members
-    and two or more people answered; others are left out as `unmatched`.
+    and two or more people answered; others are left out as `unmatched`. A model that does not tell items apart as
+    people do, being no closer to them than its own answers dealt to other items, has no vote: `no_vote` names it, and
+    the rest of the row is about the others.
 
     `summary` has one row: `estimate`, the effective votes of all members with the best weights, `equal` with equal
     weights (Kish 1965), the mean error `correlation`, and the cheapest sufficient panel (`chosen`, with `cost` where
@@ -140,9 +150,19 @@ def panel(
         elif show == "raters":
             made = _raters(answers, confidence)
         else:
-            each = _prices(prices, answers.raters)
+            asked, counted, readers = answers.raters, answers.counts, answers.readers
+            silent = [name for number, name in enumerate(asked) if number not in readers]
+            every = dict(zip(asked, _prices(prices, asked), strict=True))
+            if len(readers) < 2:
+                reason = UNREAD.format(len(readers) or "none", f"{len(asked)} {'does' if len(readers) == 1 else 'do'}")
+                nothing = {"members": len(readers), "chosen": None, "no_vote": _listed(silent), "reason": reason}
+                rows.append({**part.key, **counted, **nothing})
+                continue
+            answers = answers.of_members(readers)
+            each = [every[name] for name in answers.raters]
             choice = choose(answers, each, seed)
             made = [_summary(answers, choice, each, how)] if show == "summary" else _votes(answers, choice, how)
+            made = [{**row, "no_vote": _listed(silent)} for row in made]
         rows += [{**part.key, **answers.counts, **row} for row in made]
     if len(problems) == len(rows) > 0:
         raise problems[0]
@@ -232,13 +252,20 @@ def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> F
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
-    correlations = ErrorMoments.of(answers).observed
+    correlations, readers = ErrorMoments.of(answers).observed, answers.readers
     rows = []
     for number, rater in enumerate(answers.raters):
         columns = {"bias": answers.values[number], "correlation": np.delete(correlations[number], number)}
-        known = {name: float(one.mean()) if np.isfinite(one).all() else None for name, one in columns.items()}
+        known: dict[str, Any] = {
+            name: float(one.mean()) if np.isfinite(one).all() else None for name, one in columns.items()
+        }
+        known["above_floor"] = number in readers
         rows.append({"rater": rater, **known, **_loss(answers, losses(answers.products, (number,)), confidence)})
     return rows
+
+
+def _listed(raters: Sequence[str]) -> str | None:
+    return ", ".join(raters) or None
 
 
 def _loss(answers: PanelAnswers, loss: Floats, confidence: float) -> dict[str, float | None]:
@@ -300,19 +327,9 @@ def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: flo
         if min(len(first), len(second)) < 2:
             rows.append({**row, "reason": "fewer than two items of its family, or of others"})
             continue
-        rows.append({**row, **_welch(first, second, confidence)})
+        tested = welch(first, second, confidence, over="items")
+        rows.append({**row, "estimate": float(first.mean() - second.mean()), **tested})
     return rows
-
-
-def _welch(first: Floats, second: Floats, confidence: float) -> dict[str, Any]:
-    parts = [one.var(ddof=1) / len(one) for one in (first, second)]
-    difference, variance = float(first.mean() - second.mean()), float(sum(parts))
-    if variance == 0:
-        return {"estimate": difference, "p": None, "reason": "the errors do not vary"}
-    freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
-    reach = student(freedom, confidence) * variance**0.5
-    p = 2 * float(stdtr(freedom, -abs(difference) / variance**0.5))
-    return {"estimate": difference, "low": difference - reach, "high": difference + reach, "over": "items", "p": p}
 
 
 def with_panel(corpus: Corpus, raters: Sequence[str], *, name: str = "panel", answer: Answer = "each") -> Corpus:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Unpack
 
-import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
@@ -23,11 +22,11 @@ from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import TOGETHER, By, Judgments, by_columns
 from vantage.measures.resampling import Resampling
-from vantage.measures.scoring.references import PEOPLE, Reference, Scored
+from vantage.measures.scoring.floors import OWN, SKILL_COLUMNS, SKILL_NOTES, no_skill_raters, with_skill
+from vantage.measures.scoring.references import Reference, Scored
 from vantage.measures.scoring.scores import (
     METRICS,
     NUMERIC,
-    Metric,
     Missing,
     Rules,
     Scores,
@@ -44,8 +43,9 @@ _MANY_CLASSES: Final = 50
 
 ACCURACY_VIEW: Final = View(
     "Accuracy against the reference",
-    columns={"estimate": Column(digits=2)},
-    show=("metric", "average", "class", "estimate", "items", "judgments"),
+    columns={"estimate": Column(digits=2), **SKILL_COLUMNS},
+    show=("metric", "average", "class", "estimate", "floor", "floor_rater", "ceiling", "skill", "items", "judgments"),
+    notes=SKILL_NOTES,
     method="Raters were scored against the reference by {metric}.",
     sources=("wilson1927", "zou2008"),
 )
@@ -68,7 +68,7 @@ def accuracy(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
-    ceiling: bool = False,
+    skill: bool = True,
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """How well each rater hits a reference: gold labels, aggregated people, or each person in turn.
@@ -95,9 +95,11 @@ def accuracy(
     people do not make it and raters are scored together, the raters under test. `ci` is over both by default where at
     least ten of them judged several items each, otherwise over items.
 
-    Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
-    reaches on the same items: each one (fifty drawn at random where there are more) against the reference that the
-    others make.
+    A score says little by itself: where most answers are "no", always "no" is accurate, and nobody reaches people who
+    disagree among themselves. With `skill` every estimate has beside it the `floor`, what the best rater that does not
+    read reaches on the same items (`floor_rater`: see `vantage.measures.scoring.floors`), the `ceiling`, what a person
+    reaches (each one, or fifty drawn at random, against the reference that the others make), and `skill`, the share of
+    the way from one to the other, with its interval over items.
 
     >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [1, 0, 1, 1]}
     >>> gold = {"item": ["a", "b", "c", "d"], "value": [1, 0, 0, 1]}
@@ -123,9 +125,7 @@ def accuracy(
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
-    if ceiling and word is None:
-        raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
-    alone = scored_against.one_against_the_others(how.seed) if ceiling else None
+    alone = scored_against.one_against_the_others(how.seed) if skill and word is not None else None
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
         scale = scale_of(part, scales_of(data))
@@ -148,14 +148,18 @@ def accuracy(
             scored = scores.rows(metrics, how, rated, scale, without)
             if raters is None and not {"rater", "kind"} & set(names(by)) and scores.frame["rater"].n_unique() > 1:
                 scored = [{**row, "note": TOGETHER} for row in scored]
-            if alone is not None:
-                same = alone.join(scores.frame, on=names(match), how="semi", nulls_equal=True)
-                tops = _ceilings(same, key, rules, metrics)
-                scored = [{**row, "ceiling": top} for row, top in zip(scored, tops, strict=True)]
+            if skill:
+                single = _one_by_one(alone, key, names(match), scores) if alone is not None else []
+                ordered = scale is None or scale.ordered
+                no_skill = no_skill_raters(scores.frame, scale, ordered=ordered, seed=how.seed)
+                skilled = with_skill(scores, single, metrics, how, no_skill)
+                nothing = dict.fromkeys(OWN)
+                pairs = zip(scored, skilled, strict=True)
+                scored = [{**row, **(added if row.get("estimate") is not None else nothing)} for row, added in pairs]
             named = {"person": group[0]} if apart else {}
             stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
             rows += [{**key, **named, **said, **row} for said, row in zip(stated, scored, strict=True)]
-    first = (*names(by), "person", "metric", "average", "class", "missing", "wrong", "ceiling")
+    first = (*names(by), "person", "metric", "average", "class", "missing", "wrong", *OWN)
     return table([{**{c: row[c] for c in first if c in row}, **row} for row in rows], names(by))
 
 
@@ -218,18 +222,15 @@ def confusion(
     return table(rows, names(by))
 
 
-def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: Sequence[Metric]) -> list[float | None]:
-    """What a person reaches in each metric, on average over people; null where nobody can be scored."""
-    scores = []
+def _one_by_one(alone: pl.DataFrame, key: dict[str, Any], match: Sequence[str], scores: Scores) -> list[Scores]:
+    """Each person against the others on what was scored, at the same positions."""
     about = {name: value for name, value in key.items() if name not in ("rater", "kind")}  # people, whoever is scored
-    for _, rated in partitioned(of_group(alone, about), ["rater"]):
-        persons = rated["person"].unique().sort().to_list()
-        each = Scores.of(rated, rules, persons)
-        if each.items:
-            scores.append(each.values(np.ones((1, each.items)), metrics)[0])
-    scored = np.array(scores).reshape(len(scores), len(metrics))
-    known = np.isfinite(scored)
-    return [float(scored[known[:, m], m].mean()) if known[:, m].any() else None for m in range(len(metrics))]
+    same = of_group(alone, about).join(scores.frame, on=match, how="semi", nulls_equal=True)
+    items = scores.frame.select("item", "position").unique("item")
+    return [
+        Scores.of(rated, scores.rules, rated["person"].unique().sort().to_list(), items)
+        for _, rated in partitioned(same, ["rater"])
+    ]
 
 
 def _persons(part: pl.DataFrame, reference: str | None) -> list[str | None]:

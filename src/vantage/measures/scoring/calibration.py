@@ -19,8 +19,18 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.resampling import Resampling, item_codes, mean_with_interval
+from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.resampling import Resampling, Statistics, item_codes, mean_with_interval, ratio
+from vantage.measures.scoring.floors import (
+    AT_RANDOM,
+    MODAL,
+    OWN,
+    SHUFFLED,
+    SKILL_COLUMNS,
+    SKILL_NOTES,
+    Score,
+    share_of_the_way,
+)
 from vantage.measures.scoring.references import under_test_and_judges
 
 SCORES: Final = ("brier", "log", "calibration_error")
@@ -29,8 +39,27 @@ INFINITE: Final = "an answer that people gave has probability 0; pass smoothing"
 
 VIEW: Final = View(
     "How well the distribution of a rater's answers predicts single people",
-    columns={"estimate": Column(digits=3), "best": Column(digits=3), "people": Column(digits=3)},
-    notes=("Lower is better; best is what the distribution that people have would reach.",),
+    columns={
+        **SKILL_COLUMNS,
+        "estimate": Column(digits=3),
+        "best": Column(digits=3),
+        "floor": Column(digits=3),
+        "ceiling": Column("the other people", digits=3),
+    },
+    show=(
+        "rater",
+        "score",
+        "estimate",
+        "floor",
+        "floor_rater",
+        "ceiling",
+        "best",
+        "skill",
+        "items",
+        "judgments",
+        "reason",
+    ),
+    notes=("Lower is better; best is what the distribution that people have would reach.", *SKILL_NOTES),
     method="Distributions of answers were scored against the single answers of people.",
 )
 
@@ -52,13 +81,17 @@ def calibration(
 
     `brier` is Σ (p − 1[answer])² (Brier 1950) and `log` −log p (Good 1952), averaged over the answers of an item
     and over items: proper scores, lowest for the distribution that people really have. `best` estimates what that
-    distribution would reach, `people` what the other people of the item reach for each one of them. `smoothing` adds
-    so many pseudo-answers to each category, for the rater and for the other people.
+    distribution would reach, `ceiling` what the other people of the item reach for each one of them, `floor` the best
+    of predictions that do not read the item (`floor_rater`: see `vantage.measures.scoring.floors`), and `skill` is the
+    share of the way from the floor to the ceiling. `smoothing` adds so many pseudo-answers to each category, for the
+    rater, the floors and the other people.
 
-    `calibration_error` is the mean distance between predicted probabilities and the shares of people, in `bins` of
-    equal width; its `best` is what remains, with this many people, when people answer exactly as predicted. With
-    `per="bin"` there is a row for each bin, the reliability curve: `predicted`, the people's share as `estimate`, and
-    `expected_low`…`expected_high` of it if people, drawn anew, answered as predicted.
+    `calibration_error` is the root of the mean squared distance between predicted probabilities and the shares of
+    people, in `bins` of equal width, each freed from the chance of few people and items: of the squared sum of a bin
+    only products of different items are counted (Kumar, Liang and Ma 2019). It is 0 on average where people answer as
+    predicted, however few they are. With `per="bin"` there is a row for each bin, the reliability curve: `predicted`,
+    the people's share as `estimate`, and `expected_low`…`expected_high` of it if people, drawn anew, answered as
+    predicted.
 
     >>> answers = {"item": ["a"] * 6, "rater": [*"mmpqrs"], "sample": [0, 1, 0, 0, 0, 0], "value": [0, 1, 0, 0, 1, 1]}
     >>> calibration(answers, people=[*"pqrs"], ci="none").select("score", "estimate").rows()
@@ -131,37 +164,64 @@ class Soft:
         shares = self.counts / sizes[:, None]
         if name == "calibration_error":
             code, items = item_codes(self.item)
-            place = self._bins(bins)
-
-            def errors(weight: Floats) -> Floats:
-                return np.column_stack([self._error(place, bins, shares, row[code]) for row in weight]).T
-
-            estimate = float(errors(np.ones((1, items)))[0, 0])
-            drawn = self._drawn(how.seed, min(how.resamples, 200))
-            best = float(np.mean([self._error(place, bins, s, np.ones(len(sizes))) for s in drawn]))
-            return {"people": None, "best": best, "estimate": estimate, **how.stated(how.intervals(items, errors)[0])}
+            squared = self._squared_error(self._bins(bins), bins, shares, code, items)
+            estimate = float(squared(np.ones((1, items)))[0, 0])
+            bounds = how.intervals(items, squared, items=self.item.unique().sort())[0]
+            ends = [None if end is None else max(end, 0.0) ** 0.5 for end in bounds]
+            return {
+                **dict.fromkeys(("best", *OWN)),
+                "estimate": max(estimate, 0.0) ** 0.5,
+                **how.stated((ends[0], ends[1])),
+            }
         alone = sizes > 1
         others = (self.counts[alone, None, :] - np.eye(self.counts.shape[1])[None]).clip(0) + self.smoothing
         others /= np.maximum(others.sum(axis=2, keepdims=True), 1e-300)
+        units = _losses(name, shares, self.p)
         if name == "brier":
-            units = 1 - 2 * (shares * self.p).sum(axis=1) + np.square(self.p).sum(axis=1)
             each = 1 - 2 * np.einsum("ucc->uc", others) + np.square(others).sum(axis=2)
             best = (sizes / np.maximum(sizes - 1, 1) * (1 - np.square(shares).sum(axis=1)))[alone]
         else:
             with np.errstate(divide="ignore", invalid="ignore"):
-                units = -np.where(shares > 0, shares * np.log(self.p), 0.0).sum(axis=1)
                 each = -np.log(np.einsum("ucc->uc", others))
                 best = -np.where(shares > 0, shares * np.log(shares), 0.0).sum(axis=1)[alone]
             # Entropy of n answers is too small by (k − 1)/2n on average (Miller 1955).
             best = best + ((self.counts > 0).sum(axis=1)[alone] - 1) / (2 * sizes[alone])
         reached = np.where(shares[alone] > 0, shares[alone] * np.where(shares[alone] > 0, each, 0.0), 0.0).sum(axis=1)
-        row: dict[str, Any] = {
-            "people": float(reached.mean()) if alone.any() and np.isfinite(reached).all() else None,
-            "best": float(best.mean()) if alone.any() else None,
-        }
+        row: dict[str, Any] = {"best": float(best.mean()) if alone.any() else None, **dict.fromkeys(OWN)}
+        if alone.any():
+            row |= self._skill(name, shares, units, reached, alone, how)
         if not np.isfinite(units).all():
             return {**row, "reason": INFINITE}
         return {**row, **mean_with_interval(self.item, units, how)}
+
+    def _skill(
+        self, name: str, shares: Floats, units: Floats, reached: Floats, alone: Any, how: Resampling
+    ) -> dict[str, Any]:
+        """The score between predictions that do not read the item and the other people of an item, if there are any."""
+        everyone = self.counts.sum(axis=0)
+        modal = np.eye(len(everyone))[everyone.argmax()]
+        predictions = {
+            MODAL: (modal + self.smoothing) / (modal + self.smoothing).sum(),
+            AT_RANDOM: (everyone + self.smoothing) / (everyone + self.smoothing).sum(),
+        }
+        unread = {rater: _losses(name, shares, np.tile(p, (len(shares), 1))) for rater, p in predictions.items()}
+        # The rater's own predictions for all items, each item against all of them.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = -np.log(self.p).mean(axis=0) if name == "log" else 1 - 2 * self.p.mean(axis=0)
+            own = np.where(shares > 0, shares * apart, 0.0).sum(axis=1)
+        unread[SHUFFLED] = own + (np.square(self.p).sum(axis=1).mean() if name == "brier" else 0.0)
+        items = self.item.filter(pl.Series(alone))
+        code, count = item_codes(items)
+
+        def mean(values: Floats) -> Score:
+            sums = np.column_stack([np.bincount(code, one, minlength=count) for one in (values, np.ones(len(code)))])
+            return lambda weight: ratio(weight @ sums)[:, None]
+
+        floors = {rater: mean(loss[alone]) for rater, loss in unread.items() if np.isfinite(loss[alone]).all()}
+        if not floors or not np.isfinite(units[alone]).all():
+            return {"ceiling": float(reached.mean()) if np.isfinite(reached).all() else None}
+        ceiling = mean(reached) if np.isfinite(reached).all() else None
+        return share_of_the_way(mean(units[alone]), floors, ceiling, items.unique().sort(), how, sign=-1.0)[0]
 
     def curve(self, bins: int, how: Resampling) -> list[dict[str, Any]]:
         """One row per bin of predicted probabilities that occurs."""
@@ -180,13 +240,38 @@ class Soft:
     def _bins(self, bins: int) -> Any:
         return np.minimum((self.p * bins).astype(np.int64), bins - 1)
 
-    def _error(self, place: Any, bins: int, shares: Floats, weight: Floats) -> Floats:
-        """The weighted mean distance between predicted and observed shares of the bins."""
-        apart = np.bincount(place.ravel(), weights=(weight[:, None] * (self.p - shares)).ravel(), minlength=bins)
-        return np.array([np.abs(apart).sum() / (weight.sum() * self.p.shape[1])])
+    def _squared_error(self, place: Any, bins: int, shares: Floats, code: Ints, items: int) -> Statistics:
+        """The squared distance between predicted and observed shares of the bins, as a function of item weights.
+
+        The square of a bin's sum holds the square of every item's, which is chance as well as distance; products of
+        different items hold distance alone.
+        """
+        cell = (code[:, None] * bins + place).ravel()
+        shape = (items, bins)
+        apart = np.bincount(cell, (self.p - shares).ravel(), minlength=items * bins).reshape(shape)
+        cells = np.bincount(cell, minlength=items * bins).reshape(shape).astype(np.float64)
+
+        def squared(weight: Floats) -> Floats:
+            there = weight @ (cells > 0)
+            pairs = np.square(weight @ apart) - np.square(weight) @ np.square(apart)
+            several = there > 1
+            distinct = np.where(several, there / np.maximum(there - 1, 1), 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = np.where(several, distinct * pairs / (weight @ cells), 0.0)
+            return np.asarray(each.sum(axis=1) / (weight @ cells).sum(axis=1))[:, None]
+
+        return squared
 
     def _drawn(self, seed: int, times: int) -> list[Floats]:
         """Shares of as many people as there are, answering as predicted."""
         rng = np.random.default_rng(seed)
         sizes = self.counts.sum(axis=1)
         return [rng.multinomial(sizes.astype(np.int64), self.p) / sizes[:, None] for _ in range(times)]
+
+
+def _losses(name: str, shares: Floats, p: Floats) -> Floats:
+    """The mean score of each unit's answers, of which these shares were given, by the predicted probabilities."""
+    if name == "brier":
+        return np.asarray(1 - 2 * (shares * p).sum(axis=1) + np.square(p).sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-np.where(shares > 0, shares * np.log(p), 0.0).sum(axis=1))

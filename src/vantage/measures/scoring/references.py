@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
+from vantage.corpora.schema import MODELS
 from vantage.corpora.schema import PEOPLE as KINDS_OF_PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
@@ -142,6 +143,34 @@ def under_test_and_judges(
         )
     judges = frame.filter(person & pl.col("value").is_not_null())
     return tested, judges.join(tested.select("rater").unique(), on="rater", how="anti")
+
+
+def sides_of(
+    frame: pl.DataFrame, models: Sequence[str] | None, people: Sequence[str] | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The judgments of the people, and of the models under test: all of people's, where they are not the same."""
+    rater = pl.col("rater").cast(pl.String)
+    known = frame["rater"].cast(pl.String).unique().to_list()
+    for name in [*(models or ()), *(people or ())]:
+        if str(name) not in known:
+            raise InputError(f"there is no rater '{name}'", remedy=nearest(str(name), known))
+    if models is None and people is None and "kind" not in frame.columns:
+        raise InputError(
+            "the table does not say which raters are models",
+            remedy="add a column 'kind', or name them with the option models",
+        )
+    if people is not None:
+        person = rater.is_in([str(p) for p in people])
+    elif "kind" in frame.columns:
+        person = pl.col("kind").cast(pl.String) == "person"
+    else:
+        person = pl.lit(True)
+    model = ~person
+    if models is not None:
+        model = rater.is_in([str(m) for m in models])
+    elif people is None:
+        model = pl.col("kind").cast(pl.String).is_in(MODELS)
+    return frame.filter(person & ~model), frame.filter(model)
 
 
 def _with_people(data: Judgments, columns: list[str], people: Sequence[str] | None) -> tuple[pl.DataFrame, pl.Expr]:

@@ -1,8 +1,15 @@
-"""Can a model stand in for a person? The alternative annotator test (Calderon, Reichart and Dror 2025)."""
+"""Can a model stand in for a person? The alternative annotator test (Calderon, Reichart and Dror 2025), and skill.
+
+The test asks whether a model is as close to people as one of them. A rater that does not read can be: where most
+answers are "no", always "no" is close, and where people differ about everything the middle of the scale is. So a model
+stands in for a person only if it also agrees with people more than every rater that does not read (see `floors`), by an
+agreement beyond chance, in which these have none: Cohen's (1960) kappa with single people, weighted by squared
+differences (Cohen 1968) on ordered scales; and if no group of people is served worse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
@@ -10,8 +17,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
-from vantage.corpora.schema import MODELS
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, SHARES, IntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
@@ -20,37 +26,63 @@ from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, has_column
 from vantage.measures.resampling import Resampling, Statistics
-from vantage.measures.scoring.scores import Missing
-from vantage.scales import Level
+from vantage.measures.scoring.error_gaps import known_traits, worse_for
+from vantage.measures.scoring.floors import OWN, SKILL_COLUMNS, no_skill_raters, with_skill
+from vantage.measures.scoring.references import sides_of
+from vantage.measures.scoring.scores import Metric, Missing, Rules, Scores, label_set
+from vantage.scales import Level, Scale
 
 Alignment: TypeAlias = Literal["accuracy", "rmse", "mae"]
 
+PASSED: Final = 0.5
+"""The winning rate at which a model passes."""
 _SMALL: Final = 30
 """With fewer items than this, differences are not taken for normal and signed ranks are tested."""
 
 
 VIEW: Final = View(
-    "Alternative annotator test: how often a model agrees with the others as well as one",
+    "Can a model stand in for a person? The alternative annotator test, and agreement beyond raters that do not read",
     columns={
+        **SKILL_COLUMNS,
+        "stands_in": Column("stands in for a person"),
+        "passes": Column("passes the test"),
+        "kappa": Column("agreement beyond chance", digits=2),
+        "floor": Column("without reading", digits=2),
+        "unread": Column("passes without reading"),
+        "worse_for": Column("works worse for"),
         "estimate": Column("people it could replace", percent=True, digits=0),
         "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),
         "advantage_over": Column("interval over"),
         "tested": Column("people tested"),
         "answered": Column("items answered", percent=True, digits=0),
     },
-    show=("model", "estimate", "advantage", "advantage_over", "tested", "items", "answered", "passes", "reason"),
-    notes=("A model passes when it could replace half of the people or more.",),
+    show=(
+        *("model", "stands_in", "passes", "estimate", "advantage", "kappa", "floor", "ceiling", "skill"),
+        *("unread", "worse_for", "tested", "items", "answered", "reason"),
+    ),
+    notes=(
+        "A model passes when it could replace half of the people or more. It stands in for a person if it passes, "
+        "agrees with people more than every rater that does not read, and works worse for no group of people.",
+        "Agreement beyond chance is kappa with single people, weighted on ordered scales; the share of the way is 0 "
+        "for the best rater that does not read and 100 % for a person.",
+    ),
     says=(
         Fact(
-            "Models that pass the alternative annotator test: {rows}.",
-            row="{model}[ for {group}] (winning rate {estimate}; {answered} of its items answered)",
+            "Models that can stand in for a person: {rows}.",
+            row="{model}[ for {group}] (winning rate {estimate}; {skill} of the way from a rater that does not read "
+            "to a person; {answered} of its items answered)",
+            where="stands_in",
+            none="No model that could be tested can stand in for a person.",
+        ),
+        Fact(
+            "The test is passed without reading, which says that passing it means little here: {rows}.",
+            row="{unread}[ for {group}]",
             where="passes",
-            none="No model that could be tested passes the alternative annotator test.",
         ),
     ),
-    method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "
-    "(Calderon et al., 2025).",
-    sources=("calderon2025",),
+    method="Whether a model could stand in for a person was asked by the alternative annotator test with ε = {epsilon} "
+    "(Calderon et al., 2025) and by agreement beyond chance (Cohen, 1960) above that of raters that do not read.",
+    sources=("calderon2025", "cohen1960"),
 )
 
 
@@ -71,6 +103,7 @@ def alt_test(
     min_items: int = 30,
     min_people: int = 2,
     match: By = ("item", "question"),
+    traits: Sequence[str] | None = None,
     per: Literal["model", "person"] = "model",
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
@@ -91,6 +124,13 @@ def alt_test(
     otherwise over items; `ci` chooses. With `per="person"` there is a row for each person, whose `estimate` is the
     model's advantage probability against them.
 
+    Passing is not enough, since raters that do not read can pass (`unread` names those that do). `kappa` is the model's
+    agreement with single people beyond chance, `floor` that of the best rater that does not read (`floor_rater`: see
+    `vantage.measures.scoring.floors`), `ceiling` that of a person with the others, and `skill` the share of the way,
+    with its interval over items. `worse_for` names the groups of people, by the `traits` of a corpus (all by default,
+    none of a plain table), for whom the model works worse than for others (see `error-gaps`). A model `stands_in` for a
+    person if it passes, its agreement is above the floor (with 99.9 % certainty), and it works worse for nobody.
+
     Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
     items are not tested; the row says so. Where all differences are equal, the test is decided by whether
     they are below `epsilon`. A model's repeated samples have their alignment averaged. Items that the
@@ -107,18 +147,19 @@ def alt_test(
     if not 0 <= epsilon < 1:
         raise InputError(f"epsilon {epsilon} is not between 0 and 1", remedy="use for example 0.1")
     keys = names(match)
+    known = known_traits(data, traits) if per == "model" else []
     of_people = per == "model" and "item" in keys
     bootstrap = Resampling(**resampling, over=OVER)
     if bootstrap.ci == "auto" and not of_people:
         bootstrap = replace(bootstrap, ci="items")
     with_kind = models is None or people is None
     rows: list[dict[str, Any]] = []
-    extra = [*keys, "kind"] if with_kind and has_column(data, "kind") else keys
+    extra = [*keys, *known, *(["kind"] if with_kind and has_column(data, "kind") else [])]
     for part in parts(data, by, extra=extra):
         chosen = alignment or _alignment(part, level)
         if chosen != "accuracy":
             check_level(part.scale(), part.frame, f"alignment by {chosen}")
-        persons, tested = _sides(part.frame, models, people)
+        persons, tested = sides_of(part.frame, models, people)
         if tested.is_empty():
             rows.append({**part.key, "model": None, "reason": "no model was asked in this group"})
             continue
@@ -139,6 +180,15 @@ def alt_test(
             else:
                 without = [Trial.of(others, mine, chosen, missing) for others in rest]
                 summary = trial.summary(verdicts, how, without)
+
+                def passes(replies: pl.DataFrame, meetings: Meetings = meetings, chosen: Alignment = chosen) -> bool:
+                    unread = Trial.of(meetings, replies, chosen, missing)
+                    return (winning_rate(unread.verdicts(epsilon, test, correction, q, min_items)) or 0) >= PASSED
+
+                summary |= _verdict(summary["passes"], passes, meetings, mine, chosen, part.scale(), missing, bootstrap)
+                if known and summary["stands_in"]:
+                    worse = worse_for(persons, mine, keys, known, nominal=chosen == "accuracy")
+                    summary |= {"worse_for": worse, "stands_in": worse is None}
                 rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):
         raise InputError("all raters are people, so there is no model to test", remedy="name it with the option models")
@@ -221,18 +271,28 @@ class Trial:
         }
         if not tested:
             return {**row, "reason": "no person shares enough items with the model and with other people"}
-        rate = float(np.mean([v["replaceable"] for v in verdicts if v["p"] is not None]))
+        rate = winning_rate(verdicts) or 0.0
         advantage = _advantage(wins, tested, how, [trial.wins for trial in without])
         named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high", "advantage_over": "over"}
-        return {**row, **{k: advantage[v] for k, v in named.items()}, "passes": rate >= 0.5, "estimate": rate}
+        return {**row, **{k: advantage[v] for k, v in named.items()}, "passes": rate >= PASSED, "estimate": rate}
+
+
+def winning_rate(verdicts: Sequence[dict[str, Any]]) -> float | None:
+    """The share of tested people whom the model may replace; null where nobody could be tested."""
+    replaceable = [v["replaceable"] for v in verdicts if v["p"] is not None]
+    return float(np.mean(replaceable)) if replaceable else None
 
 
 @dataclass(frozen=True, slots=True)
 class Meetings:
     """Who met whom: every person's answer beside the other people's answers to the same item."""
 
+    answers: pl.DataFrame
+    """The people's answers to items that enough of them answered."""
+    pairs: pl.DataFrame
+    """One row per answer (`value`) of a person and answer of another person (`other`) to the same item."""
     others: pl.DataFrame
-    """One row per person, item and other person's answer (`other`)."""
+    """The same without the answers of the person, once for each person."""
     scores: pl.DataFrame
     """One row per person and item: how well their answer is aligned with the others' (`score`)."""
     people: list[str]
@@ -252,7 +312,14 @@ class Meetings:
         # A person who answered twice is left out once.
         first = pl.col("take") == pl.col("take").min().over([*keys, "person"])
         others = pairs.filter(first).select([*keys, "person", "other"])
-        return cls(others, scores, sorted({str(p) for p in persons["rater"]}), keys)
+        return cls(
+            answers.drop("take"),
+            pairs.drop("take", "other_person"),
+            others,
+            scores,
+            sorted({str(p) for p in persons["rater"]}),
+            keys,
+        )
 
 
 def _aligned(rows: pl.DataFrame, keys: Sequence[str], answer: pl.Expr, alignment: Alignment) -> pl.DataFrame:
@@ -311,8 +378,50 @@ def _advantage(
         return [statistic(rest, rest["item"].to_list()) for rest in some if len(rest)]
 
     mean = statistic(wins, item)
-    bounds = how.intervals(len(position), mean, tables, [SHARES])[0]
+    bounds = how.intervals(len(position), mean, tables, [SHARES], pl.Series(list(position)))[0]
     return {"estimate": float(mean(np.ones((1, len(position))))[0, 0]), **how.stated(bounds)}
+
+
+def _verdict(
+    passed: bool | None,
+    passes: Callable[[pl.DataFrame], bool],
+    meetings: Meetings,
+    model: pl.DataFrame,
+    alignment: Alignment,
+    scale: Scale | None,
+    missing: Missing,
+    how: Resampling,
+) -> dict[str, Any]:
+    """Agreement beyond chance between the floor and a person, what passes unread, and whether the model stands in.
+
+    Whether it works worse for a group of people is looked at later.
+    """
+    nothing = {"stands_in": None, "kappa": None, **dict.fromkeys(OWN), "unread": None, "worse_for": None}
+    if passed is None or "item" not in meetings.keys:
+        return nothing
+    theirs = meetings.answers.rename({"value": "gold"}).drop("person")
+    rows = model.with_columns(person=pl.lit(None, dtype=pl.String)).join(theirs, on=meetings.keys, nulls_equal=True)
+    nominal = alignment == "accuracy"
+    rules = Rules(label_set(rows, scale, None), missing=missing, opt_outs=missing)
+    metric = [Metric("kappa" if nominal else "quadratic_kappa")]
+    scores = Scores.of(rows, rules)
+    items = scores.frame.select("item", "position").unique("item")
+    pairs = meetings.pairs.join(scores.frame, on=meetings.keys, how="semi", nulls_equal=True)
+    about = {"question": pl.lit(""), "condition": pl.lit(""), "sample": pl.lit(0), "status": pl.lit("answered")}
+    single = pairs.with_columns(one.alias(name) for name, one in about.items() if name not in pairs.columns)
+    people = Scores.of(single.rename({"other": "gold", "person": "rater"}), rules, items=items)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa = float(scores.values(np.ones((1, scores.items)), metric)[0, 0]) if scores.items else np.nan
+    row = {**nothing, "kappa": kappa if np.isfinite(kappa) else 0.0}
+    raters = no_skill_raters(scores.frame, scale, ordered=not nominal, seed=how.seed)
+    row |= with_skill(scores, [people], metric, how, raters)[0]
+    if passed:
+        size = len(scores.frame)
+        answers = {name: made.unique([*meetings.keys, "sample"]) for name, made in raters.items() if len(made) == size}
+        row["unread"] = ", ".join(name for name, made in answers.items() if passes(made)) or None
+    above = row["above_floor"] if np.isfinite(kappa) else False  # who never varies has no agreement beyond chance
+    row["stands_in"] = None if above is None else bool(passed and above)
+    return row
 
 
 def _answered(model: pl.DataFrame, keys: Sequence[str]) -> float:
@@ -335,34 +444,6 @@ def _left_out(persons: pl.DataFrame, model: pl.DataFrame, trial: Trial, missing:
     if alone := persons["value"].count() - len(trial.wins):
         left_out["unmatched"] = alone
     return dict(sorted(left_out.items()))
-
-
-def _sides(
-    frame: pl.DataFrame, models: Sequence[str] | None, people: Sequence[str] | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The judgments of the people, and of the models under test."""
-    rater = pl.col("rater").cast(pl.String)
-    known = frame["rater"].cast(pl.String).unique().to_list()
-    for name in [*(models or ()), *(people or ())]:
-        if str(name) not in known:
-            raise InputError(f"there is no rater '{name}'", remedy=nearest(str(name), known))
-    if models is None and people is None and "kind" not in frame.columns:
-        raise InputError(
-            "the table does not say which raters are models",
-            remedy="add a column 'kind', or name them with the option models",
-        )
-    if people is not None:
-        person = rater.is_in([str(p) for p in people])
-    elif "kind" in frame.columns:
-        person = pl.col("kind").cast(pl.String) == "person"
-    else:
-        person = pl.lit(True)
-    model = ~person
-    if models is not None:
-        model = rater.is_in([str(m) for m in models])
-    elif people is None:
-        model = pl.col("kind").cast(pl.String).is_in(MODELS)
-    return frame.filter(person & ~model), frame.filter(model)
 
 
 def _alignment(part: Part, level: Level | None) -> Alignment:

@@ -26,6 +26,7 @@ _AVERAGES: Final = ("macro", "weighted", "micro", "class")
 _BY_CLASS: Final = ("precision", "recall", "f1")
 _CLASSIFYING: Final = ("accuracy", "kappa", *_BY_CLASS)
 NUMERIC: Final = ("within", "mae", "rmse", *CORRELATIONS, "quadratic_kappa")
+UNDEFINED_WITHOUT: Final = "no interval: without some of the raters too few items have the class or vary at all"
 METRICS: Final = (*_CLASSIFYING, *(f"{m}_{a}" for m in _BY_CLASS for a in _AVERAGES), *NUMERIC)
 """Every metric by name; `f1` is all of `f1_macro`, `f1_weighted`, `f1_micro` and `f1_class`."""
 
@@ -76,6 +77,8 @@ class Scores:
     items: int
     rules: Rules
     frame: pl.DataFrame
+    names: pl.Series
+    """The items by their position."""
 
     @classmethod
     def of(
@@ -94,7 +97,8 @@ class Scores:
             items = judged.select("item").unique().sort("item").with_row_index("position")
         judged = judged.join(items, on="item").sort("item", "question", "condition")
         parts = [judged if p is None else judged.filter(pl.col("person") == p) for p in persons]
-        return cls(tuple(PersonScores.of(part, rules) for part in parts), len(items), rules, judged)
+        names = items.sort("position")["item"]
+        return cls(tuple(PersonScores.of(part, rules) for part in parts), len(items), rules, judged, names)
 
     @property
     def off_scale(self) -> bool:
@@ -130,7 +134,8 @@ class Scores:
             return lambda weight: scores.values(weight, metrics)
 
         limits = [m.limits for m in metrics]
-        intervals = how.intervals(self.items, values(self), lambda: [values(scores) for scores in without], limits)
+        rest = [values(scores) for scores in without]
+        intervals = how.intervals(self.items, values(self), lambda: rest, limits, self.names)
         edges = self._edges(metrics, how.confidence) if how.ci != "none" else {}
         rows = []
         for m, estimate, resampled in zip(metrics, estimates, intervals, strict=True):
@@ -143,7 +148,7 @@ class Scores:
                     bounds = self._with_edges(m, float(estimate), bounds, edges, how.confidence)
                 row |= {"estimate": float(estimate), **how.stated(bounds)}
                 if how.ci in ("raters", "both") and bounds[0] is None:
-                    row["reason"] = FEW_RATERS
+                    row["reason"] = FEW_RATERS if len(without) < 3 else UNDEFINED_WITHOUT
             else:
                 row["reason"] = _undefined(m, row["judgments"], len(self.rules.labels))
             rows.append(row)

@@ -45,8 +45,8 @@ _UNBOUNDED: Final = {"kl", "cross_entropy"}
 
 VIEW: Final = View(
     "Distance between the answers of two groups to the same item",
-    columns={"estimate": Column("distance", digits=3), "floor": Column("noise floor", digits=3)},
-    show=("first", "second", "metric", "estimate", "floor", "items", "reason"),
+    columns={"estimate": Column("distance", digits=3), "chance": Column("by chance", digits=3)},
+    show=("first", "second", "metric", "estimate", "chance", "items", "reason"),
     method="The distance between two groups' answers to an item is the {metric}.",
 )
 
@@ -89,7 +89,7 @@ def distance(
 
     `ci` resamples items, leaves out raters of either group, or both.
 
-    Few answers make any two groups differ. Where raters belong to one group each, `floor` is what the same people
+    Few answers make any two groups differ. Where raters belong to one group each, `chance` is what the same people
     give when they are dealt at random into groups of these sizes, on average over `relabellings`; `excess` is the
     distance beyond it, with its interval over items, and `p` the share of the dealings (these groups among them) that
     are as far apart: a permutation test over raters. Left out with `ci="none"`.
@@ -243,7 +243,7 @@ def _terms(name: str, p: Floats, q: Floats, smoothed: Floats, gap: Floats) -> Fl
 
 
 def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: int, how: Resampling) -> dict[str, Any]:
-    """How far a distance lies beyond what chance gives: the floor, the excess over it, and a permutation test.
+    """How far a distance lies beyond chance: what chance gives, the excess over it, and a permutation test.
 
     Nothing where raters are in both groups, or are too few to be dealt in another way.
     """
@@ -263,7 +263,7 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
     excess = mean_with_interval(cells.items.filter(known), (units - floor)[known], how)
     observed = float(units[np.isfinite(units)].mean())
     return {
-        "floor": float(means.mean()),
+        "chance": float(means.mean()),
         **named("excess", excess),
         "excess_over": excess["over"],
         "p": share_beyond(means >= observed - 1e-12),
