@@ -43,7 +43,12 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     found = frame(result, "alpha")
     assert found["question"].to_list() == ["trust", "sociability", "competence"]
     direct = dict(alpha(demo_corpus(), by="question", seed=3).select("question", "low").iter_rows())
-    assert dict(found.select("question", "low").iter_rows()) == direct
+    assert dict(found.select("question", "low_alone").iter_rows()) == direct
+    together = {
+        claim.name: claim.low for claim in result.ledger if claim.table == "alpha" and claim.p_family is not None
+    }
+    assert dict(found.select("question", "low").iter_rows()) == together
+    assert all(together[name] < direct[name] for name in direct)
     assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
 
 

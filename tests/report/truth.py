@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from vantage.report.parts import Evidence, Finding, Result
+from vantage.report.ledger import Claim
+from vantage.report.parts import Finding, Result
 
 CHANCE = 0.05
 COMPARING = re.compile(
@@ -23,7 +24,8 @@ COMPARING = re.compile(
 ENDS = {"value": "estimate", "low": "low", "high": "high"}
 """The options of a chart that name its columns, and the columns that it uses without them."""
 UNDECIDED = re.compile(
-    r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear",
+    r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear|"
+    r"no ranking can be tested|Not tested",
     re.IGNORECASE,
 )
 
@@ -84,33 +86,37 @@ def check_intervals(result: Result) -> None:
                 assert bottom - 1e-6 <= estimate <= top + 1e-6, (figure.name, estimate, bottom, top)
 
 
-def _claims(evidence: Evidence) -> bool:
+def _claims(evidence: Claim) -> bool:
     return evidence.rule.endswith((":above", ":below", ":most", ":least"))
 
 
-def _check(evidence: Evidence, text: str) -> None:
+def _check(evidence: Claim, text: str) -> None:
     kind, _, side = evidence.rule.partition(":")
     if kind == "fact":
         assert all(value is not None for value in evidence.numbers.values()), text
         return
-    assert evidence.p is not None, text
+    assert text.startswith("Exploratory: ") == evidence.exploratory, text
     assert evidence.estimate is not None, text
     assert evidence.reference is not None, text
+    if side == "untested":
+        assert evidence.p is None, text
+        return
+    assert evidence.p is not None, text
+    assert evidence.p_family is not None, text
+    assert evidence.p_family >= evidence.p, text
     if side in ("above", "most"):
         assert evidence.estimate > evidence.reference, text
     if side in ("below", "least"):
         assert evidence.estimate < evidence.reference, text
-    if side in ("above", "below", "most", "least"):
-        assert evidence.p < CHANCE, text
-    else:
-        assert evidence.p >= CHANCE, text
+    assert (evidence.p_family < CHANCE) == (side in ("above", "below", "most", "least")), text
     if kind == "against" and evidence.low is not None and evidence.high is not None:
         assert evidence.low - 1e-9 <= evidence.estimate <= evidence.high + 1e-9, text
-        if side == "above":
-            assert evidence.low > evidence.reference, text
-        if side == "below":
-            assert evidence.high < evidence.reference, text
-    if evidence.name and kind == "extreme":
+        # Interval and sentence cannot disagree.
+        beyond = not evidence.low - 1e-9 <= evidence.reference <= evidence.high + 1e-9
+        assert beyond == (evidence.p_family < CHANCE), text
+    if side == "within" and evidence.error is not None:
+        assert "would have been seen" in text, text
+    if evidence.name and kind == "extreme" and side != "alike":
         assert evidence.name.split(" (")[0] in text, text
 
 

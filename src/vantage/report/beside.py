@@ -22,7 +22,7 @@ from vantage.measures.powered.estimate import worth
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
 from vantage.report.engine import Analysis, Data, there
-from vantage.report.sentences import p_value
+from vantage.report.ledger import p_value
 from vantage.scales import Scale
 
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")

@@ -19,7 +19,7 @@ options or the facts of a function and is left out where there is no such value.
 >>> [part.name for part in result.sections[0].parts]
 ['alpha', 'alpha-by-question', 'alpha-by-question']
 >>> print(result.findings[0].text)
-Raters agree better than chance (α = 0.56, 95 % CI 0.50 to 0.63).
+Raters agree better than chance (α = 0.56, 95 % CI 0.49 to 0.64).
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class Recipe(BaseModel):
     model_config = STRICT
     title: str
     questions: list[str] = Field(default_factory=list)
+    families: dict[str, str] = Field(default_factory=dict)
+    """The research questions whose comparisons are corrected together, primary first, under short names."""
     data: str = ""
     models: list[str] = Field(default_factory=list)
     libraries: list[str] = Field(default_factory=list)
@@ -110,7 +112,9 @@ class Recipe(BaseModel):
             step: Called with 1 after each section.
         """
         options = getattr(analysis, "options", None) or {}
-        engine = RecipeEngine(self._functions, dict(options if isinstance(options, Mapping) else vars(options)))
+        engine = RecipeEngine(
+            self._functions, dict(options if isinstance(options, Mapping) else vars(options)), self.families
+        )
         made: list[Written] = []
         for spec in self.sections:
             made += engine.sections(spec, analysis)
@@ -118,7 +122,7 @@ class Recipe(BaseModel):
         if engine.facts:
             engine.frames["facts"] = pl.DataFrame([engine.facts])
         compared = published_section(published, engine.frames) if published is not None else None
-        sections, findings = decided(made, HEADLINES - (compared is not None))
+        sections, findings, ledger = decided(made, HEADLINES - (compared is not None))
         if compared is not None:
             sections.append(compared)
             findings += compared.findings
@@ -128,6 +132,7 @@ class Recipe(BaseModel):
             [*warnings, *engine.all_filled(self.warnings)],
             [*engine.all_filled(self.methods), *engine.methods()],
             list(dict.fromkeys([*self.sources, *engine.references()])),
+            ledger,
         )
 
 
@@ -163,7 +168,8 @@ def _faults(data: Any, functions: Mapping[str, Function]) -> Iterator[tuple[tupl
                 entry = Show.model_validate(raw)
             except ValidationError:
                 continue
-            for message, loc in _entry_faults(entry, functions):
+            families = data.get("families") or {}
+            for message, loc in (*_entry_faults(entry, functions), *_unasked(entry, families)):
                 yield ("sections", number, "show", place, *loc), message
 
 
@@ -185,6 +191,19 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         kind = figure.get("chart", "")
         for message, _ in _unknown(_chart_options, kind, f"chart '{kind}'", figure, "figure"):
             yield message, ("figure", number)
+
+
+def _unasked(entry: Show, families: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """Families that are not declared, and sentences that would open the report and answer no declared question."""
+    says = entry.say or ()
+    for name in (entry.family, *(one.family for one in says)):
+        if name and name not in families:
+            yield f"there is no family '{name}'; {nearest(name, list(families))}", ("family",)
+    compared = [
+        one for one in says if one.fact is None and (one.headline if one.headline is not None else entry.headline)
+    ]
+    if families and not entry.family and any(not one.family for one in compared):
+        yield f"what opens the report answers a research question; name one: family: {next(iter(families))}", ()
 
 
 def _chart_options(kind: str) -> list[str]:

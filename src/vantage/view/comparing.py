@@ -17,7 +17,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.relations.compare import compare
 from vantage.report.cells import counted, minus, p_value
-from vantage.report.sentences import LEVEL
+from vantage.report.ledger import LEVEL
 
 LEAST: Final = 2
 """Answers of a group from which on the difference about an item has an interval."""
