@@ -14,7 +14,6 @@ import polars as pl
 from vantage.report.ledger import Claim
 from vantage.report.parts import Finding, Result
 
-CHANCE = 0.05
 COMPARING = re.compile(
     r"\b(most|least|more|less|better|worse|best|worst|higher|lower|highest|lowest|stronger|weaker|fewer|further|closer|"
     r"significant(ly)?|outperforms?|exceeds?|recovers?|settles?|agrees? with)\b",
@@ -108,12 +107,13 @@ def _check(evidence: Claim, text: str) -> None:
         assert evidence.estimate > evidence.reference, text
     if side in ("below", "least"):
         assert evidence.estimate < evidence.reference, text
-    assert (evidence.p_family < CHANCE) == (side in ("above", "below", "most", "least")), text
+    claimed = evidence.p_family < 1 - evidence.confidence
+    assert claimed == (side in ("above", "below", "most", "least")), text
     if kind == "against" and evidence.low is not None and evidence.high is not None:
         assert evidence.low - 1e-9 <= evidence.estimate <= evidence.high + 1e-9, text
         # Interval and sentence cannot disagree.
         beyond = not evidence.low - 1e-9 <= evidence.reference <= evidence.high + 1e-9
-        assert beyond == (evidence.p_family < CHANCE), text
+        assert beyond == claimed, text
     if side == "within" and evidence.error is not None:
         assert "would have been seen" in text, text
     if evidence.name and kind == "extreme" and side != "alike":

@@ -139,12 +139,13 @@ def statement(
     # Which row is the highest is another question than whether rows lie above a reference.
     family = f"{family} (ranking)".strip() if isinstance(rule, Extremes) else family
     drafts = _against(rule, rows, words) if isinstance(rule, Against) else _extremes(rule, rows, words)
-    about = {"estimand": words.estimand, "population": words.population, "table": words.table}
     claims = [
         replace(
             claim,
-            **about,
-            **{name: row[name] for name in JUDGED if row.get(name) is not None},
+            **judged,
+            estimand=words.estimand,
+            population=words.population,
+            table=words.table,
             question=str(row.get("question") or ""),
             family=_asked(family, row, words),
             exploratory=exploratory,
@@ -156,6 +157,7 @@ def statement(
         )
         for claim in drafts
         for row in [rows[claim.row or 0]]
+        for judged in [{name: row[name] for name in JUDGED if row.get(name) is not None}]
     ]
     write = partial(_compared if isinstance(rule, Against) else _ranked, rule, rows, words)  # type: ignore[arg-type]
     return Statement(claims, write)
@@ -172,8 +174,8 @@ def _against(rule: Against, rows: Sequence[Row], words: Words) -> list[Claim]:
         # A test of its own and the interval must agree: the one that is less sure decides.
         known = [p for p in (row.get(rule.p) if rule.p else None, of_interval) if p is not None]
         low, high = (low, high) if of_interval is not None else (None, None)
-        numbers = {"low": low, "high": high, "p": max(known, default=None), "units": units}
-        claims.append(Claim("against", value, reference=reference, name=words.name(row), row=place, **numbers))
+        p = max(known, default=None)
+        claims.append(Claim("against", value, low, high, reference, p, words.name(row), units=units, row=place))
     return claims
 
 
