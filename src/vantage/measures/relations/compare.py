@@ -57,8 +57,6 @@ VIEW: Final = View(
             below="{first} give lower answers than {second}[ about {rows}]",
             within="{first} and {second} cannot be told apart[ about {rows}]",
             value="difference",
-            low="",  # those of the table are the effect size's
-            high="",
             p="p",
         ),
     ),
