@@ -11,7 +11,7 @@ probes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property
 from typing import Any, Final
@@ -27,6 +27,8 @@ DENSE: Final = 3000
 PROBES: Final = 8
 LANCZOS: Final = 10
 TOLERANCE: Final = 1e-10
+FEW_COLUMNS: Final = 200
+"""With as few levels of all other factors only the finest one is eliminated."""
 SMALL: Final = 1000
 """Matrices of up to so many rows are factorised by one thread."""
 
@@ -46,6 +48,10 @@ def few_threads(rows: int) -> AbstractContextManager[object]:
 class Crossed:
     """The levels that every answer has of every factor; −1 where an answer has none.
 
+    `strata` says of the levels of some factors, by their number, which of several standard deviations each level has:
+    groups of raters may differ in how much their members do. There is one parameter per factor and stratum. `slopes`
+    has, for some factors, a number for each answer that the effect of its level is multiplied by.
+
     >>> answers = np.array([[1.0, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]])
     >>> rater, item = (grid.ravel() for grid in np.indices(answers.shape))
     >>> design = Crossed([item, rater])
@@ -53,15 +59,28 @@ class Crossed:
     ([0], [1], [4, 3])
     """
 
-    def __init__(self, codes: Sequence[Ints]) -> None:
+    def __init__(
+        self,
+        codes: Sequence[Ints],
+        strata: Mapping[int, Ints] | None = None,
+        slopes: Mapping[int, Floats] | None = None,
+    ) -> None:
         self.n = len(codes[0])
+        self.slopes = dict(slopes or {})
         self.levels = [int(code.max(initial=-1)) + 1 for code in codes]
         # Answers without a level share one whose standard deviation is zero.
         self.codes = [np.where(code < 0, size, code) for code, size in zip(codes, self.levels, strict=True)]
         self.sizes = [int(code.max(initial=0)) + 1 for code in self.codes]
-        order = sorted(range(len(codes)), key=lambda k: -self.levels[k])
+        self.strata: list[Ints] = []
+        self.parameters = 0
+        for k, size in enumerate(self.levels):
+            own = np.zeros(size, dtype=np.int64) if strata is None or k not in strata else strata[k]
+            self.strata.append(np.append(own, 0) + self.parameters)
+            self.parameters += int(own.max(initial=0)) + 1
+        order = sorted((k for k in range(len(codes)) if k not in self.slopes), key=lambda k: -self.levels[k])
         self.chain, self.above = [order[0]], []
-        for k in order[1:]:
+        few = sum(self.levels) - self.levels[order[0]] <= FEW_COLUMNS
+        for k in () if few else order[1:]:
             if (coarser := _nested(self.codes[self.chain[-1]], self.codes[k])) is not None:
                 self.chain.append(k)
                 self.above.append(coarser)
@@ -83,23 +102,30 @@ class Crossed:
         return level_sums(self.codes[k], values, self.sizes[k])
 
     def rest_sums(self, values: Floats) -> Floats:
-        """The same for all factors outside the chain, one after the other."""
-        return np.concatenate([np.zeros((0, *values.shape[1:])), *(self.sums(k, values) for k in self.rest)])
+        """The same for all factors outside the chain, one after the other, slopes times their numbers."""
+        return np.concatenate([np.zeros((0, *values.shape[1:])), *(self.sums(k, self._times(k, values)) for k in self.rest)])
+
+    def _times(self, k: int, values: Floats) -> Floats:
+        if k not in self.slopes:
+            return values
+        return values * (self.slopes[k] if values.ndim == 1 else self.slopes[k][:, None])
 
     def cells(self, weight: Floats) -> csr_array:
         """The total weight of each level of the finest factor by each level of the factors outside the chain."""
-        data = np.bincount(self._cell, np.tile(weight, len(self.rest)), minlength=len(self._column))
+        weights = np.concatenate([weight[:0], *(self._times(k, weight) for k in self.rest)])
+        data = np.bincount(self._cell, weights, minlength=len(self._column))
         shape = (self.sizes[self.chain[0]], self.columns)
         return csr_array((data, self._column, self._pointer), shape=shape)
 
     def between(self, weight: Floats) -> csr_array:
         """Z′WZ of the factors outside the chain, which is diagonal where there is one such factor."""
         size, shape = self.columns, (self.columns, self.columns)
-        if len(self.rest) <= 1:
+        if len(self.rest) <= 1 and not self.slopes:
             return csr_array((self.rest_sums(weight), np.arange(size), np.arange(size + 1)), shape=shape)
         row = np.concatenate([place for place in self.places for _ in self.places])
         column = np.tile(np.concatenate(self.places), len(self.places))
-        return csr_array((np.tile(weight, len(self.places) ** 2), (row, column)), shape=shape)
+        both = [self._times(k, self._times(other, weight)) for k in self.rest for other in self.rest]
+        return csr_array((np.concatenate(both), (row, column)), shape=shape)
 
     @cached_property
     def plain(self) -> tuple[Floats, csr_array, csr_array]:
@@ -107,9 +133,9 @@ class Crossed:
         ones = np.ones(self.n)
         return ones, self.cells(ones), self.between(ones)
 
-    def spread(self, k: int, theta: float) -> Floats:
-        """The standard deviation of each level of a factor."""
-        out = np.full(self.sizes[k], theta)
+    def spread(self, k: int, theta: Floats) -> Floats:
+        """The standard deviation of each level of a factor, from the parameters of all factors."""
+        out = theta[self.strata[k][: self.sizes[k]]]
         out[self.levels[k] :] = 0.0
         return out
 
@@ -142,7 +168,7 @@ class Factored:
         self.mass = [mass]
         self.log_determinant = 0.0
         for j, k in enumerate(design.chain):
-            squared = np.square(design.spread(k, self.theta[k]))
+            squared = np.square(design.spread(k, self.theta))
             gain = 1 / (1 + squared * self.mass[j])
             self.gain.append(gain)
             self.shrink.append(squared * gain)
@@ -150,7 +176,7 @@ class Factored:
             if j + 1 < len(design.chain):
                 self.mass.append(self._up(j, gain * self.mass[j]))
                 self.totals.append(self._above(j, gain) @ self.totals[j])
-        self.scale = np.concatenate([np.empty(0), *(design.spread(k, self.theta[k]) for k in design.rest)])
+        self.scale = np.concatenate([np.empty(0), *(design.spread(k, self.theta) for k in design.rest)])
         self._between = between
         self.iterative = design.columns > DENSE
         if self.iterative:
@@ -286,7 +312,7 @@ class Factored:
 
     def level_variance(self, k: int) -> Floats:
         """The conditional variance of each level of a factor, in units of the residual variance."""
-        design, theta = self.design, self.theta[k]
+        design = self.design
         if k in design.blocks:
             part = design.blocks[k]
             inverse = self.inverse if self.iterative else np.diagonal(self.inverse)
@@ -307,7 +333,7 @@ class Factored:
             else:
                 scaled = self.inverse * self.scale[:, None] * self.scale
                 own = own - np.asarray(rows.multiply(rows @ scaled).sum(axis=1))
-        spread = np.square(design.spread(k, theta))
+        spread = np.square(design.spread(k, self.theta))
         return np.asarray(np.clip(spread - spread**2 * own, 0.0, None))
 
     def centred_variance(self, k: int) -> Floats:

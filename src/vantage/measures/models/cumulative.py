@@ -124,7 +124,7 @@ class CumulativeFit:
         design, theta = self.model.design, self.theta
         offset = self.model.fixed[:, self.kept] @ self._slopes
         effects = [effect.copy() for effect in self.model._mode]
-        squares = [np.square(np.maximum(design.spread(k, t), 1e-300)) for k, t in enumerate(theta)]
+        squares = [np.square(np.maximum(design.spread(k, theta), 1e-300)) for k in range(len(theta))]
 
         def height(effects: list[Floats]) -> tuple[float, Floats, tuple[Floats, Floats, Floats]]:
             random = sum((e[code] for e, code in zip(effects, design.codes, strict=True)), np.zeros(design.n))

@@ -15,9 +15,10 @@ from typing import Final
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array, hstack
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, stdtr
 
 from vantage.errors import InputError
+from vantage.measures.intervals import student
 from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
 from vantage.measures.ratings import Floats, Ints
 
@@ -48,16 +49,18 @@ class Gaussian:
         self._inner = sides.T @ sides
 
     @cached_property
-    def _grams(self) -> tuple[Floats, Ints, Floats, Floats] | None:
+    def _grams(self) -> tuple[Floats, Ints, Ints, Floats, Floats] | None:
         """What small designs are reduced to once; null where that would be large.
 
-        The distinct sizes of the eliminated levels, how many levels have each, and the sums of squares and products of
-        the other columns: within levels of each size, and in total.
+        The distinct sizes of the eliminated levels in each stratum, their parameters, how many levels have each, and
+        the sums of squares and products of the other columns: within levels of each size, and in total.
         """
         design = self.design
         mass = design.sums(design.chain[0], design.plain[0])
         first = mass[: design.levels[design.chain[0]]]
-        sizes, place, counts = np.unique(first, return_inverse=True, return_counts=True)
+        kinds = np.stack([first, design.strata[design.chain[0]][: len(first)]])
+        (sizes, which), place, counts = np.unique(kinds, axis=1, return_inverse=True, return_counts=True)
+        place = place.reshape(-1)
         width = design.columns + len(self._inner)
         if len(design.chain) > 1 or len(sizes) * width**2 > GRAMS or width > DENSE:
             return None
@@ -67,20 +70,20 @@ class Gaussian:
         cut = design.columns
         total[:cut, :cut] = design.plain[2].toarray()
         total[:cut, cut:], total[cut:, :cut], total[cut:, cut:] = self._rest, self._rest.T, self._inner
-        return sizes, counts, grams.reshape(len(sizes), -1), total
+        return sizes, which.astype(np.int64), counts, grams.reshape(len(sizes), -1), total
 
     def profiled(self, theta: Floats) -> tuple[float, Floats]:
         """log|V| and [X, y]′V⁻¹[X, y] at these relative standard deviations."""
         if self._grams is None:
             factored = Factored(self.design, theta)
             return factored.log_determinant, factored.quadratic(self._first, self._rest, self._inner)
-        sizes, counts, grams, total = self._grams
-        squared = theta[self.design.chain[0]] ** 2
-        left = total - (squared / (1 + squared * sizes) @ grams).reshape(total.shape)
+        sizes, which, counts, grams, total = self._grams
+        squared = theta[which] ** 2
+        left = total - ((squared / (1 + squared * sizes)) @ grams).reshape(total.shape)
         log_determinant, cut = float(counts @ np.log1p(squared * sizes)), self.design.columns
         if not cut:
             return log_determinant, left
-        scale = np.concatenate([self.design.spread(k, theta[k]) for k in self.design.rest])
+        scale = np.concatenate([self.design.spread(k, theta) for k in self.design.rest])
         inner = left[:cut, :cut] * (scale[:, None] * scale)
         inner.flat[:: cut + 1] += 1.0
         factor = np.linalg.cholesky(inner)
@@ -109,6 +112,24 @@ class Gaussian:
             )
         theta = np.where(search.x < ZERO, 0.0, search.x)
         return GaussianFit(self, theta, kept, reml)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An estimate with its standard error and the degrees of freedom of that."""
+
+    estimate: float
+    error: float
+    freedom: float
+
+    def reach(self, confidence: float) -> float:
+        """How far the interval goes to either side."""
+        return student(self.freedom, confidence) * self.error
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value against zero; null where nothing varies."""
+        return 2 * float(stdtr(min(self.freedom, 1e9), -abs(self.estimate) / self.error)) if self.error > 0 else None
 
 
 @dataclass(frozen=True)
@@ -202,6 +223,51 @@ class GaussianFit:
         del own
         return levels @ self.beta, levels @ self.covariance @ levels.T
 
+    def _at(self, theta: Floats) -> GaussianFit:
+        """The same model at other relative standard deviations."""
+        return GaussianFit(self.model, theta, self.columns, self.reml)
+
+    @property
+    def _free(self) -> list[int]:
+        """The random effects whose variance is not zero."""
+        return [k for k, theta in enumerate(self.theta) if theta > 0]
+
+    def _of_logs(self, logs: Floats) -> GaussianFit:
+        """The model at these logarithms of the variances that are not zero, the residual's last."""
+        theta = self.theta.copy()
+        theta[self._free] = np.exp((logs[:-1] - logs[-1]) / 2)
+        return self._at(theta)
+
+    @cached_property
+    def _log_variances(self) -> Floats:
+        """The covariance of the logarithms of the variances that are not zero, from the curvature of the likelihood."""
+
+        def unprofiled(logs: Floats) -> float:
+            at = self._of_logs(logs)
+            change = logs[-1] - np.log(at.residual)
+            return float(at.deviance + self.freedom * (change + np.exp(-change) - 1))
+
+        centre = np.log(self.variances[[*self._free, -1]])
+        with few_threads(self.model.design.columns):
+            return np.asarray(np.linalg.pinv(hessian(unprofiled, centre, 0.05) / 2, hermitian=True))
+
+    def contrast(self, weights: Floats) -> Contrast:
+        """A linear combination of the fixed effects, with Satterthwaite's degrees of freedom.
+
+        They are 2v²/(g′Ag), where v is the variance of the combination, g its derivatives by the variances, and A the
+        covariance of these (Satterthwaite 1946; Giesbrecht and Burns 1985).
+        """
+        centre = np.log(self.variances[[*self._free, -1]])
+
+        def log_variance(logs: Floats) -> float:
+            return float(np.log(weights @ self._of_logs(logs)._solved[1] @ weights) + logs[-1])
+
+        shifts = np.eye(len(centre)) * 1e-3
+        slope = np.array([log_variance(centre + one) - log_variance(centre - one) for one in shifts]) / 2e-3
+        unsure = float(slope @ self._log_variances @ slope)
+        error = float(np.sqrt(weights @ self.covariance @ weights))
+        return Contrast(float(weights @ self.beta), error, 2 / unsure if unsure > 0 else np.inf)
+
     def variance_intervals(self, confidence: float) -> list[tuple[float, float]]:
         """An interval of each variance, from the curvature of the likelihood.
 
@@ -214,19 +280,9 @@ class GaussianFit:
         def fall(theta: float, k: int) -> float:
             changed = self.theta.copy()
             changed[k] = theta
-            return GaussianFit(self.model, changed, self.columns, self.reml).deviance - self.deviance
+            return self._at(changed).deviance - self.deviance
 
-        free = [k for k, theta in enumerate(self.theta) if theta > 0]
-        centre = np.log(self.variances[[*free, -1]])
-
-        def unprofiled(logs: Floats) -> float:
-            theta = self.theta.copy()
-            theta[free] = np.exp((logs[:-1] - logs[-1]) / 2)
-            at = GaussianFit(self.model, theta, self.columns, self.reml)
-            change = logs[-1] - np.log(at.residual)
-            return float(at.deviance + self.freedom * (change + np.exp(-change) - 1))
-
-        errors = np.sqrt(np.clip(np.diagonal(np.linalg.pinv(hessian(unprofiled, centre, 0.05) / 2)), 0, None))
+        free, errors = self._free, np.sqrt(np.clip(np.diagonal(self._log_variances), 0, None))
         tail = (1 - confidence) / 2
         out = []
         for k, variance in enumerate(self.variances):
