@@ -170,9 +170,7 @@ class Comparison:
             variance = self._alone[1]
             return float(np.sqrt(np.average(variance, weights=np.bincount(self.level))))
         design, fit = self.fit.model.design, self.fit
-        spread = sum(
-            np.square(design.spread(k, fit.theta))[code].mean() for k, code in enumerate(design.codes)
-        )
+        spread = sum(np.square(design.spread(k, fit.theta))[code].mean() for k, code in enumerate(design.codes))
         return float(np.sqrt((1 + spread) * fit.residual))
 
     def between(self, weights: Floats) -> Contrast:
@@ -243,5 +241,3 @@ def _independent(columns: Sequence[Floats], needed: int) -> Floats:
         if np.linalg.norm(left) > 1e-7 * max(float(np.linalg.norm(column)), 1e-300) and np.abs(column).max() > 1e-12:
             kept.append(column)
     return np.column_stack(kept)
-
-

@@ -103,7 +103,9 @@ class Crossed:
 
     def rest_sums(self, values: Floats) -> Floats:
         """The same for all factors outside the chain, one after the other, slopes times their numbers."""
-        return np.concatenate([np.zeros((0, *values.shape[1:])), *(self.sums(k, self._times(k, values)) for k in self.rest)])
+        return np.concatenate(
+            [np.zeros((0, *values.shape[1:])), *(self.sums(k, self._times(k, values)) for k in self.rest)]
+        )
 
     def _times(self, k: int, values: Floats) -> Floats:
         if k not in self.slopes:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora.schema import PEOPLE
+from vantage.corpora.traits import inferred_scale_of
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import encode
 from vantage.measures.parts import linked_values
@@ -110,6 +111,20 @@ def prepare(
     for interaction in interactions:
         codes |= _interaction(interaction, item, terms)
     return Prepared(frame, matrix, terms, codes, {name: n for name, n in left_out.items() if n})
+
+
+def columns_of(frame: pl.DataFrame, traits: Sequence[str]) -> Floats | None:
+    """The columns of traits that are held constant; null where there are none."""
+    columns: list[Floats] = []
+    for trait in traits:
+        if frame[trait].n_unique() < 2:
+            continue
+        if inferred_scale_of(frame[trait]).level == "numeric":
+            columns.append(frame[trait].cast(pl.Float64).to_numpy())
+            continue
+        code = encode(frame, [trait])
+        columns += [(code == level).astype(np.float64) for level in range(1, int(code.max()) + 1)]
+    return np.column_stack(columns) if columns else None
 
 
 def _check_shared(frame: pl.DataFrame, trait: str) -> None:

@@ -1,4 +1,4 @@
-"""Comparisons of two groups: a test, an effect size with an interval, and a correction for many tests."""
+"""ScoredUnitss of two groups: a test, an effect size with an interval, and a correction for many tests."""
 
 from __future__ import annotations
 
@@ -7,45 +7,32 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
 
-import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
-from vantage.measures.models.crossed import Crossed
-from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.multiplicity import Correction, adjusted
-from vantage.measures.parts import DISJOINT, check_level, constant_within, counts, names, parts, share_items
+from vantage.measures.parts import DISJOINT, Part, check_level, constant_within, counts, names, parts, share_items
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import UNIT, By, Floats, Judgments, judgments_frame
+from vantage.measures.ratings import By, Judgments, judgments_frame
+from vantage.measures.relations.groups import ENOUGH, analysed, sources_of, trait_scales
 from vantage.measures.relations.two_samples import UNTESTED, Sample, compared, sample_permutation_p
-from vantage.measures.reliability.variance_design import VarianceDesign, is_complete, rater_scores
+from vantage.measures.reliability.variance_design import rater_scores
 from vantage.measures.resampling import Resampling
 
-Test: TypeAlias = Literal["t", "welch", "mixed", "wilcoxon", "mann_whitney", "permutation"]
-Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
+Test: TypeAlias = Literal["mixed", "t", "welch", "wilcoxon", "mann_whitney", "permutation"]
+Effect: TypeAlias = Literal["points", "d", "g", "dz", "rank_biserial", "cliffs_delta"]
 
-FEW_RATERS: Final = 5
-"""A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
-MODELLED: Final = "p is that of a model of items and raters, the interval is about these raters"
-CONFOUNDED: Final = "what sets them apart counts as a difference of the groups, and p may be too small"
-SEVERAL: Final = 6
-"""Raters with as many answers would hardly have one value of a column that varies from answer to answer."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
-_UNPAIRED: Final[dict[str, str]] = {
-    **dict.fromkeys(("t", "welch", "mixed"), "g"),
-    "mann_whitney": "cliffs_delta",
-    "permutation": "g",
-}
+_UNPAIRED: Final[dict[str, str]] = {"t": "g", "welch": "g", "mann_whitney": "cliffs_delta", "permutation": "g"}
 
 
 VIEW: Final = View(
-    "Two groups compared",
+    "Groups compared",
     columns={
         "difference": Column(digits=2, signed=True),
-        "estimate": Column("effect size", digits=2, signed=True),
+        "estimate": Column("effect", digits=2, signed=True, interval=("low", "high")),
         "p": Column(digits=3),
         "p_adjusted": Column("p (corrected)", digits=3),
     },
@@ -72,6 +59,7 @@ def compare(
     by: By = (),
     between: str,
     values: Sequence[object] | None = None,
+    sources: str | None = None,
     unit: By | None = None,
     paired: bool | None = None,
     test: Test | None = None,
@@ -79,35 +67,29 @@ def compare(
     aggregate: Literal["mean", "median"] = "mean",
     correction: Correction = "holm",
     permutations: int = 10000,
-    ci: Literal["auto", "items", "raters", "runs", "none"] = "auto",
+    ci: Literal["auto", "both", "items", "raters", "runs", "none"] = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Do two groups judge differently? A test and an effect size for every two values of a column.
+    """Do groups judge differently? The values of a column compared, in a model that fits the design of the answers.
 
-    The design decides what the units are, unless `unit` and `paired` do. A column that is constant within raters (a
-    trait, a condition that each person sees one of) compares raters: the unit is the rater, the two groups are
-    separate samples, and each rater has one score, freed from the items that the rater happened to judge (see
-    `reliability.rater_scores`). Items as units would take every answer of a person for another person's. A column
-    that varies within raters compares items with themselves; one that is constant within items, separate items. Where
-    it varies within some raters only, the test is `mixed`, and `reason` counts the others.
-    `between="rater"` compares two raters on the items of both, and says nothing about others. For several traits at
-    once `explain` is better: it holds the other traits constant.
+    `between` is a trait of raters, a condition, a property of items or `rater`. Two values are compared with each
+    other, each of several with all others, an ordered column by its trend and a number by its slope; `values` names
+    those to compare. It is the analysis of `groups`: a linear mixed model (test `mixed`) with random effects of items,
+    raters and `sources` of items, whose effects vary where the column varies within them, and variances of their own
+    for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval and p
+    agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested, groups
+    of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is better:
+    it holds the other traits constant.
 
-    Otherwise a unit has one score per group: the mean or median of its answers. Paired, the units that both groups
-    have are compared with themselves; unpaired, the two groups' units are separate samples.
-
-    Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation` of signs; unpaired `t`
-    (equal variances), `welch`, `mann_whitney`, `permutation` of group membership and, for groups of raters, `mixed`:
-    the difference in a model with crossed random effects of items and raters (see `explain`), which weighs raters by
-    what their answers say and compares them within items, so that it does not matter if one group was given the
-    items that everyone rates higher. All two-sided. Groups of raters that share no item are not compared; `reason`
-    says so. By default paired t or Welch, and `mixed` for groups of raters who did not all judge the same items;
-    means and difference are then those of the model. Where raters are the units, `p_permutation` regroups them
-    whatever the test, and a group of fewer than five raters has neither a p-value nor an interval: `reason` says
-    so. Effect sizes, as `estimate`, positive when the first group is higher:
+    With `test`, `unit`, `paired`, `effect` or `aggregate` each unit has one score per group, its mean or median answer,
+    and a classical test compares these. Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation`
+    of signs; unpaired `t` (equal variances), `welch`, `mann_whitney` and `permutation` of group membership, all
+    two-sided. The unit is the rater where the column is constant within raters (a rater's score is then freed from the
+    items that the rater happened to judge, see `reliability.rater_scores`), else the item. Effect sizes, as
+    `estimate`, positive when the first group is higher:
 
     * `d`: difference of means / pooled standard deviation (Cohen 1988); `g`: d corrected for small
       samples by 1 − 3 / (4(n₁ + n₂ − 2) − 1) (Hedges 1981);
@@ -115,13 +97,13 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    The interval resamples units, and `over` says what these are. With fewer than fifty that of d, g and dz comes from
-    the non-central t distribution, since resamples of few units hold the effect too rarely; with fewer than ten the
-    others have none. `p_adjusted` corrects over all rows of the result.
+    Their interval resamples units. With fewer than fifty that of d, g and dz comes from the non-central t
+    distribution, since resamples of few units hold the effect too rarely; with fewer than ten the others have none.
+    `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
     ...            "condition": ["plain"] * 4 + ["context"] * 4}
-    >>> compare(answers, between="condition").select("first", "difference", pl.col("p").round(4)).rows()
+    >>> compare(answers, between="condition").select("first", pl.col("difference", "p").round(4)).rows()
     [('context', 1.25, 0.0154)]
     """
     keys = None if unit is None else names(unit)
@@ -137,60 +119,99 @@ def compare(
             raise InputError(f"column '{between}' has no value '{value}'", remedy=nearest(str(value), known))
     if len(levels) < 2:
         raise InputError(f"column '{between}' has only one value", remedy="compare another column")
+    asked = unit is not None or paired is not None or aggregate != "mean" or effect not in (None, "points")
+    classical = asked or test not in (None, "mixed")
+    if classical and test == "mixed":
+        raise InputError("test 'mixed' takes its units from the design", remedy="leave unit, paired and effect out")
+    clusters = None if classical else sources_of(data, sources)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[between, *(keys or ())]):
+    for part in parts(data, by, extra=[between, *(keys or ()), *([clusters] if clusters else [])]):
+        if not classical:
+            made = analysed(
+                part,
+                between,
+                trait_scales(data).get(between),
+                values=values,
+                sources=clusters,
+                over=ci,
+                confidence=confidence,
+            )
+            rows += [{**part.key, **row} for row in _shown(list(made))]
+            continue
         check_level(part.scale(), part.frame, "a comparison of means or ranks")
-        design = Comparison.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
-        usual, measured = _chosen(design.paired, test, effect)
-        free = test is None and aggregate == "mean"
-        if free and design.of_raters and design.uneven(part.answered):
-            usual = "mixed"
-        elif usual == "mixed" and not (design.unit == ["rater"] and design.of_raters):
-            raise InputError("test 'mixed' compares groups of raters", remedy="leave test out")
-        design.check(ci)
-        scores = design.scores(part.answered, aggregate)
-        for first, second in combinations(levels, 2):
-            sample = design.sample(scores, first, second)
-            asked = part.frame.filter(pl.col(between).is_in([first, second]))
-            used = sample.used(asked, design.unit)
-            alone, several = design.apart(used)
-            tested = "mixed" if free and unit is None and alone and several >= 2 * FEW_RATERS else usual
-            row = {
-                **part.key,
-                "first": str(first),
-                "second": str(second),
-                "test": tested,
-                "effect": measured,
-                "unit": ", ".join(design.unit),
-                "paired": design.paired,
-                "units": len(sample.x) if design.paired else len(sample.x) + len(sample.y),
-                **counts(used, asked, unpaired=asked["value"].count() - len(used)),
-            }
-            if design.of_raters and not share_items(used, between):
-                rows.append({**row, **UNTESTED, "reason": DISJOINT})
-                continue
-            result = compared(sample, tested, measured, permutations, how)
-            if tested == "mixed" and result["p"] is not None:
-                answered, in_first = used.filter(pl.col("value").is_not_null()), pl.col(between) == first
-                means, statistic, modelled, weight = two_groups(answered, in_first, within=design.of_raters)
-                if weight and design.of_raters:
-                    share = in_first.cast(pl.Float64).mean().over(UNIT)
-                    freed = design.scores(answered.with_columns(pl.col("value") - weight * share), aggregate)
-                    sample = design.sample(freed, first, second)
-                    result = compared(sample, tested, measured, permutations, how)
-                result |= {"first_mean": float(means[0]), "second_mean": float(means[1]), "statistic": statistic}
-                result |= {"p": modelled, "difference": float(means[0] - means[1])}
-            count = f"{alone} of {several} raters with several answers have one value of '{between}' only"
-            reason = f"{count}: {MODELLED if tested == 'mixed' else CONFOUNDED}" if alone else None
-            rows.append({**row, **design.judged(result, sample, (first, second), permutations, how, reason)})
+        design = ScoredUnits.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
+        rows += _of_scores(part, design, levels, test, effect, aggregate, permutations, ci, how)
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     numbers = ("statistic", "p", "p_permutation", "p_adjusted")
     return table(rows, names(by)).with_columns(pl.col(name).cast(pl.Float64) for name in numbers if rows)
 
 
+def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the analysis of groups as comparisons: two groups are one, unknown values are counted."""
+    unknown = sum(row["judgments"] for row in made if row["row"] == "missing")
+    kept = [row for row in made if row["row"] != "missing"]
+    if [row["row"] for row in kept] == ["group", "group"]:
+        first, second = kept
+        both = {name: first[name] + second[name] for name in ("raters", "judgments")}
+        kept = [{**first, **both, "items": max(first["items"], second["items"])}]
+    out = []
+    for row in kept:
+        left_out = {**row["left_out"], **({"no_value": unknown} if unknown else {})}
+        named = {
+            "first": row["higher"] if row["versus"] is None else row["group"],
+            "second": row["versus"] or row["lower"],
+        }
+        means = {"first_mean": row.get("mean"), "second_mean": row.get("versus_mean")}
+        result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points", "p_permutation": None}
+        own = ("row", "group", "versus", "higher", "lower", "mean", "versus_mean", "p_trait")
+        rest = {name: value for name, value in row.items() if name not in own}
+        out.append(
+            {**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": row["raters"]}
+        )
+    return out
+
+
+def _of_scores(
+    part: Part,
+    design: ScoredUnits,
+    levels: Sequence[Any],
+    test: Test | None,
+    effect: Effect | None,
+    aggregate: str,
+    permutations: int,
+    ci: str,
+    how: Resampling,
+) -> list[dict[str, Any]]:
+    """One row for every two groups, by a test of one score per unit."""
+    tested, measured = _chosen(design.paired, test, effect)
+    design.check(ci)
+    scores, rows = design.scores(part.answered, aggregate), []
+    for first, second in combinations(levels, 2):
+        sample = design.sample(scores, first, second)
+        asked = part.frame.filter(pl.col(design.between).is_in([first, second]))
+        used = sample.used(asked, design.unit)
+        row = {
+            **part.key,
+            "first": str(first),
+            "second": str(second),
+            "test": tested,
+            "effect": measured,
+            "unit": ", ".join(design.unit),
+            "paired": design.paired,
+            "units": len(sample.x) if design.paired else len(sample.x) + len(sample.y),
+            **counts(used, asked, unpaired=asked["value"].count() - len(used)),
+        }
+        if design.of_raters and not share_items(used, design.between):
+            rows.append({**row, **UNTESTED, "reason": DISJOINT})
+            continue
+        result = compared(sample, tested, measured, permutations, how)
+        rows.append({**row, **design.judged(result, sample, (first, second), permutations, how)})
+    return rows
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ScoredUnits:
     """What is compared with what: the column, the units, and whether both groups have the same ones."""
 
     between: str
@@ -200,7 +221,7 @@ class Comparison:
     """Whether each rater belongs to one group, so that raters are what the groups are made of."""
 
     @classmethod
-    def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> Comparison:
+    def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> ScoredUnits:
         """The design that the answers have, or that was asked for where it is possible."""
         of_raters = between != "rater" and constant_within(answered, between, ["rater"])
         chosen = unit or (["rater"] if of_raters else ["item"])
@@ -212,18 +233,6 @@ class Comparison:
             )
         alike = between == "rater" or not apart
         return cls(between, chosen, alike if paired is None else paired, of_raters)
-
-    def apart(self, used: pl.DataFrame) -> tuple[int, int]:
-        """Of the raters with several answers in two groups, how many are in one of them only, and how many there are.
-
-        Nobody counts where units are raters.
-        """
-        if self.of_raters or self.between == "rater" or "rater" in self.unit:
-            return 0, 0
-        answered = used.filter(pl.col("value").is_not_null())
-        of_rater = answered.group_by("rater").agg(pl.len().alias("n"), pl.col(self.between).n_unique().alias("values"))
-        several = of_rater.filter(pl.col("n") >= SEVERAL)
-        return int((several["values"] == 1).sum()), len(several)
 
     @property
     def over(self) -> str:
@@ -252,14 +261,6 @@ class Comparison:
         one, two = (scores.filter(pl.col(self.between) == group).drop(self.between) for group in groups)
         return Sample.of(one, two, self.unit, self.paired)
 
-    def uneven(self, answered: pl.DataFrame) -> bool:
-        """Whether raters are the units and judged different items, so that a mean of each is not all they say."""
-        if self.paired or self.unit != ["rater"] or is_complete(answered):
-            return False
-        design = VarianceDesign.of(answered.drop_nulls(self.between))
-        # Items and raters have more than one answer each, so that their variances have an estimate.
-        return all(1 < factor.levels < len(design.value) for factor in design.factors[:2])
-
     def judged(
         self,
         result: dict[str, Any],
@@ -267,22 +268,21 @@ class Comparison:
         groups: tuple[Any, Any],
         permutations: int,
         how: Resampling,
-        apart: str | None,
     ) -> dict[str, Any]:
         """The row of a pair of groups, without what its design cannot give."""
         result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
-            return result if result["p"] is None or apart is None else {**result, "reason": apart}
+            return result
         if "rater" not in self.unit:
             reason = (
                 f"no p-value: '{self.between}' does not vary within raters, and units other than raters would count "
                 "one rater's answers as independent; leave unit out"
             )
             return {**result, "p": None, "statistic": None, "reason": reason}
-        few = [(str(g), len(s)) for g, s in zip(groups, (sample.x, sample.y), strict=True) if len(s) < FEW_RATERS]
+        few = [(str(g), len(s)) for g, s in zip(groups, (sample.x, sample.y), strict=True) if len(s) < ENOUGH]
         if few:
             counted = " and ".join(f"'{name}' has {n} rater{'s' if n != 1 else ''}" for name, n in few)
-            reason = f"{counted}; a p-value and an interval need at least {FEW_RATERS} in each group"
+            reason = f"{counted}; a p-value and an interval need at least {ENOUGH} in each group"
             if any(n == 1 for _, n in few):
                 reason += ", or between='rater' to compare single raters on their items"
             return {**result, **dict.fromkeys(("statistic", "p", "low", "high", "over")), "reason": reason}
@@ -301,37 +301,3 @@ def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str
     if effect is not None and effect not in allowed:
         raise InputError(f"effect '{effect}' is not for {words} samples", remedy=f"use {', '.join(allowed)}")
     return name, effect or tests[name]
-
-
-def two_groups(answered: pl.DataFrame, first: pl.Expr, *, within: bool = True) -> tuple[Floats, float, float, float]:
-    """The mean answer of both groups, the t statistic of their difference, its p-value, and the weight of the share.
-
-    *answer = group + share + item + rater + error* with items and raters random, by restricted maximum likelihood; the
-    degrees of freedom are the raters less two. Unlike a mean per rater this weighs raters by what their answers say.
-    The share of an item's answers that are the first group's takes up what sets the items of one group apart from
-    those of the other, so that the difference is that within items (Mundlak 1978); without `within`, as for a column of
-    the items themselves, it is left out.
-
-    >>> rng = np.random.default_rng(0)
-    >>> item, rater = (grid.ravel() for grid in np.indices((20, 10)))
-    >>> value = rng.normal(size=20)[item] + 2.0 * (rater < 5) + rng.normal(size=200)
-    >>> frame = pl.DataFrame({"item": item, "rater": rater, "value": value})
-    >>> frame = frame.with_columns(question=pl.lit(""), condition=pl.lit(""), sample=0)
-    >>> means, _, p, _ = two_groups(frame, pl.col("rater") < 5)
-    >>> bool(abs(means[0] - means[1] - 2) < 0.5), bool(p < 0.001)
-    (True, True)
-    """
-    design = VarianceDesign.of(answered)
-    inside = np.sign(VarianceDesign.of(answered.with_columns(value=first.cast(pl.Float64))).value) / 2
-    codes = [factor.code for factor in design.factors[:2]]
-    share = (np.bincount(codes[0], inside) / np.bincount(codes[0]))[codes[0]]
-    columns = [np.ones(len(inside)), inside, *([share - share.mean()] if within and np.ptp(share) > 1e-9 else [])]
-    model = Gaussian(design.value, np.column_stack(columns), Crossed(codes))
-    variances = np.nan_to_num(design.variances, nan=float(design.value.var()))
-    fit = model.fit(np.sqrt(np.clip(variances[:2], 0, None) / max(float(variances[2:].sum()), 1e-9)))
-    middle, apart, *weight = fit.beta.tolist()
-    statistic = apart / float(np.sqrt(fit.covariance[1, 1]))
-    freedom = max(design.factors[1].levels - 2, 1)
-    centre = float(answered["value"].mean()) + middle  # type: ignore[arg-type]
-    means = centre + apart * np.array([0.5, -0.5])
-    return means, statistic, 2 * float(stdtr(freedom, -abs(statistic))), sum(weight)
