@@ -101,7 +101,7 @@ class Claim:
     ceiling: float | None = None
     skill: float | None = None
     opens: bool = False
-    units: int | None = None
+    units: float | None = None
     confidence: float = 0.95
     low_alone: float | None = None
     high_alone: float | None = None
@@ -157,7 +157,7 @@ def p_value(
     high: float | None,
     reference: float,
     confidence: float = 0.95,
-    units: int | None = None,
+    units: float | None = None,
 ) -> float | None:
     """The two-sided p value that belongs to an interval; null where there is none, or one of a single point.
 
@@ -174,7 +174,7 @@ def p_value(
     return 2 * float(stdtr(_freedom(units), -t))
 
 
-def quantile(probability: float, units: int | None = None) -> float:
+def quantile(probability: float, units: float | None = None) -> float:
     """A quantile of Student's t for an interval over so many units."""
     return float(stdtrit(_freedom(units), probability))
 
@@ -263,5 +263,5 @@ def _opening(rules: list[list[Claim]]) -> list[list[Claim]]:
     ]
 
 
-def _freedom(units: int | None) -> int:
+def _freedom(units: float | None) -> float:
     return max(units - 1, 1) if units else LARGE

@@ -36,7 +36,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.measures import find
-from vantage.report import cases
+from vantage.report import cases, groups
 from vantage.report.charts import chart
 from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided, there
 from vantage.report.entries import STRICT, SectionSpec, Show
@@ -137,10 +137,10 @@ class Recipe(BaseModel):
 
 
 def functions_of(*modules: ModuleType) -> dict[str, Function]:
-    """What a recipe can call: the public functions that modules define, by name, and those that show cases."""
+    """What a recipe can call: the public functions that modules define, by name, and those of every report: cases and groups."""
     return {
         name: function
-        for module in (cases, *modules)
+        for module in (cases, groups, *modules)
         for name, function in vars(module).items()
         if inspect.isfunction(inspect.unwrap(function) if callable(function) else None)
         and function.__module__ == module.__name__

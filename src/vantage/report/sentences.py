@@ -169,7 +169,7 @@ def _against(rule: Against, rows: Sequence[Row], words: Words) -> list[Claim]:
         reference, value = _reference(rule, row, words), row.get(rule.value)
         if value is None or reference is None:
             continue
-        low, high, units = row.get(rule.low), row.get(rule.high), row.get("units") or row.get("items")
+        low, high, units = row.get(rule.low), row.get(rule.high), _units(row)
         of_interval = p_value(value, low, high, reference, words.confidence, units)
         # A test of its own and the interval must agree: the one that is less sure decides.
         known = [p for p in (row.get(rule.p) if rule.p else None, of_interval) if p is not None]
@@ -187,7 +187,7 @@ def _compared(rule: Against, rows: Sequence[Row], words: Words, claims: Sequence
         # Rows that a phrase names in other words, such as two groups that were compared, have sentences of their own.
         apart: dict[str, list[Claim]] = {}
         mine = [claim for claim in claims if claim.verdict == side and phrase]
-        for claim in sorted(mine, key=lambda claim: claim.estimate or 0.0, reverse=side != "below"):
+        for claim in sorted(mine, key=lambda one: -abs((one.estimate or 0.0) - (one.reference or 0.0))):
             apart.setdefault(words.filled(phrase, rows[claim.row or 0], rows="…"), []).append(claim)
         findings += [_sentence(phrase, part, rows, words, rule) for part in apart.values()]
     untested = [claim for claim in claims if claim.verdict == "untested"]
@@ -366,6 +366,11 @@ def _reference(rule: Against, row: Row, words: Words) -> float | None:
         return rule.reference
     reference: float | None = row.get(rule.reference, words.values.get(rule.reference))
     return reference
+
+
+def _units(row: Row) -> float | None:
+    """How many units an interval rests on, by its degrees of freedom where the row has some."""
+    return row["df"] + 1 if row.get("df") else row.get("units") or row.get("items")
 
 
 def _p_text(p: float) -> str:
