@@ -12,7 +12,7 @@ from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
 from vantage import Corpus, Instrument, Scale, demo_corpus, load
 from vantage.measures import alpha
-from vantage.report import beside, groups
+from vantage.report import beside
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import apart
@@ -67,7 +67,7 @@ def test_without_people_models_are_scored_by_the_reference_that_came_with_the_da
     assert not [one.name for one in result.tables if one.name in ("alt-test", "accuracy")]
 
 
-SAYING = Claiming("vantage.report", report_on_a_corpus, beside, groups, file="corpus.yaml")
+SAYING = Claiming("vantage.report", report_on_a_corpus, beside, file="corpus.yaml")
 
 
 def on_noise(seed: int) -> Result:
@@ -133,15 +133,16 @@ def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str,
     instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*options)})
     result = overview(Corpus(corpus.items, corpus.raters, answers, instrument))
     check_all(result)
-    row = frame(result, "traits").row(0, named=True)
     shares = dict(
         answers.join(corpus.raters, on="rater").group_by("group").agg((pl.col("value") == last).mean()).iter_rows()
     )
-    yes = row["option"] == "“yes”"
-    assert row["higher"] == ("a" if (shares["a"] > shares["b"]) == yes else "b")
-    assert row["difference"] == pytest.approx(abs(shares["a"] - shares["b"]), abs=1e-6)
-    words = f"By group, people with {row['higher']} answer {row['option']} more often than people with {row['lower']}"
-    assert words in said(result)
+    rows = frame(result, "traits")
+    row = (rows if len(options) == 2 else rows.filter(option="yes")).filter(group="a").row(0, named=True)
+    assert row["mean"] == pytest.approx(shares["a"], abs=1e-6)
+    assert row["estimate"] == pytest.approx(shares["a"] - shares["b"], abs=1e-6)
+    more = "give higher answers" if len(options) == 2 else "choose “yes” more often"
+    less = more.replace("higher", "lower").replace("more", "less")
+    assert f"By group, a {more if shares['a'] > shares['b'] else less} than b about q" in said(result)
 
 
 @pytest.mark.slow
@@ -150,19 +151,20 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     check_all(result)
     words = said(result)
     assert "Raters agree better than chance about q" in words
-    assert "By group, people with a give higher answers than people with b" in words
+    assert "By group, a give higher answers than b" in words
     assert "Further from a person than two people are from each other: m1 about q" in words
     assert "The answers of p15" in words
     assert "run against those of the others" in words
     turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
     check_all(turned)
-    assert "By group, people with b give higher answers than people with a" in said(turned)
+    assert "By group, a give lower answers than b" in said(turned)
     assert "Further from a person than two people are from each other: m1 about q" in said(turned)
 
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     result = overview(made(2, signal=1.5))
-    assert "By group, no two groups can be told apart" in said(result)
+    assert "We found no difference by group (a against b) about q" in said(result)
+    assert "would have been seen" in said(result)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +265,8 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     named = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*"abcdefgh")})
     result = overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named))
     check_all(result)
-    texts = [text for section in result.sections for text in section.text]
-    assert "Not compared, since two to eight groups of five people who share items are needed: group." in texts
+    small = frame(result, "traits").filter(group="b")
+    assert (small["raters"].unique().to_list(), small["p"].count()) == ([3], 0), "described, and not tested"
     found = frame(result, "divided")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()

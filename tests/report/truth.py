@@ -24,7 +24,7 @@ ENDS = {"value": "estimate", "low": "low", "high": "high"}
 """The options of a chart that name its columns, and the columns that it uses without them."""
 UNDECIDED = re.compile(
     r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear|"
-    r"no ranking can be tested|Not tested",
+    r"no ranking can be tested|Not tested|found no difference",
     re.IGNORECASE,
 )
 
@@ -66,6 +66,7 @@ def check_all(result: Result) -> None:
     """Checks every finding of a report, and that paragraphs and captions have no gap or slip in them."""
     for finding in findings(result):
         check(finding)
+    check_ledger(result)
     for section in result.sections:
         words = [section.title, *section.text]
         for part in section.parts:
@@ -73,6 +74,34 @@ def check_all(result: Result) -> None:
         for text in [*words, *result.warnings, *result.methods]:
             assert not re.search(r"\bNone\b|\bnan\b|\{\w*\}|–––", text), text
             assert not re.search(r"\b1 (raters|items|people|texts|models|questions|figures|runs|rows)\b", text), text
+
+
+def check_ledger(result: Result) -> None:
+    """Fails where sentence, ledger, table and figure of a report disagree."""
+    ledger = {id(claim) for claim in result.ledger}
+    known = {table.name: table for table in result.tables}
+    for finding in findings(result) if result.ledger else ():
+        for claim in finding.evidence:
+            assert id(claim) in ledger or claim.rule == "fact", f"not in the ledger: {finding.text}"
+            if claim.claims and finding in result.findings:
+                assert claim.opens, f"may not open the report: {finding.text}"
+    for claim in result.ledger:
+        if not claim.columns or (table := known.get(claim.table)) is None or claim.row is None:
+            continue
+        value, *ends = claim.columns
+        assert table.frame[value][claim.row] == claim.estimate, claim
+        if claim.low is not None and set(ends) <= set(table.frame.columns):
+            shown = [table.frame[name][claim.row] for name in ends]
+            assert shown == [claim.low, claim.high], (claim.table, claim.name, shown, claim)
+        if claim.verdict in ("most", "least"):
+            best = table.frame[value].max() if claim.verdict == "most" else table.frame[value].min()
+            assert len(claim.part) > 1 or best == claim.estimate, f"not the {claim.verdict} of all rows: {claim}"
+        for figure in result.figures:
+            same = figure.data.columns if figure.options.get("value", "estimate") == value else []
+            if figure.name.startswith(claim.table) and set(ends) <= set(same) and value in same:
+                drawn = figure.data.filter(pl.col(value) == claim.estimate, pl.col(ends[0]).is_not_null())
+                pairs = set(drawn.select(ends).iter_rows())
+                assert not pairs or claim.low is None or (claim.low, claim.high) in pairs, (figure.name, claim)
 
 
 def check_intervals(result: Result) -> None:

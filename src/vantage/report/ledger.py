@@ -179,14 +179,16 @@ def quantile(probability: float, units: float | None = None) -> float:
     return float(stdtrit(_freedom(units), probability))
 
 
+_FIRST: Final = ("family", "exploratory", "question", "estimand", "population", "name", "verdict", "opens")
+"""What the ledger begins with; the numbers follow."""
+
+
 def ledger_frame(claims: Iterable[Claim]) -> pl.DataFrame:
     """The ledger as a table: one row per statement, without what only finds a row in its table again."""
-    rows = [_row(claim) for claim in claims]
-    schema = {
-        "verdict": pl.String,
-        **{name: _TYPES.get(kind, pl.String) for name, kind in Claim.__annotations__.items()},
-    }
-    return pl.DataFrame(rows, schema={name: kind for name, kind in schema.items() if name not in _INNER}, strict=False)
+    kinds = {"verdict": "str", **Claim.__annotations__}
+    order = dict.fromkeys([*_FIRST, *(name for name in kinds if name not in _INNER)])
+    schema = {name: _TYPES.get(kinds[name], pl.String) for name in order}
+    return pl.DataFrame([_row(claim) for claim in claims], schema=schema, strict=False)
 
 
 _TYPES: Final = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}

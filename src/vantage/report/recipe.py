@@ -137,7 +137,7 @@ class Recipe(BaseModel):
 
 
 def functions_of(*modules: ModuleType) -> dict[str, Function]:
-    """What a recipe can call: the public functions that modules define, by name, and those of every report: cases and groups."""
+    """What a recipe can call: the public functions that modules define, by name, and those of cases and groups."""
     return {
         name: function
         for module in (cases, groups, *modules)

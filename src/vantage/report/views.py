@@ -109,7 +109,7 @@ def present(
     """
     options, text = used_options(frame), caption or caption_of(view, frame, by, who)
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
-    over = ", ".join(one for one in (who, interval_words(frame, options).removeprefix(", with ")) if one)
+    over = interval_words(frame, options)
     words = Words(
         keys or by,
         view.symbol,
@@ -117,7 +117,7 @@ def present(
         options.get("confidence") or 0.95,
         {**options, **(values or {})},
         view.title or text,
-        over or text,
+        f"{who}{over}" if " over " in over else text,
         name,
     )
     rules = view.says if says is None else says
@@ -143,7 +143,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     The ends of single intervals stay under their names with `_alone` behind, for the files.
     """
     compared = [claim for claim in claims if claim.rule.startswith("against") and claim.p_family is not None]
-    several = [claim for claim in compared if claim.p_family != claim.p or claim.low != claim.low_alone]
+    several = [one for one in compared if (one.low, one.high, one.p_family) != (one.low_alone, one.high_alone, one.p)]
     if not several:
         return frame, view
     for place in (1, 2):
