@@ -49,7 +49,7 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     }
     assert dict(found.select("question", "low").iter_rows()) == together
     assert all(together[name] < direct[name] for name in direct)
-    assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
+    assert "(median r = 0.88): r9" in said(result), "the rater who was made to answer without reading"
 
 
 def test_without_people_models_are_scored_by_the_reference_that_came_with_the_data() -> None:
@@ -103,12 +103,14 @@ def test_what_is_known_of_models_alone_is_no_trait_of_people() -> None:
 @pytest.mark.slow
 def test_few_items_do_not_make_sound_raters_stand_out() -> None:
     for seed in range(3):
-        assert "less than is usual" not in said(overview(made(seed, items=8, people=8, signal=1.0)))
+        assert "Unusually little agreement with the rest" not in said(
+            overview(made(seed, items=8, people=8, signal=1.0))
+        )
     result = overview(made(4, items=60, people=8, signal=1.5, against=0))
     careless = result_with_a_careless_rater()
-    assert "less than is usual" not in said(result)
-    assert "The answers of p7" in said(careless)
-    assert "less than is usual" in said(careless)
+    assert "Unusually little agreement with the rest" not in said(result)
+    assert "): p7 (r" in said(careless)
+    assert "Unusually little agreement with the rest" in said(careless)
 
 
 def result_with_a_careless_rater() -> Result:
@@ -152,13 +154,12 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     words = said(result)
     assert "Raters agree better than chance about q" in words
     assert "By group, a give higher answers than b" in words
-    assert "Further from a person than two people are from each other: m1 about q" in words
-    assert "The answers of p15" in words
-    assert "run against those of the others" in words
+    assert "On q, further from people than people are from each other: m1 (" in words
+    assert "Answers against the rest: p15 (" in words
     turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
     check_all(turned)
     assert "By group, a give lower answers than b" in said(turned)
-    assert "Further from a person than two people are from each other: m1 about q" in said(turned)
+    assert "On q, further from people than people are from each other: m1 (" in said(turned)
 
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:

@@ -159,10 +159,8 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     if "p" in shown and "p_family" not in shown:
         shown.insert(shown.index("p") + 1, "p_family")
     many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
-    count = f" of {max(many)} comparisons" if len(many) == 1 and max(many) > 1 else ""
-    note = (
-        f"Intervals and corrected p values hold for all{count or ' comparisons'} of the same research question at once."
-    )
+    count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
+    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once."
     columns = {**view.columns, "p_family": Column("p (corrected)", digits=3, chance=True)}
     return frame, replace(view, columns=columns, show=shown, notes=[*view.notes, note])
 
