@@ -64,10 +64,13 @@ def test_interval_and_p_value_of_a_claim_cannot_disagree(rows: list[tuple[Any, .
     many = Counter(claim.family for claim in claims)
     for claim, (_, below, above, own, _) in zip(claims, rows, strict=True):
         assert claim.p is not None
+        assert claim.estimate is not None
+        assert claim.low is not None
+        assert claim.high is not None
         assert claim.p_family == pytest.approx(min(1.0, claim.p * many[claim.family]))
         assert own is None or claim.p >= own
         outside = not claim.low - 1e-9 <= 0 <= claim.high + 1e-9
-        assert outside == claim.claims == (claim.p_family < LEVEL)
+        assert outside == claim.claims == ((claim.p_family or 0.0) < LEVEL)
         assert claim.low <= claim.estimate - below + 1e-9
         assert claim.high >= claim.estimate + above - 1e-9
         assert claim.seen is None or claim.seen > 0
@@ -129,6 +132,28 @@ def test_the_ledger_is_a_table_of_one_row_for_each_statement() -> None:
         -0.43,
     )
     assert (stored["table"], stored["row"], stored["question"]) == ("accuracy", 0, "hate")
+
+
+def test_a_rater_that_never_reads_is_not_said_to_do_better_than_one() -> None:
+    recipe = Recipe.bundled("vantage.report", report_on_a_corpus, beside, file="corpus.yaml")
+    entry = next(entry for section in recipe.sections for entry in section.show if entry.name == "accuracy")
+    known = {"question": "hate", "metric": "accuracy", "estimate": 0.83, "floor": 0.83, "floor_rater": "always no"}
+    rows = [
+        {**known, "rater": "blind", "skill": 0.0, "skill_low": -0.2, "skill_high": 0.2, "ceiling": 0.9},
+        {**known, "rater": "good", "skill": 0.8, "skill_low": 0.5, "skill_high": 1.1, "ceiling": 0.9},
+    ]
+    rules = entry.rules or []
+    (family, _), *_ = entry.asked(recipe.families, "", 1)
+    asked = statement(rules[0], pl.DataFrame(rows), Words(columns=entry.shown, table="t"), family=family)
+    better, no_better = (finding.text for finding in decide([asked])[0])
+    assert better == (
+        "On hate, better than a rater that never reads: good (accuracy) (+80 % of the way from always no to a person, "
+        "95 % CI +50 % to +110 %)."
+    )
+    assert no_better.startswith("On hate, no better than a rater that never reads: blind (accuracy) (0 % of the way")
+    assert {claim.family for claim in asked.claims} == {
+        f"Does {name} do better than a rater that never reads?" for name in ("blind", "good")
+    }
 
 
 # What was wrong once.

@@ -136,7 +136,7 @@ def _check(evidence: Claim, text: str) -> None:
         assert evidence.estimate > evidence.reference, text
     if side in ("below", "least"):
         assert evidence.estimate < evidence.reference, text
-    claimed = evidence.p_family < 1 - evidence.confidence
+    claimed = evidence.p_family < evidence.level
     assert claimed == (side in ("above", "below", "most", "least")), text
     if kind == "against" and evidence.low is not None and evidence.high is not None:
         assert evidence.low - 1e-9 <= evidence.estimate <= evidence.high + 1e-9, text

@@ -22,7 +22,7 @@ from vantage.measures.powered.estimate import worth
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
 from vantage.report.engine import Analysis, Data, there
-from vantage.report.ledger import p_value
+from vantage.report.ledger import JUDGED, p_value
 from vantage.scales import Scale
 
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
@@ -157,8 +157,8 @@ def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None
     frames = [accuracy(part, reference=reference, metric=metrics, **how) for reference, metrics in wanted]
     frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
-    columns = ("question", "rater", "metric", "estimate", "low", "high", "items")
-    return frame.with_columns(name.alias("metric")).select(columns)
+    columns = ("question", "rater", "metric", "estimate", "low", "high", "items", *JUDGED, "skill_low", "skill_high")
+    return frame.with_columns(name.alias("metric")).select(one for one in columns if one in frame.columns)
 
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame:

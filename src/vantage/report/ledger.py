@@ -117,6 +117,11 @@ class Claim:
         return self.rule.partition(":")[2] or "stated"
 
     @property
+    def level(self) -> float:
+        """The error rate of its family: where an interval of another confidence was asked for, so was another test."""
+        return round(1 - self.confidence, 12)
+
+    @property
     def place(self) -> tuple[Any, ...]:
         """Which interval of which table it is about."""
         return self.table, tuple(self.columns), self.row
@@ -206,12 +211,10 @@ def _settled(claim: Claim, share: float) -> Claim:
         return claim if claim.rule == "fact" else replace(claim, rule=f"{claim.rule.partition(':')[0]}:untested")
     assert claim.estimate is not None  # noqa: S101 - there is no test without an estimate
     assert claim.reference is not None  # noqa: S101 - nor without a reference
-    # Where an interval of another confidence was asked for, so was a test of that level.
-    level = 1 - claim.confidence
-    p, beyond = min(1.0, claim.p / share), quantile(1 - level * share / 2, claim.units)
+    p, beyond = min(1.0, claim.p / share), quantile(1 - claim.level * share / 2, claim.units)
     kind, _, end = claim.rule.partition(":")
     side = end or ("above" if claim.estimate > claim.reference else "below")
-    verdict = side if p < level else "within" if kind == "against" else "alike"
+    verdict = side if p < claim.level else "within" if kind == "against" else "alike"
     low, high = (claim.low, claim.high) if end else _widened(claim, beyond)
     error = claim.error if claim.error is not None else _error(claim, claim.estimate - claim.reference)
     seen = None if error is None else error * (beyond + quantile(POWER, claim.units))
