@@ -57,12 +57,6 @@ class CorpusAnalysis(Analysis):
         part = self.several.filter(question=asked) if self.several is not None and asked else None
         return part if part is not None and len(answered(part)) else None
 
-    @property
-    def traits(self) -> list[str]:
-        """What is known of people; columns that only models have say nothing of them."""
-        raters = self.people.raters
-        return [trait for trait in self.people.traits if raters[trait].null_count() < len(raters)]
-
     @cached_property
     def others(self) -> list[str]:
         """Models, personas and trained raters who gave a value beside people."""
