@@ -84,7 +84,7 @@ def test_the_options_of_intervals_are_those_of_the_bootstrap(monkeypatch: pytest
     known = base.REGISTRY["plain-mean"]
     defaults = {field.name: field.default for field in fields(Bootstrap)}
     own = [*IntervalOptions.__annotations__]
-    assert [*known.options][:6] == ["by", *own]
+    assert [*known.options][: len(own) + 1] == ["by", *own]
     assert all(known.options[name].default == defaults[name] for name in own)
     assert known.choices["ci"] == OVER
     assert plain_mean({"item": ["a"], "rater": ["x"], "value": [1.0]}, confidence=0.9)["estimate"].to_list() == [0.9]
@@ -171,10 +171,10 @@ def test_a_default_over_less_than_both_says_why(name: str) -> None:
     many = known.function(data, **options)
     assert set(many["over"].drop_nulls()) <= ({"both", "items"} if name == "icc" else {"both"})
     raters = data["rater"].unique().sort().to_list()
-    few = known.function(data.filter(pl.col("rater").is_in([*raters[:5], *raters[12:13]])), **options)
+    few = known.function(data.filter(pl.col("rater").is_in([*raters[:3], *raters[12:13]])), **options)
     given = few.filter(pl.col("low").is_not_null())
     one_way = pl.col("form").str.contains("1") if name == "icc" else pl.lit(False)
-    assert given.filter(~one_way)["reason"].str.contains("fewer than ten raters").all()
+    assert given.filter(~one_way)["reason"].str.contains("fewer than (four|ten) raters").all()
 
 
 def test_an_interval_that_a_measure_does_not_have_is_refused() -> None:

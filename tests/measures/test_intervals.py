@@ -20,8 +20,10 @@ from vantage.measures.intervals import (
     SKEWED,
     TOO_FEW_RATERS,
     Bootstrap,
+    Spread,
     bca,
     bootstrap_interval,
+    interval,
     jackknife,
     percentile,
     weights,
@@ -138,15 +140,28 @@ def test_intervals_of_means_are_as_long_as_those_of_student(units: int) -> None:
     assert units < 20 or expanded == pytest.approx(expected, abs=0.15 * (expected[1] - expected[0]) / 2)
 
 
-def test_intervals_are_moved_by_the_bias_of_resamples_and_never_beyond_the_limits() -> None:
-    replicates = np.random.default_rng(0).normal(0.7, 0.1, 50_000)
-    # Resamples lie 0.1 below the estimate, so that the estimate is taken to lie 0.1 below the value.
-    assert bootstrap_interval(replicates, 0.8, 10**6, 0.95) == pytest.approx((0.704, 1.096), abs=0.01)
-    assert bootstrap_interval(replicates, 0.8, 10**6, 0.95, (-1.0, 1.0)) == pytest.approx((0.704, 1.0), abs=0.01)
-    # However large the bias, the interval holds the estimate.
-    low, high = bootstrap_interval(replicates, 2.0, 10**6, 0.95)
-    assert low == 2.0
-    assert high == pytest.approx(3.5, abs=0.02)
+def test_intervals_reach_farther_to_the_side_to_which_the_estimate_strays() -> None:
+    even, skewed = (interval(0.8, Spread(0.01, 30, third, 31), 0.95) for third in (0.0, 0.0002))
+    assert even == pytest.approx((0.8 - 0.204, 0.8 + 0.204), abs=0.001)
+    assert None not in skewed
+    # An estimate that strays upwards is more often far above the value: the interval reaches farther down.
+    assert skewed[0] > even[0]
+    assert skewed[1] > even[1]
+    assert interval(0.8, Spread(0.01, 30, 0.0002, 31), 0.95, (-1.0, 0.9)) == (skewed[0], 0.9)
+    # However skewed, an interval has an end.
+    low, high = interval(0.8, Spread(0.01, 30, 5.0, 31), 0.95)
+    assert low is not None
+    assert high is not None
+    assert 0.5 < low < 0.8 < high < 2.0
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_few_units_that_decide_make_the_interval_long(confidence: float) -> None:
+    alike, outlier = np.repeat([-1.0, 1.0], 10), np.append(np.zeros(19), 1.0)
+    spreads = [Spread.without(values) for values in (alike, outlier)]
+    assert [spread.freedom for spread in spreads if spread] == [19.0, 3.0]
+    # Kinds of units are counted as often as there are units of them.
+    assert Spread.without(np.array([-1.0, 1.0]), times=np.array([10, 10])) == spreads[0]
 
 
 def test_the_interval_of_a_share_is_that_of_as_many_units_as_have_its_variance() -> None:
@@ -158,10 +173,10 @@ def test_the_interval_of_a_share_is_that_of_as_many_units_as_have_its_variance()
 def test_the_row_says_why_its_interval_is_over_items() -> None:
     rng = np.random.default_rng(0)
     table = rng.integers(0, 3, (10, 20)).astype(float)
-    nine, ten = (alpha(table[:raters], level="nominal", resamples=50).row(0, named=True) for raters in (9, 10))
-    assert (nine["over"], nine["reason"]) == ("items", TOO_FEW_RATERS)
-    assert (ten["over"], ten["reason"]) == ("both", None)
-    asked = alpha(table[:9], level="nominal", resamples=50, ci="items").row(0, named=True)
+    three, four = (alpha(table[:raters], level="nominal", resamples=50).row(0, named=True) for raters in (3, 4))
+    assert (three["over"], three["reason"]) == ("items", TOO_FEW_RATERS)
+    assert (four["over"], four["reason"]) == ("both", None)
+    asked = alpha(table[:3], level="nominal", resamples=50, ci="items").row(0, named=True)
     assert (asked["over"], asked["reason"]) == ("items", None)
     rater, item = (grid.ravel() for grid in np.indices(table.shape))
     rows = pl.DataFrame({"item": item, "rater": rater, "value": table.ravel()})

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
 
 import vantage
 from vantage.errors import InputError
-from vantage.measures.intervals import OVER, wilson
-from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, item_weights
+from vantage.measures.intervals import OVER, SHARES, Spread, interval
+from vantage.measures.rater_variance import FEW_RATERS, RaterVariance
 
 N = float("nan")
 Estimate = Callable[..., pl.DataFrame]
@@ -115,10 +114,14 @@ CASES: dict[str, tuple[Estimate, pl.DataFrame, dict[str, Any], int]] = {
 }
 
 
-SHARES = (
-    *("pairwise", "unanimity", "unanimity on one value", "ambiguity", "split items", "opposed items"),
-    "alternative annotator test",
-)
+UNLIMITED = (-np.inf, np.inf)
+LIMITS_OF: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("pairwise", "unanimity", "unanimity on one value", "ambiguity", "split items"), SHARES),
+    **dict.fromkeys(("opposed items", "alternative annotator test", "accuracy"), SHARES),
+    "alpha": (-np.inf, 1.0),
+    **dict.fromkeys(("fleiss", "randolph", "ac1", "cohen", "scott"), (-1.0, 1.0)),
+    **dict.fromkeys(("difference", "deviation", "entropy"), (0.0, np.inf)),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -130,53 +133,46 @@ def test_over_raters_equals_the_jackknife_of_the_measure(name: str) -> None:
     people = (frame.filter(kind="person") if "kind" in frame.columns else frame)["rater"].unique().sort()
     rest = [frame.filter(pl.col("rater") != person) for person in people]
     estimates = np.array([function(table, ci="none", **options).row(row, named=True)[column] for table in rest])
-    n = len(people)
-    error = ((n - 1) / n * np.square(estimates - estimates.mean()).sum()) ** 0.5
-    reach = float(stats.t.ppf(0.975, n - 1)) * error
-    assert error > 0
-    expected = found[column] - reach, found[column] + reach
-    # A share has Wilson's interval of as many units as fit its error.
-    if name == "accuracy" or name.split(",", maxsplit=1)[0] in SHARES:
-        units = found[column] * (1 - found[column]) * (stats.norm.ppf(0.975) / reach) ** 2
-        expected = wilson(found[column] * units, units, 0.95)
+    limits = (
+        UNLIMITED if "mae" in str(options.get("metric")) else LIMITS_OF.get(name.split(",", maxsplit=1)[0], UNLIMITED)
+    )
+    spread = Spread.without(estimates, limits)
+    assert spread is not None
+    assert spread.variance > 0
+    expected = interval(found[column], spread, 0.95, limits)
     assert (found[low], found[high]) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[RaterVariance]:
-    """The variances over raters that intervals over both were made of."""
-    variances: list[RaterVariance] = []
-    widened = RaterVariance.widened
-
-    def recorded(self: RaterVariance, *args: Any, **options: Any) -> Any:
-        variances.append(self)
-        return widened(self, *args, **options)
-
-    monkeypatch.setattr(RaterVariance, "widened", recorded)
-    return variances
+KERNEL = [name for name in COEFFICIENTS if name.split(",")[0] not in ("cohen", "scott", "entropy", "ambiguity")]
 
 
-def written_out(frame: pl.DataFrame, weights: Any) -> pl.DataFrame:
-    """The table with as many copies of each item as it has weight."""
-    times = pl.DataFrame({"item": frame["item"].unique().sort(), "times": weights.astype(int)})
-    copies = frame.join(times, on="item").with_columns(copy=pl.int_ranges(0, "times")).filter(pl.col("times") > 0)
-    return copies.explode("copy").with_columns(pl.format("{} {}", "item", "copy").alias("item"))
+def left_out(frame: pl.DataFrame, columns: list[str]) -> list[pl.DataFrame]:
+    """The table without each value of some columns in turn."""
+    return [frame.join(one, on=columns, how="anti") for one in frame.select(columns).unique().iter_slices(1)]
 
 
-@pytest.mark.parametrize("name", COEFFICIENTS)
-def test_noise_equals_that_of_weighted_items_written_out(
-    name: str, seen: list[RaterVariance], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vantage.measures.rater_variance.REPEATS", 1)  # two random weights are enough to compare
-    function, frame, options, row = COEFFICIENTS[name]
-    function(frame, ci="both", resamples=20, **options)
-    people = frame["rater"].unique().sort()
-    tables = [written_out(frame, weight) for weight in item_weights(frame["item"].n_unique(), len(people), 0)]
-    rest = [[table.filter(pl.col("rater") != person) for person in people] for table in tables]
-    estimates = [[function(one, ci="none", **options)["estimate"][row] for one in some] for some in rest]
-    expected = RaterVariance.from_estimates(np.array(estimates))
-    assert expected is not None
-    assert (seen[row].total, seen[row].noise) == pytest.approx((expected.total, expected.noise), abs=1e-12)
+@pytest.mark.parametrize("source", [None, "source"])
+@pytest.mark.parametrize("name", KERNEL)
+def test_over_both_equals_what_is_left_without_items_raters_and_answers(name: str, source: str | None) -> None:
+    function, whole, options, row = COEFFICIENTS[name]
+    few = whole.filter(pl.col("item") < 9, pl.col("rater").rank("dense") < 9) if "kind" in whole.columns else whole
+    few = few.with_columns(source=pl.col("item") // 2).filter(pl.len().over("item") > 1)
+    found = function(few, ci="both", sources=source, **options).row(row, named=True)
+    limits = LIMITS_OF.get(name.split(",", maxsplit=1)[0], UNLIMITED)
+
+    def without(columns: list[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        tables = (function(rest, ci="none", **options).row(row, named=True) for rest in left_out(few, columns))
+        return np.array([np.nan if one["estimate"] is None else one["estimate"] for one in tables], dtype=float)
+
+    unit = source or "item"
+    items, raters = Spread.without(without([unit]), limits), Spread.without(without(["rater"]), limits)
+    assert items is not None
+    assert raters is not None
+    cells = without([unit, "rater"]) - found["estimate"]
+    noise = float(np.nansum(cells**2)) * (items.units - 1) / items.units * (raters.units - 1) / raters.units
+    expected = interval(found["estimate"], items.plus(raters, noise), 0.95, limits)
+    assert (found["low"], found["high"]) == pytest.approx(expected, abs=1e-9)
+    assert found["over"] == ("both" if source is None else "sources and raters")
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "scott"])  # whose pairs share too few items
@@ -240,8 +236,6 @@ def test_order_of_rows_and_names_do_not_matter(name: str, ci: str) -> None:
         pl.format("item {}", pl.col("item") + 100), pl.format("rater {}", pl.col("rater") * 7 + 10)
     )
     assert function(renamed).select("estimate", "low", "high").equals(found)
-    if ci == "both":  # nothing is drawn where few raters are left out
-        assert not function(frame, seed=1).select("low", "high").equals(found.select("low", "high"))
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -263,7 +257,7 @@ def test_few_raters_make_wide_intervals(name: str) -> None:
 def test_bca_is_over_items_only(name: str) -> None:
     function = partial(measure(name), several_people(raters=12), resamples=200)
     for ci in ("raters", "both"):
-        with pytest.raises(InputError, match="BCa interval over items only"):
+        with pytest.raises(InputError, match="'bca' is over items only"):
             function(ci=ci, interval="bca")
     with pytest.raises(InputError, match="no interval over 'people'"):
         function(ci="people")
@@ -295,7 +289,7 @@ def test_samples_of_a_rater_are_left_out_together() -> None:
     estimates = np.array([[vantage.measures.pairwise(table, ci="none")["estimate"][0] for table in rest]])
     variance = RaterVariance.from_estimates(np.tile(estimates, (2, 1)))
     assert variance is not None
-    assert (row["low"], row["high"]) == pytest.approx(variance.around(row["estimate"], 0.95, (0.0, 1.0)))
+    assert (row["low"], row["high"]) == pytest.approx(interval(row["estimate"], variance.spread, 0.95, SHARES))
 
 
 def test_groups_are_resampled_as_if_alone() -> None:
@@ -320,9 +314,9 @@ def test_items_and_none_stay_as_they_were(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*(name for name in MEASURES if name != "opt-outs"), "alpha"])
-def test_left_to_itself_a_measure_is_resampled_over_both_from_ten_raters_on(name: str) -> None:
+def test_left_to_itself_a_measure_is_resampled_over_both_from_four_raters_on(name: str) -> None:
     rng = np.random.default_rng(0)
-    few = rng.integers(1, 4, (9, 32)).astype(float)  # Scott's pi of fewer items has no interval of its own accord
+    few = rng.integers(1, 4, (3, 32)).astype(float)  # Scott's pi of fewer items has no interval of its own accord
     options: dict[str, Any] = {"resamples": 30, **({"level": "ordinal"} if name == "alpha" else {})}
     ten = np.vstack([few, rng.integers(1, 4, 32)])
     one_item_each = np.vstack([few, [2, *[N] * 31], [3, *[N] * 31]])
@@ -330,7 +324,8 @@ def test_left_to_itself_a_measure_is_resampled_over_both_from_ten_raters_on(name
     assert rows["auto"]["over"].to_list() == ["both"] * len(rows["auto"])
     assert rows["auto"].select("low", "high").equals(rows["both"].select("low", "high"))
     assert rows["items"]["over"].to_list() == ["items"] * len(rows["items"])
-    for table in (few, one_item_each):
+    # Means over pairs of raters have no interval of their own accord where half of the pairs share one item.
+    for table in (few,) if name in ("cohen", "scott") else (few, one_item_each):
         left = measure(name)(table, **options)
         assert left["over"].to_list() == ["items"] * len(left)
     assert measure(name)(ten, ci="none", **{k: v for k, v in options.items() if k != "resamples"})["over"].null_count()

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.intervals import percentile
+from vantage.measures.intervals import Spread, interval
 from vantage.measures.rater_variance import FEW_RATERS
+from vantage.measures.ratings import ItemSources
 from vantage.measures.resampling import (
     Resampling,
     difference_with_interval,
@@ -35,7 +36,7 @@ def test_units_of_one_item_are_drawn_together() -> None:
     items = pl.Series(["a", "a", "b"])
     sums = per_item(items, np.array([[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]]))
     assert sums.tolist() == [[4.0, 2.0], [5.0, 1.0]]
-    low, high = Resampling(resamples=100).of_sums(sums, ratio)
+    low, high = Resampling(interval="percentile", resamples=100).of_sums(sums, ratio)
     assert (low, high) == (2.0, 5.0)
 
 
@@ -62,8 +63,10 @@ def test_a_mean_over_two_raters_has_no_interval_and_says_why(raters: int, why: s
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     sums = np.column_stack([np.random.default_rng(1).normal(size=30), np.ones(30)])
-    assert Resampling(seed=5).of_sums(sums, ratio) == Resampling(seed=5).of_sums(sums, ratio)
-    assert Resampling(seed=5).of_sums(sums, ratio) != Resampling(seed=6).of_sums(sums, ratio)
+    drawn = [Resampling(interval="percentile", seed=seed).of_sums(sums, ratio) for seed in (5, 5, 6)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    # Nothing is drawn where every item can be left out.
+    assert Resampling(seed=5).of_sums(sums, ratio) == Resampling(seed=6).of_sums(sums, ratio)
 
 
 def test_every_unit_is_left_out_once_also_in_groups() -> None:
@@ -78,15 +81,27 @@ def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
         Resampling(**options)
 
 
-def test_the_interval_of_a_difference_is_that_of_drawn_items() -> None:
+def test_the_interval_of_a_difference_is_that_of_items_left_out() -> None:
     rng = np.random.default_rng(0)
     items = rng.integers(0, 12, 60)
     values, first = rng.normal(size=60), rng.integers(0, 2, 60).astype(np.float64)
-    how = Resampling(resamples=50, seed=2)
-    told = []
-    for weight in np.concatenate(list(how.draws(12))):
-        drawn = np.repeat(np.arange(60), weight[items].astype(int))
-        told.append(values[drawn][first[drawn] == 1].mean() - values[drawn][first[drawn] == 0].mean())
-    found = difference_with_interval(pl.Series(items), values, first, how)
-    assert found["estimate"] == pytest.approx(values[first == 1].mean() - values[first == 0].mean())
-    assert (found["low"], found["high"]) == pytest.approx(percentile(np.array(told), units=12))
+
+    def apart(kept: Any) -> float:
+        return float(values[kept & (first == 1)].mean() - values[kept & (first == 0)].mean())
+
+    without = np.array([apart(items != item) for item in range(12)])
+    row = difference_with_interval(pl.Series(items), values, first, Resampling())
+    assert row["estimate"] == pytest.approx(apart(items >= 0))
+    assert (row["low"], row["high"]) == pytest.approx(interval(apart(items >= 0), Spread.without(without), 0.95))
+
+
+def test_sources_are_left_out_whole() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"i{item:02}" for item in range(24)]
+    values = rng.normal(size=24)
+    frame = pl.DataFrame({"item": names, "rater": "x", "value": values, "author": [i % 6 for i in range(24)]})
+    how = Resampling(sources=ItemSources.of(frame, "author"))
+    row = mean_with_interval(pl.Series(names), values, how)
+    without = np.array([values[np.arange(24) % 6 != author].mean() for author in range(6)])
+    assert (row["low"], row["high"]) == pytest.approx(interval(values.mean(), Spread.without(without), 0.95))
+    assert row["over"] == "sources"

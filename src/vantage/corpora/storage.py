@@ -48,6 +48,10 @@ class About:
     language: str = ""
     notes: tuple[str, ...] = ()
     """What a user of the data must know: defects, decisions made in reading them, content warnings."""
+    item_sources: str = ""
+    """The column of items whose values were drawn whole, such as conversations (see `Corpus.design`)."""
+    rater_groups: str = ""
+    """The same of raters."""
     traits: Mapping[str, TraitScale] = field(default_factory=dict, repr=False, hash=False)
     """The scales of raters' traits that were declared; `Corpus.trait_scales` has all of them."""
 

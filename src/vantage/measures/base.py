@@ -16,7 +16,17 @@ from vantage.errors import InputError, nearest
 from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
-from vantage.measures.ratings import REPEATED, SAMPLED, TOGETHER, By, Judgments, by_columns, in_polars, questions_apart
+from vantage.measures.ratings import (
+    REPEATED,
+    SAMPLED,
+    TOGETHER,
+    By,
+    ItemSources,
+    Judgments,
+    by_columns,
+    in_polars,
+    questions_apart,
+)
 
 P = ParamSpec("P")
 
@@ -24,6 +34,8 @@ RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "le
 """The columns of every result, after the grouping columns and the measure's own."""
 RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric"}
 """What options of measures were called once, and what they are called now."""
+ONE_BY_ONE: Final = "the interval takes items for drawn one by one, although they come from sources ('{}')"
+"""The reason of rows whose measure cannot leave out whole sources."""
 BIASED = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
 """The reason of a row whose interval is not to be trusted."""
 
@@ -199,17 +211,26 @@ def measure(
                 return chosen_for({**options, **whose_options}, data, pools=pools)
 
             check_choices(new, options)
+            design = getattr(bound.arguments[first], "design", None)
+            sources = options.get("sources") or (None if design is None else design.sources)
+            if "sources" in options and sources is not None:
+                if not isinstance(sources, ItemSources):
+                    sources = ItemSources.of(bound.arguments[first], sources)
+                bound.arguments["sources"] = sources
+                options["sources"] = sources.column
             chosen = whose(bound.arguments[first])
             if powered_by is not None:
                 if powered is None:
                     raise not_powered(name)
-                result = powered(function, bound.arguments[first], dict(options), powered_by, whose)
+                resolved = {**options, **({"sources": sources} if "sources" in options else {})}
+                result = powered(function, bound.arguments[first], resolved, powered_by, whose)
                 options["powered_by"] = powered_by
             else:
                 bound.arguments[first] = chosen.data
                 made = function(*bound.args, **bound.kwargs)
                 result = with_left_out(made, chosen, by_columns(options.get("by", ())))
-            for note in (chosen.note, SEATS if follows and are_seats(chosen.data) else None):
+            apart = ONE_BY_ONE.format(sources) if sources and "sources" not in options and "ci" in options else None
+            for note in (chosen.note, SEATS if follows and are_seats(chosen.data) else None, apart):
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
             options |= {name: value for name, value in whose_options.items() if value not in (None, False)}

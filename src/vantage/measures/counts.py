@@ -107,9 +107,12 @@ class Counts:
         multiplicity = np.bincount(kind.ravel(), weights=self.multiplicity, minlength=len(kinds))
         return Counts(values, kinds, multiplicity.astype(np.int64))
 
-    def moments(self) -> Moments:
-        """What interval coefficients need: number, sum and sum of squares of the answers of each kind."""
-        x = self.values - centre(self.values)
+    def moments(self, middle: float | None = None) -> Moments:
+        """What interval coefficients need: number, sum and sum of squares of the answers of each kind.
+
+        Values are counted from the `middle`, or from one in their midst.
+        """
+        x = self.values - (centre(self.values) if middle is None else middle)
         first: Floats = np.asarray(self.table @ x)
         second: Floats = np.asarray(self.table @ np.square(x))
         return Moments(self.size, first, second, np.square(first), self.multiplicity)

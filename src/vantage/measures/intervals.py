@@ -1,9 +1,20 @@
-"""Confidence intervals by resampling, formulated as weights × per-unit sums instead of recomputation.
+"""The one policy for confidence intervals: how far an estimate varies over units, and the interval that follows.
 
-A resample of *n* units with replacement is a vector of *n* counts that add up to *n*. A statistic that is a
-function of sums over units therefore needs one matrix product for a whole block of resamples
-(Efron and Tibshirani 1993). Units that look the same to the statistic are one *kind*: how often each kind is
-drawn is multinomial, so 200,000 items that show 126 different patterns of answers cost as much as 126 items.
+How far it varies is found by leaving units out in turn (`Spread`): items or the sources they were drawn from, raters,
+or both at once. Nothing is drawn at random, so that the same table always has the same interval. Which interval
+follows is decided by what the statistic declares, never by who wrote it:
+
+* a mean of values between two limits, such as a share: Wilson's interval (1927) of as many values as have its variance;
+* a correlation: Student's interval on Fisher's scale (1921);
+* everything else: Student's interval, corrected for skewness (Hall 1992) and kept within its limits.
+
+Degrees of freedom follow from the number of units of each kind and from how unequal their contributions are
+(Satterthwaite 1946), so that few units, or a few that decide, make an interval long. docs/calibration.md shows how
+often these intervals hold the true value.
+
+`interval="percentile"` and `"bca"` ask for the bootstrap over items instead. A resample of *n* units with replacement
+is a vector of *n* counts that add up to *n*; a statistic that is a function of sums over units needs one matrix product
+for a whole block of resamples (Efron and Tibshirani 1993). Units that look the same to the statistic are one *kind*.
 """
 
 from __future__ import annotations
@@ -16,9 +27,10 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
 import numpy as np
 
 from vantage.errors import InputError, nearest
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.ratings import Floats, Ints, ItemSources
 
-Method: TypeAlias = Literal["percentile", "bca"]
+Method: TypeAlias = Literal["auto", "percentile", "bca"]
+"""The policy of this module, or a bootstrap over items: its percentiles, or BCa."""
 Over: TypeAlias = Literal["auto", "items", "raters", "both", "none"]
 """What a measure of single answers can be resampled over; "auto" takes the answer from the design."""
 Resampled: TypeAlias = Literal["auto", "items", "none"]
@@ -28,9 +40,10 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 """From weights, one row per resample and one column per kind of unit, to one estimate per row, or NaN."""
 
 OVER: Final[tuple[str, ...]] = get_args(Over)
-ENOUGH_RATERS: Final = 10
-"""With so many raters who each judged several items, a resample of them stands for other people."""
-TOO_FEW_RATERS: Final = "the interval is over items, since fewer than ten raters judged several items each"
+ENOUGH_RATERS: Final = 4
+"""From so many raters who each judged several items on, intervals over raters and items hold (docs/calibration.md)."""
+MANY_RATERS: Final = 10
+TOO_FEW_RATERS: Final = "the interval is over items, since fewer than four raters judged several items each"
 MODELLED: Final = (
     "the interval is over items and raters, although fewer than ten raters judged several items each: it comes from a "
     "model with normal effects, and few raters make it long"
@@ -40,9 +53,23 @@ ALIKE: Final = "no interval: its ends would be the same, which does not make the
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
 
-LIMITS: Final = (-np.inf, np.inf)
-SHARES: Final = (0.0, 1.0)
-"""What lies between these is a share, whose interval is Wilson's."""
+Limits: TypeAlias = tuple[float, float]
+"""What a statistic never exceeds."""
+LIMITS: Final[Limits] = (-np.inf, np.inf)
+
+
+class MeanWithin(tuple[float, float]):
+    """The limits of values whose mean the statistic is."""
+
+
+class Correlation(tuple[float, float]):
+    """The limits of a correlation."""
+
+
+SHARES: Final[Limits] = MeanWithin((0.0, 1.0))
+CORRELATIONS: Final[Limits] = Correlation((-1.0, 1.0))
+STEEPEST: Final = 0.65
+"""Skewness, times the reach of an interval, that is corrected at most: beyond, Hall's cube root has no end."""
 JACKKNIFE: Final = 1000
 """At most so many leave-out estimates; beyond, units are left out in this many groups of equal size."""
 
@@ -96,6 +123,7 @@ class IntervalOptions(TypedDict, total=False):
 
     ci: Over
     interval: Method
+    sources: str | None
     resamples: int
     confidence: float
     seed: int
@@ -115,6 +143,7 @@ class PercentileOptions(TypedDict, total=False):
     """The same of a measure with one kind of interval."""
 
     ci: Over
+    sources: str | None
     resamples: int
     confidence: float
     seed: int
@@ -122,17 +151,16 @@ class PercentileOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How the interval of a measure is made: what is resampled, how often, and how the bounds are read off.
+    """How the interval of a measure is made: what it is over, and by the policy or by a bootstrap.
 
     >>> values = np.arange(100.0)
     >>> mean = lambda weight: weight @ values / weight.sum(axis=1)
-    >>> low, high = Bootstrap().bounds(mean, np.ones(100, dtype=np.int64))
-    >>> 43 < low < 45 and 54 < high < 56
-    True
+    >>> [round(bound, 1) for bound in Bootstrap().bounds(mean, np.ones(100, dtype=np.int64))]
+    [43.7, 55.3]
     """
 
     ci: str = "auto"
-    interval: Method = "percentile"
+    interval: Method = "auto"
     resamples: int = 1000
     confidence: float = 0.95
     seed: int = 0
@@ -140,25 +168,27 @@ class Bootstrap:
     """What the measure can be resampled over."""
     because: str = ""
     """Why it is over items, where it could be over both."""
+    sources: ItemSources | None = None
+    """Which items were drawn together, by the column that a measure names: whole sources are then left out."""
 
     def __post_init__(self) -> None:
         if self.ci not in self.over:
             raise InputError(f"there is no interval over '{self.ci}'", remedy=nearest(self.ci, self.over))
-        if self.interval not in ("percentile", "bca"):
-            raise InputError(f"there is no interval '{self.interval}'", remedy="use percentile or bca")
-        if self.ci in ("raters", "both") and self.interval == "bca":
-            raise InputError("this measure has a BCa interval over items only", remedy="use percentile")
+        if self.interval not in get_args(Method):
+            raise InputError(f"there is no interval '{self.interval}'", remedy="use auto, percentile or bca")
+        if self.ci in ("raters", "both") and self.interval != "auto":
+            raise InputError(f"the interval '{self.interval}' is over items only", remedy="use auto, or ci items")
         if self.resamples < 1:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:
             raise InputError(f"the confidence {self.confidence} does not lie between 0 and 1", remedy="use 0.95")
-        if self.ci == "auto" and (self.interval == "bca" or "both" not in self.over):
+        if self.ci == "auto" and (self.interval != "auto" or "both" not in self.over):
             object.__setattr__(self, "ci", "items")
 
     def chosen(self, raters: int) -> Self:
         """The bootstrap for a group in which so many raters judged several items each.
 
-        >>> [Bootstrap(over=OVER).chosen(raters).ci for raters in (9, 10)]
+        >>> [Bootstrap(over=OVER).chosen(raters).ci for raters in (3, 4)]
         ['items', 'both']
         """
         if self.ci != "auto":
@@ -175,7 +205,7 @@ class Bootstrap:
         """
         if self.ci != "auto":
             return self
-        return replace(self, ci="both", because=MODELLED if raters < ENOUGH_RATERS else "")
+        return replace(self, ci="both", because=MODELLED if raters < MANY_RATERS else "")
 
     def stated(self, bounds: Bounds) -> dict[str, Any]:
         """Bounds as the columns of a result row, with what they are over."""
@@ -184,30 +214,23 @@ class Bootstrap:
             return {"low": low, "high": high, "over": None}
         if high - low <= 1e-12 * max(1.0, abs(low)):
             return {"low": None, "high": None, "over": None, "because": ALIKE}
-        return {"low": low, "high": high, "over": self.ci, **({"because": self.because} if self.because else {})}
+        over = {"items": "sources", "both": "sources and raters"}.get(self.ci, self.ci) if self.sources else self.ci
+        return {"low": low, "high": high, "over": over, **({"because": self.because} if self.because else {})}
 
-    def bounds(
-        self,
-        statistic: Statistic,
-        multiplicity: Ints,
-        limits: tuple[float, float] = LIMITS,
-        *,
-        centred: bool = False,
-    ) -> Bounds:
+    def bounds(self, statistic: Statistic, multiplicity: Ints, limits: Limits = LIMITS) -> Bounds:
         """The bounds over items of a statistic of weights on kinds of units; null for fewer than two units.
 
-        `limits` are what the statistic never exceeds. `centred` moves the replicates so that their mean is the
-        estimate, for a statistic that copies bias more than other items would.
+        `limits` are what the statistic never exceeds.
         """
         if self.ci != "items" or multiplicity.sum() < 2:
             return None, None
-        replicates = self.replicates(statistic, multiplicity)
         estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
-        if centred:
-            replicates = moved(replicates, estimate)
         if self.interval == "percentile":
-            return bootstrap_interval(replicates, estimate, int(multiplicity.sum()), self.confidence, limits)
-        return bca(estimate, replicates, jackknife(statistic, multiplicity, self.seed), self.confidence)
+            return percentile(self.replicates(statistic, multiplicity), self.confidence)
+        without = jackknife(statistic, multiplicity, self.seed)
+        if self.interval == "bca":
+            return bca(estimate, self.replicates(statistic, multiplicity), without, self.confidence)
+        return interval(estimate, Spread.without(without, limits), self.confidence, limits)
 
     def replicates(self, statistic: Statistic, multiplicity: Ints) -> Floats:
         """The statistic of every resample of kinds of units."""
@@ -273,56 +296,118 @@ def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:
     return max(0.0, centre - half) if count > 0 else 0.0, min(1.0, centre + half) if count < n else 1.0
 
 
-def bootstrap_interval(
-    replicates: Floats,
-    estimate: float,
-    units: int,
-    confidence: float,
-    limits: tuple[float, float] = LIMITS,
-    *,
-    added: float = 0.0,
-    from_variance: tuple[float, float] | None = None,
-) -> Bounds:
-    """The interval around an estimate from resamples of so many units; null when no replicate is defined.
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far an estimate varies over units of some kind, on the scale on which its interval is made."""
 
-    Resamples vary less than samples do, by (n − 1)/n, and how much is itself estimated: the interval is as much longer
-    as Student's t is (Hesterberg 2015), and it is moved by the bias that resamples show. `added` is a variance from
-    another source, found from a variance with so many degrees of freedom. What lies between 0 and 1 is a share, whose
-    interval is Wilson's (1927) of as many units as have its variance: near 0 it reaches farther up than down.
+    variance: float
+    freedom: float
+    """Degrees of freedom: how well the variance itself is known."""
+    third: float = 0.0
+    """The third cumulant of the estimate: its sign says to which side it strays farther."""
+    units: int = 0
+
+    @classmethod
+    def without(cls, estimates: Floats, limits: Limits = LIMITS, times: Ints | None = None) -> Self | None:
+        """From the estimates without each unit in turn (Efron and Stein 1981); null for fewer than two of them.
+
+        `times` says how many units give each estimate. Where few units decide, the variance is known less well than
+        their number says: its degrees of freedom follow from the kurtosis of what units contribute.
+
+        >>> spread = Spread.without(np.array([1.9, 2.0, 2.1]))
+        >>> round(spread.variance, 4), spread.freedom
+        (0.0133, 2.0)
+        """
+        known = np.isfinite(estimates)
+        number = (np.ones(len(estimates)) if times is None else times.astype(np.float64))[known]
+        scaled = on_scale(estimates[known], limits)
+        # Sums of floating-point numbers depend on their order; units have none.
+        order = np.argsort(scaled, kind="stable")
+        number, scaled = number[order], scaled[order]
+        units = int(number.sum())
+        if units < 2:
+            return None
+        away = scaled - number @ scaled / units
+        squares = float(number @ away**2)
+        shrinkage = (units - 1) / units
+        freedom = float(units - 1)
+        if squares > 0:
+            kurtosis = units * float(number @ away**4) / squares**2
+            freedom = min(freedom, max(2 * units / max(kurtosis - 1, 1e-9), 3.0))
+        third = -(shrinkage**3) * float(number @ away**3)
+        return cls(shrinkage * squares, freedom, third, units)
+
+    def plus(self, other: Self | None, noise: float = 0.0) -> Self | None:
+        """With what another kind of units adds beyond the noise that both of them hold."""
+        if other is None:
+            return None
+        added = max(other.variance - noise, 0.0)
+        total = self.variance + added
+        sources = [(self.variance, self.freedom), *([(other.variance, other.freedom)] if added > 0 else [])]
+        return type(self)(total, float(degrees_of_freedom(total, *sources)), self.third, self.units)
+
+
+def bootstrap_interval(
+    replicates: Floats, estimate: float, units: int, confidence: float, limits: Limits = LIMITS
+) -> Bounds:
+    """The interval of an estimate from resamples of so many units, for what can only be resampled.
 
     >>> replicates = np.random.default_rng(0).normal(5, 1, 100_000)
-    >>> [round(bound, 1) for bound in bootstrap_interval(replicates, 5.0, 10**6, 0.95, added=3.0)]
-    [1.1, 8.9]
+    >>> [round(bound, 1) for bound in bootstrap_interval(replicates, 5.0, 10**6, 0.95)]
+    [3.0, 7.0]
     """
-    defined = replicates[np.isfinite(replicates)]
+    defined = on_scale(replicates[np.isfinite(replicates)], limits)
     if len(defined) == 0 or units < 2:
         return None, None
-    drawn = float(defined.var())
-    items = drawn * units / (units - 1)
-    variance = items + added
-    alike = variance <= (1e-12 * estimate) ** 2  # what rounding leaves where all units are alike
-    if limits == SHARES and (alike or not 0 < estimate < 1):
-        return wilson(estimate * units, units, confidence)
+    # Resamples vary less than samples do, by (n − 1)/n.
+    larger = units / (units - 1)
+    third = float(np.mean((defined - defined.mean()) ** 3)) * larger**1.5
+    return interval(estimate, Spread(float(defined.var()) * larger, units - 1, third, units), confidence, limits)
+
+
+def on_scale(values: Floats, limits: Limits) -> Floats:
+    """Estimates on the scale on which their interval is made: Fisher's z for correlations."""
+    return np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12)) if isinstance(limits, Correlation) else values
+
+
+def interval(estimate: float, spread: Spread | None, confidence: float, limits: Limits = LIMITS) -> Bounds:
+    """The interval of an estimate that varies so far (see the head of this module).
+
+    >>> spread = Spread(0.01, 11.0, third=0.0005)
+    >>> [[round(end, 2) for end in interval(0.5, spread, 0.95, limits)] for limits in (LIMITS, SHARES, CORRELATIONS)]
+    [[0.32, 0.81], [0.3, 0.7], [0.32, 0.65]]
+    """
+    if spread is None or not np.isfinite(estimate):
+        return None, None
+    low, high = limits
+    reach, error = student(spread.freedom, confidence), spread.variance**0.5
+    alike = error <= 1e-9 * max(abs(estimate), 1e-9)  # what rounding leaves where all units are alike
+    if isinstance(limits, MeanWithin) or limits == SHARES:
+        share, width = (estimate - low) / (high - low), high - low
+        spare, n = spread.variance / width**2, spread.units
+        if not 0 < share < 1 or alike or abs(spare * (n - 1) - share * (1 - share)) < 1e-9:
+            # No unit left out can show what did not happen; and where every unit is at a limit, how far they vary
+            # follows from how many are at which.
+            ends = wilson(share * n, n, confidence)
+        else:
+            units = share * (1 - share) / spare * (student(np.inf, confidence) / reach) ** 2
+            ends = wilson(share * units, units, confidence)
+        return low + width * ends[0], low + width * ends[1]
     if alike:
         return estimate, estimate
-    sources = [(items, units - 1), *([from_variance] if from_variance and added > 0 else [])]
-    reach = student(degrees_of_freedom(variance, *sources), confidence)
-    if limits == SHARES:
-        return share_interval(estimate, variance, reach, confidence)
-    if items < 1e-6 * variance:
-        low, high = -reach * variance**0.5, reach * variance**0.5
-    else:
-        longer = reach / student(np.inf, confidence) * (variance / drawn) ** 0.5
-        bias = float(defined.mean()) - estimate
-        low, high = longer * (tails(defined, (1 - confidence) / 2) - defined.mean()) - bias
-    low, high = min(low, 0.0), max(high, 0.0)
-    return float(max(limits[0], estimate + low)), float(min(limits[1], estimate + high))
+    if isinstance(limits, Correlation):
+        centre = float(on_scale(np.asarray(estimate), limits))
+        return float(np.tanh(centre - reach * error)), float(np.tanh(centre + reach * error))
+    skewness = float(np.clip(spread.third / error**3, -STEEPEST / reach, STEEPEST / reach))
+    below, above = (estimate - error * _unskewed(side * reach, skewness) for side in (1, -1))
+    return max(low, min(estimate, below)), min(high, max(estimate, above))
 
 
-def share_interval(share: float, variance: float, reach: float, confidence: float) -> Bounds:
-    """Wilson's interval of a share with this variance, where an interval reaches so many standard errors."""
-    units = share * (1 - share) / variance * (student(np.inf, confidence) / reach) ** 2
-    return wilson(share * units, units, confidence)
+def _unskewed(reach: float, skewness: float) -> float:
+    """So many standard errors of an estimate with this skewness, from the inverse of Hall's transformation (1992)."""
+    if abs(skewness) < 1e-6:
+        return reach
+    return float(3 / skewness * (np.cbrt(1 + skewness * (reach - skewness / 6)) - 1))
 
 
 def degrees_of_freedom(total: Any, *sources: tuple[Any, float]) -> Any:
@@ -389,52 +474,17 @@ def doubted(row: dict[str, Any], unit: Ints, value: Floats) -> dict[str, Any]:
     return {**row, "reason": SKEWED} if spread > 0 and abs(np.mean(away**3)) / spread > beyond else row
 
 
-def moved(replicates: Floats, estimate: float) -> Floats:
-    """The replicates, moved so that their mean is the estimate.
-
-    >>> moved(np.array([1.0, 2.0, np.nan]), 2.0).tolist()
-    [1.5, 2.5, nan]
-    """
-    defined = replicates[np.isfinite(replicates)]
-    return replicates + (estimate - defined.mean()) if len(defined) else replicates
-
-
-def percentile(replicates: Floats, confidence: float = 0.95, units: int | None = None) -> Bounds:
-    """The percentile interval; null when no replicate is defined.
-
-    Resamples of few `units` vary too little, by (n − 1)/n, and their length is uncertain: with their number given the
-    tails are those that make the interval of a mean as long as Student's (Hesterberg 2015).
+def percentile(replicates: Floats, confidence: float = 0.95) -> Bounds:
+    """The percentile interval of a bootstrap; null when no replicate is defined.
 
     >>> percentile(np.arange(101.0), 0.5)
     (25.0, 75.0)
-    >>> [round(bound) for bound in percentile(np.arange(1001.0), 0.95, units=20)]
-    [15, 985]
     """
     defined = replicates[np.isfinite(replicates)]
     if len(defined) == 0:
         return None, None
-    tail = (1 - confidence) / 2
-    if units is None:
-        low, high = np.quantile(defined, [tail, 1 - tail])
-    else:
-        low, high = tails(defined, student_tail(units, tail))
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
-
-
-def tails(replicates: Floats, tail: float) -> Floats:
-    """The values beyond which another replicate would lie with this chance, on either side."""
-    return np.asarray(np.quantile(replicates, [tail, 1 - tail], method="weibull"))
-
-
-def student_tail(units: int, tail: float) -> float:
-    """The tail of the normal distribution that reaches as far as that of Student's for so many units.
-
-    >>> [round(student_tail(units, 0.025), 4) for units in (10, 60, 10000)]
-    [0.0086, 0.0218, 0.025]
-    """
-    if units < 2:
-        return tail
-    return NormalDist().cdf(-student(units - 1, 1 - 2 * tail) * (units / (units - 1)) ** 0.5)
 
 
 def bca(estimate: float, replicates: Floats, jackknife: Floats, confidence: float = 0.95) -> Bounds:

@@ -311,6 +311,39 @@ def left_out_of(query: pl.LazyFrame, by: Sequence[str]) -> dict[Key, dict[str, i
     return left_out
 
 
+@dataclass(frozen=True, slots=True)
+class ItemSources:
+    """The source of each item, such as its conversation or its author: items of one source are left out together.
+
+    >>> posts = {"item": ["a", "b", "c"], "rater": [1, 1, 1], "value": [1, 2, 3], "author": [*"xyx"]}
+    >>> sources = ItemSources.of(posts, "author")
+    >>> sources.codes(pl.Series(["c", "b", "a"])).tolist()
+    [0, 1, 0]
+    """
+
+    column: str
+    of_items: pl.DataFrame
+    """`item` and `source`."""
+
+    @classmethod
+    def of(cls, data: Judgments, column: str) -> ItemSources:
+        """The sources that a column of items names; every item has one."""
+        named = judgments_query(data, [column]).select("item", pl.col(column).alias("source")).unique().collect()
+        if named["item"].is_duplicated().any():
+            item = named.filter(pl.col("item").is_duplicated())["item"].sort()[0]
+            raise InputError(
+                f"item '{item}' has several sources",
+                column=column,
+                remedy="name a column that has one value for each item",
+            )
+        return cls(column, named)
+
+    def codes(self, items: pl.Series) -> Ints:
+        """The number of each item's source."""
+        known = items.to_frame("item").join(self.of_items, on="item", how="left", maintain_order="left")
+        return dense(encode(known, ["source"]))[0]
+
+
 def by_columns(by: By) -> list[str]:
     """The grouping columns as a list."""
     return [by] if isinstance(by, str) else list(by)

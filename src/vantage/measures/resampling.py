@@ -1,8 +1,8 @@
-"""How a measure makes its interval: resamples of items, as weights × per-item sums.
+"""Intervals of statistics that are functions of weights on items: any measure that `kernel` does not make from counts.
 
-A measure hands over one row of sums per item and a function from sums to statistics; the replicates of
-all resamples come from matrix products (see `intervals`). Over raters it hands over the same without each
-rater in turn (see `rater_variance`).
+A measure hands over a function from weights of items to statistics, most often of weights × per-item sums; leaving out
+an item is a weight of zero. Over raters it hands over the same without each rater in turn (see `rater_variance`). The
+interval that follows is that of the one policy (`intervals`).
 """
 
 from __future__ import annotations
@@ -10,44 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import repeat
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
-from vantage.measures.counts import Counts
 from vantage.measures.intervals import (
     ENOUGH_RATERS,
     JACKKNIFE,
     LIMITS,
     NOT_HELD,
-    SHARES,
     Bootstrap,
     Bounds,
+    Limits,
+    Spread,
     Statistic,
     bca,
     blocks,
-    bootstrap_interval,
-    moved,
+    interval,
     percentile,
     weights,
-    wilson,
 )
-from vantage.measures.rater_variance import FEW_RATERS, Coefficient, LeftOut, RaterVariance, left_out_together
-from vantage.measures.ratings import (
-    By,
-    Floats,
-    Group,
-    Ints,
-    Judgments,
-    Key,
-    by_columns,
-    canonical,
-    groups,
-    judgments_query,
-)
-from vantage.measures.sources import AT_HAND, CountedGroup, Source, source_groups, source_of
+from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, left_out_together
+from vantage.measures.ratings import By, Floats, Ints, Judgments, Key, by_columns, judgments_query
+from vantage.measures.sources import AT_HAND
 
 How = TypeVar("How", bound=Bootstrap)
 Statistics: TypeAlias = Callable[[Floats], Floats]
@@ -66,64 +52,76 @@ def _kept(units: int, resamples: int, seed: int) -> tuple[Floats, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Resampling(Bootstrap):
-    """A bootstrap over items whose statistics are read off weights × per-item sums, several at a time.
+    """How the intervals of statistics of weighted items are made, several at a time.
 
     >>> sums = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
-    >>> Resampling(resamples=200).of_sums(sums, lambda s: s[:, 0] / s[:, 1])
-    (0.0, 1.0)
+    >>> [round(end, 2) for end in Resampling().of_sums(sums, lambda s: s[:, 0] / s[:, 1], (0.0, 1.0))]
+    [0.22, 0.97]
     """
 
     def draws(self, units: int) -> Iterator[Floats]:
-        """Blocks of resampling weights over `units`; nothing where no interval over items can or should be made."""
-        if self.ci in ("items", "both") and units > 1:
-            few = units * self.resamples <= KEPT
-            yield from (_kept if few else weights)(units, self.resamples, self.seed)
+        """Blocks of resampling weights over `units`."""
+        yield from (_kept if units * self.resamples <= KEPT else weights)(units, self.resamples, self.seed)
 
-    def of_sums(self, sums: Floats, statistic: Statistic) -> Bounds:
+    def of_sums(
+        self, sums: Floats, statistic: Statistic, limits: Limits = LIMITS, items: pl.Series | None = None
+    ) -> Bounds:
         """The interval of one statistic of per-item sums (one row per item)."""
-        return self.intervals(len(sums), lambda weight: statistic(weight @ sums)[:, None])[0]
+
+        def statistics(weight: Floats) -> Floats:
+            return statistic(weight @ sums)[:, None]
+
+        return self.intervals(len(sums), statistics, limits=[limits], items=items)[0]
 
     def intervals(
         self,
         units: int,
         statistics: Statistics,
         without: Callable[[], list[Statistics]] | None = None,
-        limits: Sequence[tuple[float, float]] | None = None,
+        limits: Sequence[Limits] | None = None,
+        items: pl.Series | None = None,
     ) -> list[Bounds]:
         """The intervals of several statistics of weighted units; over raters from the same `without` each of them.
 
-        `limits` are what each statistic never exceeds.
+        `limits` are what each statistic never exceeds; `items` names the units, whose sources may be left out whole.
         """
         estimates = statistics(np.ones((1, units)))[0].tolist()
         within = limits or [LIMITS] * len(estimates)
+        none: list[Bounds] = [(None, None)] * len(estimates)
+        if self.ci == "none" or (self.ci != "raters" and units < 2):
+            return none
         tables = without() if without is not None and self.ci in ("raters", "both") else []
-        drawn = [statistics(block) for block in self.draws(units)]
-        if len(tables) < 3 if self.ci in ("raters", "both") else not drawn:
-            return [(None, None)] * len(estimates)
-        columns = list(np.concatenate(drawn).T) if drawn else [np.empty(0)] * len(estimates)
+        if self.ci in ("raters", "both") and len(tables) < 3:
+            return none
+        over_raters: Sequence[RaterVariance | None] = [None] * len(estimates)
         if self.ci in ("raters", "both"):
-            over_raters = RaterVariance.of_tables(tables, units, self.seed)
-            return [
-                (None, None)
-                if variance is None or not np.isfinite(estimate)
-                else variance.around(estimate, self.confidence, limit)
-                if self.ci == "raters"
-                else variance.widened(column, estimate, units, self.confidence, limit)
-                for estimate, column, variance, limit in zip(estimates, columns, over_raters, within, strict=True)
+            over_raters = RaterVariance.of_tables(tables, units, self.seed, within)
+        if self.ci == "raters":
+            spreads: list[Spread | None] = [None if variance is None else variance.spread for variance in over_raters]
+        else:
+            together = None if self.sources is None or items is None else self.sources.codes(items)
+            left_out = np.concatenate(
+                [statistics(block) for block in leave_out(units, self.seed, min(JACKKNIFE, self.resamples), together)]
+            )
+            if self.interval != "auto":
+                drawn = np.concatenate([statistics(block) for block in self.draws(units)])
+                return [
+                    (None, None)
+                    if not np.isfinite(estimate)
+                    else percentile(column, self.confidence)
+                    if self.interval == "percentile"
+                    else bca(estimate, column, without_each, self.confidence)
+                    for estimate, column, without_each in zip(estimates, drawn.T, left_out.T, strict=True)
+                ]
+            spreads = [Spread.without(column, limit) for column, limit in zip(left_out.T, within, strict=True)]
+        if self.ci == "both":
+            spreads = [
+                None if spread is None or variance is None else spread.plus(variance.spread, variance.noise)
+                for spread, variance in zip(spreads, over_raters, strict=True)
             ]
-        if self.interval == "percentile":
-            # A mean or a share reaches as far as Student's t says, which resamples of few units cannot show.
-            means = (SHARES, LIMITS) if limits is not None else ()
-            return [
-                bootstrap_interval(column, estimate, units, self.confidence, limit)
-                if limit in means
-                else percentile(column, self.confidence, units)
-                for estimate, column, limit in zip(estimates, columns, within, strict=True)
-            ]
-        left_out = np.concatenate([statistics(block) for block in leave_out(units, self.seed)])
         return [
-            bca(estimate, column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
-            for estimate, column, jackknife in zip(estimates, columns, left_out.T, strict=True)
+            interval(estimate, spread, self.confidence, limit)
+            for estimate, spread, limit in zip(estimates, spreads, within, strict=True)
         ]
 
 
@@ -132,7 +130,7 @@ def several_with_intervals(
     units: int,
     statistics: Statistics,
     how: Resampling,
-    limits: Sequence[tuple[float, float]] | None = None,
+    limits: Sequence[Limits] | None = None,
 ) -> dict[str, float | None]:
     """Several statistics of weighted units by name, each with the ends of its interval under `_low` and `_high`.
 
@@ -149,9 +147,6 @@ def several_with_intervals(
     for name, estimate, (low, high) in zip(names if units else (), estimates, bounds, strict=True):
         if np.isfinite(estimate):
             row |= named(name, {"estimate": estimate, "low": low, "high": high})
-            if low is not None and high is not None:
-                # The percentiles of a handful of resamples can miss the estimate itself.
-                row |= {f"{name}_low": min(low, estimate), f"{name}_high": max(high, estimate)}
     return row
 
 
@@ -194,19 +189,15 @@ def mean_with_interval(
     items: pl.Series,
     values: Floats,
     how: Resampling,
-    limits: tuple[float, float] = LIMITS,
+    limits: Limits = LIMITS,
     *,
     without: Callable[[], Iterable[UnitValues]] | None = None,
 ) -> dict[str, Any]:
     """The mean of unit values and its interval, as the columns of a result row.
 
-    A mean of values between 0 and 1 has Wilson's interval: the bootstrap of none would be a point.
     `without` gives the units and their values in the table without each rater in turn.
     """
     number, mean = items.n_unique(), float(values.mean())
-    counted = limits == SHARES and number == len(values) and bool(np.isin(values, (0.0, 1.0)).all())
-    if counted and how.ci == "items" and how.interval == "percentile" and number > 1:
-        return {"estimate": mean, **how.stated(wilson(mean * number, number, how.confidence))}
     names = items.unique().sort().to_list()
     position = dict(zip(names, range(len(names)), strict=True))
 
@@ -218,7 +209,7 @@ def mean_with_interval(
     def tables() -> list[Statistics]:
         return [statistic(*units) for units in without()] if without is not None else []
 
-    bounds = how.intervals(len(names), statistic(items, values), tables, [limits])[0]
+    bounds = how.intervals(len(names), statistic(items, values), tables, [limits], pl.Series(names))[0]
     few = without is not None and bounds[0] is None and (how.ci == "raters" or (how.ci == "both" and number > 1))
     return {"estimate": mean, **how.stated(bounds), **({"reason": FEW_RATERS} if few else {})}
 
@@ -235,83 +226,23 @@ def difference_with_interval(items: pl.Series, values: Floats, first: Floats, ho
     def apart(of: Floats) -> Floats:
         return ratio(of[:, :2]) - ratio(of[:, 2:])
 
-    low, high = how.of_sums(sums, apart)
-    estimate = float(apart(sums.sum(axis=0, keepdims=True))[0])
-    if low is None or high is None or np.isnan(estimate):
-        return {"estimate": estimate, "low": low, "high": high}
-    # The percentiles of a handful of resamples can miss the estimate itself.
-    return {"estimate": estimate, "low": min(low, estimate), "high": max(high, estimate)}
+    low, high = how.of_sums(sums, apart, items=items.unique().sort())
+    return {"estimate": float(apart(sums.sum(axis=0, keepdims=True))[0]), "low": low, "high": high}
 
 
-def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats]:
+def leave_out(units: int, seed: int, groups: int = JACKKNIFE, together: Ints | None = None) -> Iterator[Floats]:
     """Weights that leave out one unit each, or one random group of units where there are more than `groups`.
+
+    `together` gives the number of the source of each unit, where whole sources are left out.
 
     >>> [block.tolist() for block in leave_out(3, seed=0)]
     [[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]
     """
-    group = left_out_together(units, np.random.default_rng(seed), groups)
+    group = left_out_together(units, np.random.default_rng(seed), groups) if together is None else together
     first = 0
     for count in blocks(units, int(group.max(initial=-1)) + 1):
         yield (np.arange(first, first + count)[:, None] != group).astype(np.float64)
         first += count
-
-
-def coefficient_interval(
-    how: Bootstrap,
-    statistic: Statistic,
-    multiplicity: Ints,
-    over_raters: Callable[[], RaterVariance | None],
-    limits: tuple[float, float] = LIMITS,
-    *,
-    centred: bool = False,
-) -> dict[str, Any]:
-    """The interval of a statistic of weights on kinds of units, as the columns of a result row.
-
-    `over_raters` gives its variance over raters, where it matters. `centred` moves the resamples of items so that their
-    mean is the estimate.
-    """
-    if how.ci not in ("raters", "both"):
-        return how.stated(how.bounds(statistic, multiplicity, limits, centred=centred))
-    variance = over_raters()
-    if variance is None:
-        return {"low": None, "high": None, "reason": FEW_RATERS}
-    estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
-    if how.ci == "raters":
-        return how.stated(variance.around(estimate, how.confidence, limits))
-    replicates = how.replicates(statistic, multiplicity)
-    if centred:
-        replicates = moved(replicates, estimate)
-    return how.stated(variance.widened(replicates, estimate, int(multiplicity.sum()), how.confidence, limits))
-
-
-def counts_interval(
-    how: Bootstrap, group: CountedGroup[Counts], coefficient: Coefficient, limits: tuple[float, float] = LIMITS
-) -> dict[str, Any]:
-    """The interval of a coefficient of counts: over items, over raters who are left out in turn, or over both."""
-    return coefficient_interval(
-        how,
-        coefficient(group.counts),
-        group.counts.multiplicity,
-        lambda: None if group.without is None else group.without.variance(coefficient),
-        limits,
-    )
-
-
-def counted_groups(
-    data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False, source: Source | None = None
-) -> Iterator[tuple[CountedGroup[Counts], Bootstrap]]:
-    """The counts of each group (see `source_groups`) with its bootstrap, and without each rater if over raters."""
-    source = source or source_of(data, by)
-    counted = source_groups(source, source.counts(), paired=paired)
-    chosen = Choice.of(data, by, bootstrap)
-    rows: Iterable[Group | None] = groups(data, by) if chosen.any_raters else repeat(None)
-    for group, part in zip(counted, rows, strict=chosen.any_raters):
-        how = chosen[group.key]
-        counts = group.counts if how.ci == "none" else group.counts.canonical()
-        without = None
-        if part is not None and how.ci in ("raters", "both"):
-            without = LeftOut.of(canonical(part.frame).ratings, counts.values, how.seed, 2 if paired else 1)
-        yield replace(group, counts=counts, without=without), how
 
 
 @dataclass(frozen=True, slots=True)

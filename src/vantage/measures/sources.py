@@ -14,13 +14,15 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.counts import Counts, coarse_columns
-from vantage.measures.rater_variance import LeftOut
+from vantage.measures.intervals import NOT_HELD, Bootstrap
+from vantage.measures.kernel import Answers, Statistic, bounds
 from vantage.measures.ratings import (
     CODER,
     REPEATED,
     By,
     Floats,
     Ints,
+    ItemSources,
     Judgments,
     Key,
     by_columns,
@@ -41,20 +43,22 @@ Source: TypeAlias = Encoded | Streamed
 """The answers of a table, and what a first look at it told: groups, values, and who did not answer."""
 
 
-def source_of(data: Judgments, by: By = ()) -> Source:
-    """The table in the form that is right for its size.
+def source_of(data: Judgments, by: By = (), sources: ItemSources | None = None, *, held: bool = False) -> Source:
+    """The table in the form that is right for its size; in memory where it must be `held`.
 
     >>> type(source_of({"item": [1, 1], "rater": [1, 2], "value": [0, 1]})).__name__
     'Encoded'
     """
     columns = by_columns(by)
     query, scales = judgments_query(data, columns), scales_of(data)
-    if isinstance(data, pl.LazyFrame):
+    if isinstance(data, pl.LazyFrame) and not held:
         return Streamed.of(query, columns, scales)
     # The status matters only where a value is missing; a plain table has none until then.
     wanted = [column for column in query.collect_schema() if column in columns or column not in ("status", CODER[1])]
     frame = query.select(wanted).collect()
-    return Streamed.of(query, columns, scales) if len(frame) > AT_HAND else Encoded.of(query, frame, columns, scales)
+    if len(frame) > AT_HAND and not held:
+        return Streamed.of(query, columns, scales)
+    return Encoded.of(query, frame, columns, scales, sources)
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,8 @@ class CountedGroup(Generic[Sums]):
     questions: list[str]
     repeated: bool
     """Whether one of several raters answered a unit more than once."""
-    without: LeftOut | None = None
-    """The answers without each rater, where the interval is over raters."""
+    answers: Answers | None = None
+    """Who gave which answer, where the interval is over raters or over more than single units."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -91,8 +95,15 @@ class CountedGroup(Generic[Sums]):
 
     def merged(self: CountedGroup[Counts], column: Ints, values: Floats) -> CountedGroup[Counts]:
         """The group with other values: what was value *c* is now `values[column[c]]`."""
-        without = None if self.without is None else self.without.merged(column, values)
-        return replace(self, counts=self.counts.merged(column, values), without=without)
+        answers = None if self.answers is None else self.answers.merged(column, values)
+        return replace(self, counts=self.counts.merged(column, values), answers=answers)
+
+    def estimated(self, statistic: Statistic, how: Bootstrap, undefined: str | None = None) -> dict[str, Any]:
+        """The estimate of a statistic with its interval, as columns of the group's row; or why there is none."""
+        estimate = statistic.estimate(self.counts)
+        if not np.isfinite(estimate):
+            return {"estimate": None, "reason": undefined}
+        return {"estimate": estimate, "reason": None, **bounds(statistic, self.counts, self.answers, how)}
 
 
 def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Iterator[CountedGroup[Sums]]:
@@ -119,6 +130,37 @@ def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Ite
         items = known.get("items", kept[key].units)
         raters, repeated = known.get("raters", 0), known.get("repeated", False)
         yield CountedGroup(named, kept[key], items, raters, left_out, scale, questions, repeated)
+
+
+def source_for(data: Judgments, by: By, how: Bootstrap) -> Source:
+    """The table in the form that an interval needs: over raters and over sources it is held."""
+    return source_of(data, by, how.sources, held=how.ci in ("raters", "both") or how.sources is not None)
+
+
+def counted_groups(
+    data: Judgments, by: By, how: Bootstrap, *, paired: bool = False, source: Source | None = None
+) -> Iterator[tuple[CountedGroup[Counts], Bootstrap]]:
+    """The counts of each group (see `source_groups`) with how its interval is made, and all that it needs for that."""
+    source = source or source_for(data, by, how)
+    for group in source_groups(source, source.counts(), paired=paired):
+        yield prepared(group, source, how, group.counts.values)
+
+
+def prepared(
+    group: CountedGroup[Any], source: Source, how: Bootstrap, values: Floats, ranks: Floats | None = None
+) -> tuple[CountedGroup[Any], Bootstrap]:
+    """The group with its answers where its interval needs them, and what that is over.
+
+    Left to itself, the interval of a table that is streamed is over items, since its raters are not held.
+    """
+    if not isinstance(source, Encoded):
+        return group, replace(how, ci="items", because=NOT_HELD) if how.ci == "auto" else how
+    part = source.parts.get(tuple(group.key.values()))
+    how = how.chosen(0 if part is None else part.several)
+    alone = part is None or (how.ci == "items" and part.item is None and part.source is None)
+    if part is None or alone or how.ci == "none" or how.interval != "auto":
+        return group, how
+    return replace(group, answers=part.answers(values, ranks)), how
 
 
 def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[Counts], list[str]]:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from vantage.measures.codes import dense, distinct, encode, numbered, positions
 from vantage.measures.counts import FEW, Counts, Moments, centre
-from vantage.measures.ratings import UNIT, Floats, Ints, Key, left_out_of, not_finite, repeats
+from vantage.measures.kernel import Answers
+from vantage.measures.ratings import UNIT, Floats, Ints, ItemSources, Key, left_out_of, not_finite, repeats
 from vantage.scales import Scale
 
 Sums = TypeVar("Sums", Counts, Moments)
@@ -40,6 +41,31 @@ class Coded:
     """The item of each answer; none where the units are the items."""
     question: Ints | None
     """The question of each answer, where there are several."""
+    source: Ints | None = None
+    """The source of each answer's item, where items were drawn from sources."""
+
+    def rows(self, chosen: Any) -> Coded:
+        """Some of the answers, their units numbered anew."""
+        item, question, source = (None if codes is None else codes[chosen] for codes in self._optional)
+        return Coded(dense(self.unit[chosen])[0], self.value[chosen], self.rater[chosen], item, question, source)
+
+    @property
+    def _optional(self) -> tuple[Ints | None, Ints | None, Ints | None]:
+        return self.item, self.question, self.source
+
+    @property
+    def several(self) -> int:
+        """How many raters judged several items."""
+        item = self.unit if self.item is None else self.item
+        first = np.zeros(int(self.rater.max(initial=-1)) + 1, dtype=np.int64)
+        first[self.rater] = item
+        return int(np.count_nonzero(np.bincount(self.rater[item != first[self.rater]])))
+
+    def answers(self, values: Floats, ranks: Floats | None = None) -> Answers:
+        """Who gave which answer to which unit; `values` are the group's own, or `ranks` stand for them."""
+        clusters = self.item if self.source is None else self.source
+        cluster = None if clusters is None else dense(clusters)[0]
+        return Answers(self.unit, dense(self.rater)[0], positions(self.value, values), values, cluster, ranks)
 
     @cached_property
     def size(self) -> Ints:
@@ -120,7 +146,14 @@ class Encoded(_Table):
     parts: dict[Key, Coded]
 
     @classmethod
-    def of(cls, query: pl.LazyFrame, frame: pl.DataFrame, by: list[str], scales: dict[str, Scale]) -> Encoded:
+    def of(
+        cls,
+        query: pl.LazyFrame,
+        frame: pl.DataFrame,
+        by: list[str],
+        scales: dict[str, Scale],
+        sources: ItemSources | None = None,
+    ) -> Encoded:
         """The groups of a frame; `query` tells the same rows with their status."""
         unanswered: dict[Key, dict[str, int]] = {}
         if frame["value"].null_count():
@@ -137,7 +170,8 @@ class Encoded(_Table):
                 if count > 1:
                     unit, _ = dense(unit * count + codes)
         question, questions = _questions(frame) if scales else (None, [])
-        part = Coded(unit, value, numbered(frame["rater"])[0], None if unit is item else item, question)
+        source = None if sources is None else sources.codes(frame["item"])
+        part = Coded(unit, value, numbered(frame["rater"])[0], None if unit is item else item, question, source)
         parts = _split(part, frame, by)
         return cls(by, distinct(value), unanswered, scales, questions, parts)
 
@@ -184,11 +218,8 @@ def _split(part: Coded, frame: pl.DataFrame, by: list[str]) -> dict[Key, Coded]:
     group = encode(frame, by)
     order = np.argsort(group, kind="stable")
     begin = np.flatnonzero(np.diff(group[order], prepend=-1))
-    parts = {}
-    for key, rows in zip(frame.select(by)[order[begin]].iter_rows(), np.split(order, begin[1:]), strict=True):
-        item, question = (None if codes is None else codes[rows] for codes in (part.item, part.question))
-        parts[key] = Coded(dense(part.unit[rows])[0], part.value[rows], part.rater[rows], item, question)
-    return parts
+    keys = frame.select(by)[order[begin]].iter_rows()
+    return {key: part.rows(rows) for key, rows in zip(keys, np.split(order, begin[1:]), strict=True)}
 
 
 def _present(codes: Ints, kept: NDArray[np.bool_] | None) -> list[int]:

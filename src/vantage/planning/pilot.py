@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -14,10 +14,12 @@ from scipy.special import ndtri
 from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
 from vantage.measures.agreement.alpha import alpha, coefficient, difference
+from vantage.measures.codes import positions
 from vantage.measures.intervals import ENOUGH_RATERS
+from vantage.measures.kernel import Answers, spread_of
 from vantage.measures.kinds import selected
 from vantage.measures.parts import Part, parts
-from vantage.measures.rater_variance import LeftOut, several_items
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import UNIT, Floats, Judgments, canonical, has_column, level_of
 from vantage.measures.reliability.variance_design import VarianceDesign
 from vantage.measures.reliability.variance_draws import variance_draws
@@ -113,10 +115,15 @@ class Pilot:
         if several_items(self.answers) < ENOUGH_RATERS:
             return over_items, None, 0.0
         values = np.unique(self.answers["value"].to_numpy())
-        apart = difference(self.level, values)
-        left_out = LeftOut.of(canonical(self.answers).ratings, values, seed=0)
-        variances = left_out.variance(partial(coefficient, apart=apart))
-        return (over_items, None, 0.0) if variances is None else (over_items, variances.total, variances.noise)
+        ratings = canonical(self.answers).ratings
+        answers = Answers(ratings.unit, ratings.coder, positions(ratings.value, values), values).of_units(2)
+        table, _ = answers.kinds
+        statistic = coefficient(table, difference(self.level, values))
+        over_raters, over_both = (spread_of(statistic, answers, over) for over in ("raters", "both"))
+        over_units = spread_of(statistic, answers, "items")
+        if over_raters is None or over_both is None or over_units is None:
+            return over_items, None, 0.0
+        return over_items, over_raters.variance, over_raters.variance - (over_both.variance - over_units.variance)
 
     def explained(self, rater: str) -> float:
         """The variance of items' means that a model explains: r² (adjusted) times the variance (see `powered`)."""

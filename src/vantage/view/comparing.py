@@ -5,7 +5,7 @@ A group is written `people`, `kind=model`, `rater=NAME`, `TRAIT=VALUE` or `condi
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,9 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.relations.compare import compare
+from vantage.measures.relations.two_samples import welch
 from vantage.report.cells import counted, minus, p_value
 from vantage.report.ledger import LEVEL
-
-LEAST: Final = 2
-"""Answers of a group from which on the difference about an item has an interval."""
 
 
 def compared(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
@@ -126,24 +124,21 @@ def _means(answers: pl.DataFrame) -> pl.DataFrame:
 
 def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
     """Half of Welch's interval about each item; not a number where a group has one answer only."""
-    n, m = both["n"].to_numpy(), both["n_other"].to_numpy()
-    one = both["variance"].fill_null(np.nan).to_numpy() / n
-    two = both["variance_other"].fill_null(np.nan).to_numpy() / m
-    with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = (one + two) ** 2 / (one**2 / (n - 1) + two**2 / (m - 1))
-        half = stdtrit(freedom, 0.975) * np.sqrt(one + two)
-    return np.where((n >= LEAST) & (m >= LEAST) & (one + two > 0), half, np.nan)
+    variances = [both[name].fill_null(np.nan).to_numpy() for name in ("variance", "variance_other")]
+    error, freedom = welch((variances[0], variances[1]), (both["n"].to_numpy(), both["n_other"].to_numpy()))
+    return np.asarray(stdtrit(freedom, 0.975) * error)
 
 
 def _tested(parts: dict[str, pl.DataFrame]) -> dict[str, Any]:
-    """The comparison of two groups by their design; where one is a single rater, it is one of two raters."""
-    if min(part["rater"].n_unique() for part in parts.values()) == 1:
-        means = [_means(part).select("item", value="mean", rater=pl.lit(name)) for name, part in parts.items()]
-        return compare(pl.concat(means), between="rater", values=list(parts), ci="none").row(0, named=True)
-    groups = [part.select("item", "rater", "value", group=pl.lit(name)) for name, part in parts.items()]
-    both = pl.concat(groups).filter(pl.col("group").n_unique().over("item") == len(parts))
-    both = both.with_columns(sample=pl.int_range(pl.len()).over("item", "rater", "group"))
-    return compare(both, between="group", values=list(parts), ci="none").row(0, named=True)
+    """The analysis of two groups on the items of both; a single rater is one of two raters beside the others' mean."""
+    between = "group" if min(part["rater"].n_unique() for part in parts.values()) > 1 else "rater"
+    if between == "rater":
+        groups = [_means(part).select("item", value="mean", rater=pl.lit(name)) for name, part in parts.items()]
+    else:
+        groups = [part.select("item", "rater", "value", group=pl.lit(name)) for name, part in parts.items()]
+    both = pl.concat(groups).filter(pl.col(between).n_unique().over("item") == len(parts))
+    both = both.with_columns(sample=pl.int_range(pl.len()).over("item", "rater", between))
+    return compare(both, between=between, values=list(parts), ci="auto").row(0, named=True)
 
 
 def _sentence(mean: float, tested: dict[str, Any]) -> str:
@@ -153,8 +148,8 @@ def _sentence(mean: float, tested: dict[str, Any]) -> str:
     what = minus(f"{difference:+.2f} points")
     if p is None:
         return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
-    noun, about = ("rater", "") if tested["unit"] == "rater" else ("item", ", about these raters alone")
-    units = counted(tested["units"], noun) + about
+    units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
+    units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
     what += f", p {'' if p < 0.001 else '= '}{p_value(p)}, {units}"
     if p > LEVEL:
         return f"On average, the answers of {one} and {other} cannot be told apart ({what})."

@@ -818,7 +818,9 @@ def test_extras_are_named_where_they_are_missing(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("vantage.corpora.readers.foreign.import_module", refuse)
     for name, package in (("t.xlsx", "python-calamine"), ("t.sav", "pyreadstat"), ("t.rds", "pyreadr")):
         (tmp_path / name).write_bytes(b"x")
-        with pytest.raises(InputError, match=rf"needs the package {package}; run: pip install 'vantage-raters\[tables\]'"):
+        with pytest.raises(
+            InputError, match=rf"needs the package {package}; run: pip install 'vantage-raters\[tables\]'"
+        ):
             load("table", tmp_path / name)
 
 

@@ -60,7 +60,7 @@ def test_alpha_is_that_of_the_definition(kind: Any, missing: float) -> None:
     row = result.row(0, named=True)
     assert row["estimate"] == pytest.approx(brute_force(frame, kind))
     assert row["low"] < row["estimate"] < row["high"]
-    assert row["over"] == "items"
+    assert row["over"] == "both"
     if missing:
         assert row["left_out"]["missing"] == frame["value"].null_count()
         assert row["left_out"]["incomplete"] > 0

@@ -29,6 +29,12 @@ def designs() -> dict[str, list[Any]]:
     }
 
 
+@pytest.fixture(autouse=True)
+def chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small designs have chains too."""
+    monkeypatch.setattr(crossed, "FEW_COLUMNS", 0)
+
+
 def dense(codes: list[Any], theta: Any, weight: Any) -> tuple[Any, list[Any]]:
     """V and the indicator matrices."""
     indicators = [np.where(code[:, None] >= 0, code[:, None] == np.arange(code.max() + 1), 0.0) for code in codes]

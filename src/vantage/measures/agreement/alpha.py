@@ -11,7 +11,7 @@ number of raters or of points on the scale. Only ratio and custom distances look
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, Unpack
 
@@ -21,15 +21,16 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
-from vantage.measures.counts import FEW, Counts, Moments, quotient
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
+from vantage.measures.counts import FEW, Counts, Moments, centre, quotient
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Limits
+from vantage.measures.kernel import Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import ALONE, UNIT, By, Floats, Ints, Judgments, level_of
-from vantage.measures.resampling import Choice, counted_groups, counts_interval, per_item
-from vantage.measures.sources import CountedGroup, source_groups, source_of
+from vantage.measures.resampling import per_item
+from vantage.measures.sources import CountedGroup, counted_groups, prepared, source_for, source_groups
 from vantage.scales import Level, show_code
 
 Distance: TypeAlias = Mapping[Any, float] | tuple[Sequence[float] | Floats, Any]
@@ -51,60 +52,22 @@ VIEW: Final = agreement_view(
 )
 
 
-MANY_VALUES: Final = 32
-"""With more values, coincidences of all pairs of them would take too much memory."""
-
-
 def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
-    """What each item adds to alpha: its coincidences of values, or its moments at interval level."""
+    """What each item adds to alpha: the columns of its units."""
     answered = part.answered
     questions = answered["question"].unique().sort().to_list() if options["distance"] is None else []
     level = level_of(part.scale(), options["level"], questions) if questions else None
     unit, units = dense(encode(answered, UNIT))
     values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
-    table = np.bincount(unit * len(values) + column.ravel(), minlength=units * len(values)).reshape(units, -1)
-    first = np.unique(unit, return_index=True)[1]
-    paired = table.sum(axis=1) >= 2
-    items, table = answered["item"].gather(first).filter(paired), table[paired].astype(np.float64)
+    counts = Counts.of_units(unit, column.ravel(), values, units, many=len(values) > FEW)
+    paired = counts.size >= 2
     if not paired.any():
         return
-    counts = Counts(values, table, np.ones(len(table), dtype=np.int64))
-    statistic: Statistic
-    if len(values) > MANY_VALUES and level == "ordinal":
-        # Mid-ranks of all answers, held constant: interval alpha of them is ordinal alpha.
-        marginal = table.sum(axis=0)
-        level, counts = "interval", Counts(np.cumsum(marginal) - marginal / 2, table, counts.multiplicity)
-    if level == "interval":
-        columns, statistic = _moment_columns(counts.moments()), _alpha_of_moments
-    elif len(values) > MANY_VALUES:
-        raise InputError(
-            f"alpha of {len(values)} different values cannot be powered by a model at this level",
-            remedy="use level interval or ordinal",
-        )
-    else:
-        pairs = table[:, :, None] * (table[:, None, :] - np.eye(len(values)))
-        columns = (pairs / (table.sum(axis=1) - 1)[:, None, None]).reshape(len(table), -1)
-        statistic = _alpha_of_coincidences(_difference(level, options["distance"], values), len(values))
-    yield Contribution(items.unique().sort(), per_item(items, columns), statistic, limits=(-np.inf, 1.0))
-
-
-def _alpha_of_coincidences(apart: Difference, values: int) -> Statistic:
-    """Alpha as a function of the coincidences of values, one row of them per estimate."""
-
-    def statistic(sums: Floats) -> Floats:
-        coincidences = sums.reshape(len(sums), values, values)
-        marginal = coincidences.sum(axis=2)
-        if apart.name == "ordinal":
-            rank = np.cumsum(marginal, axis=1) - marginal / 2
-            squared = np.square(rank[:, :, None] - rank[:, None, :])
-        else:
-            columns = np.arange(values)
-            between = 1 - np.eye(values) if apart.between is None else apart.between(columns[:, None], columns[None, :])
-            squared = np.broadcast_to(between, coincidences.shape)
-        expected = np.einsum("bc,bd,bcd->b", marginal, marginal, squared)
-        return _one_minus((marginal.sum(axis=1) - 1) * np.einsum("bcd,bcd->b", coincidences, squared), expected)
-
-    return statistic
+    items = answered["item"].gather(np.unique(unit, return_index=True)[1]).filter(paired)
+    counts = counts.rows(paired)
+    statistic = coefficient(counts, _difference(level, options["distance"], values))
+    columns = per_item(items, statistic.columns(counts))
+    yield Contribution(items.unique().sort(), columns, statistic.of, limits=statistic.limits)
 
 
 @measure("alpha", family="agreement", view=VIEW, powered=Powered(_contributions))
@@ -146,50 +109,98 @@ def alpha(
         One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
         is null when no item has two answers or when all pairable answers are the same.
     """
-    bootstrap = Bootstrap(**resampling, over=OVER)
+    how = Bootstrap(**resampling, over=OVER)
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
-    source = source_of(data, by)
-    chosen = Choice.of(data, by, bootstrap)
-    many = len(source.values) > FEW and not chosen.any_raters
-    if many and (level == "interval" or (level == "ordinal" and bootstrap.ci == "none")):
-        moments = source.moments(ordinal=level == "ordinal", kinds=bootstrap.ci != "none")
+    source = source_for(data, by, how)
+    many = len(source.values) > FEW and distance is None
+    if many and level in ("interval", "ordinal") and (level == "interval" or how.ci == "none"):
+        moments = source.moments(ordinal=level == "ordinal", kinds=how.ci != "none")
+        middle = source.values - centre(source.values)
         grouped = source_groups(source, moments, paired=True)
-        rows = [_row(group, chosen[group.key], level, distance) for group in grouped]
+        counted = (prepared(group, source, how, source.values, middle) for group in grouped)
     else:
-        counted = counted_groups(data, by, bootstrap, paired=True, source=source)
-        rows = [_row(group, how, level, distance) for group, how in counted]
-    return table(rows, by)
+        counted = counted_groups(data, by, how, paired=True, source=source)
+    return table([_row(group, chosen, level, distance) for group, chosen in counted], by)
+
+
+def _row(group: CountedGroup[Any], how: Bootstrap, level: Level | None, distance: Distance | None) -> dict[str, Any]:
+    """The row of a group, from its counts, or from its moments where there are many values."""
+    counts = group.counts
+    if not counts.units:
+        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
+    used = None if distance is not None else group.level(level)
+    if isinstance(counts, Moments):
+        return {**group.row, "level": used, **group.estimated(OF_MOMENTS, how, ALIKE)}
+    apart = _difference(used, distance, counts.values)
+    return {**group.row, "level": apart.name, **group.estimated(coefficient(counts, apart), how, ALIKE)}
 
 
 def coefficient(counts: Counts, apart: Difference) -> Statistic:
-    """Alpha as a function of weights on the kinds of units, all of which have two answers or more."""
-    n = counts.size
+    """Alpha of units with two answers or more: what each of them adds, and the function of the sums."""
     if apart.name == "interval":
-        return coefficient_of_moments(counts.moments())
+        return replace(OF_MOMENTS, rows=lambda table: _moment_columns(table.moments()))
+    values = len(counts.values)
     if apart.name == "ordinal":
-        return _ordinal(counts)
+        marginal = counts.multiplicity @ counts.table
+        rank = np.cumsum(marginal) - marginal / 2 - marginal.sum() / 2
+        if values > FEW:
+            # Mid-ranks of all answers, held constant: interval alpha of them is ordinal alpha.
+            return replace(OF_MOMENTS, rows=lambda table: _moment_columns(replace(table, values=rank).moments(0.0)))
+        return Statistic(_coincidences, partial(_alpha_of_coincidences, apart), ALPHA, 2)
+    if values <= FEW:
+        return Statistic(
+            lambda table: np.column_stack([_within(table, apart), table.dense]),
+            lambda sums: _one_minus((sums[:, 1:].sum(axis=1) - 1) * sums[:, 0], _expected(sums[:, 1:], apart)),
+            ALPHA,
+            2,
+        )
+    # Of many values, how far an answer is from all answers of the table is held constant: what is expected is a sum of
+    # products of answers, and moves twice as far as the sums over one of the two.
+    marginal = np.asarray(counts.multiplicity @ counts.table, dtype=np.float64)
+    whole = float(_expected(marginal[None, :], apart)[0])
+    far = _from_all(marginal, apart)
+    return Statistic(
+        lambda table: np.column_stack([_within(table, apart), table.size, table.table @ far]),
+        lambda sums: _one_minus((sums[:, 1] - 1) * sums[:, 0], 2 * sums[:, 2] - whole),
+        ALPHA,
+        2,
+    )
+
+
+def _within(table: Counts, apart: Difference) -> Floats:
+    """How far a unit's answers are from each other, per answer."""
+    n = table.size
     if apart.between is None:
-        within = (n**2 - counts.mapped(np.square)) / (n - 1)
-    else:
-        within = np.zeros(len(n))
-        for kind, first, second, product in counts.pairs():
-            within += np.bincount(kind, weights=2 * product * apart.between(first, second), minlength=len(n))
-        within /= n - 1
-
-    def statistic(weight: Floats) -> Floats:
-        marginal = np.asarray(weight @ counts.table)
-        # A product with one vector is bound by memory, and the threads of a matrix product only get in its way.
-        observed = np.einsum("bk,k->b", weight, within)
-        return _one_minus((marginal.sum(axis=1) - 1) * observed, _expected(marginal, apart))
-
-    return statistic
+        return np.asarray((n**2 - table.mapped(np.square)) / (n - 1))
+    within = np.zeros(len(n))
+    for kind, first, second, product in table.pairs():
+        within += np.bincount(kind, weights=2 * product * apart.between(first, second), minlength=len(within))
+    return np.asarray(within / (n - 1))
 
 
-def coefficient_of_moments(moments: Moments) -> Statistic:
-    """Interval alpha as a function of weights on the kinds of units."""
-    columns = _moment_columns(moments)
-    return lambda weight: _alpha_of_moments(weight @ columns)
+def _coincidences(table: Counts) -> Floats:
+    """How often each two values meet in a unit, per answer; each two of them once."""
+    counts, n = table.dense, table.size
+    first, second = np.triu_indices(len(table.values))
+    pairs = counts[:, first] * (counts[:, second] - (first == second))
+    return np.asarray(pairs / (n - 1)[:, None])
+
+
+def _alpha_of_coincidences(apart: Difference, sums: Floats) -> Floats:
+    """Ordinal alpha of coincidences, whose values have ranks of their own in every row."""
+    values = int((np.sqrt(8 * sums.shape[1] + 1) - 1) / 2)
+    first, second = np.triu_indices(values)
+    marginal = np.zeros((len(sums), values))
+    for column in range(values):
+        marginal[:, column] = sums[:, (first == column) | (second == column)].sum(axis=1)
+    rank = np.cumsum(marginal, axis=1) - marginal / 2
+    total = marginal.sum(axis=1)
+    rank -= total[:, None] / 2
+    observed = 2 * np.einsum("bp,bp->b", sums, np.square(rank[:, first] - rank[:, second]))
+    centre = np.einsum("bc,bc->b", marginal, rank)
+    spread = np.einsum("bc,bc,bc->b", marginal, rank, rank)
+    return _one_minus((total - 1) * observed, 2 * (total * spread - np.square(centre)))
 
 
 def _moment_columns(moments: Moments) -> Floats:
@@ -207,28 +218,9 @@ def _alpha_of_moments(sums: Floats) -> Floats:
     return _one_minus((total - 1) * observed, expected)
 
 
-def _ordinal(counts: Counts) -> Statistic:
-    """Interval alpha of mid-ranks, which every resample has of its own."""
-    n, table = counts.size, counts.table
-    # Rows scaled by n/(n − 1) turn the sum of n·Σx²/(n − 1) over units into a sum over values; where all
-    # units have the same size that is one factor for all, and a product is saved.
-    scaled = None if np.ptp(n) == 0 else counts.scaled(n / (n - 1))
-
-    def statistic(weight: Floats) -> Floats:
-        drawn = np.ascontiguousarray(weight.T)
-        marginal = np.asarray(table.T @ drawn)
-        spread = marginal * (n[0] / (n[0] - 1)) if scaled is None else np.asarray(scaled.T @ drawn)
-        total = marginal.sum(axis=0)
-        rank = np.cumsum(marginal, axis=0) - marginal / 2 - total / 2
-        sums = np.asarray(table @ rank)
-        sums *= sums
-        sums *= drawn
-        within = np.einsum("cb,cb,cb->b", spread, rank, rank) - (1 / (n - 1)) @ sums
-        first = np.einsum("cb,cb->b", marginal, rank)
-        second = np.einsum("cb,cb,cb->b", marginal, rank, rank)
-        return _one_minus((total - 1) * within, total * second - np.square(first))
-
-    return statistic
+ALPHA: Final[Limits] = (-np.inf, 1.0)
+OF_MOMENTS: Final = Statistic(_moment_columns, _alpha_of_moments, ALPHA, 2)
+"""Interval alpha of units whose moments are known."""
 
 
 def _expected(marginal: Floats, apart: Difference) -> Floats:
@@ -236,36 +228,20 @@ def _expected(marginal: Floats, apart: Difference) -> Floats:
     if apart.between is None:
         everyone = marginal.sum(axis=1)
         return np.asarray(everyone * everyone - np.square(marginal).sum(axis=1), dtype=np.float64)
-    columns = np.arange(marginal.shape[1])
-    expected: Floats = np.zeros(len(marginal))
-    for some in np.array_split(columns, 1 + len(columns) ** 2 // DELTA_CELLS):
-        between = apart.between(some[:, None], columns[None, :])
-        expected += np.einsum("bk,bk->b", marginal[:, some], marginal @ between.T)
-    return expected
+    return np.einsum("bk,bk->b", marginal, _from_all(marginal.T, apart).T)
+
+
+def _from_all(marginal: Floats, apart: Difference) -> Floats:
+    """How far each value is from all answers together."""
+    if apart.between is None:
+        return np.asarray(marginal.sum() - marginal, dtype=np.float64)
+    columns = np.arange(len(marginal))
+    parts = np.array_split(columns, 1 + len(columns) ** 2 // DELTA_CELLS)
+    return np.concatenate([apart.between(some[:, None], columns[None, :]) @ marginal for some in parts])
 
 
 def _one_minus(observed: Floats, expected: Floats) -> Floats:
     return quotient(expected - observed, expected)
-
-
-def _row(
-    group: CountedGroup[Any], bootstrap: Bootstrap, level: Level | None, distance: Distance | None
-) -> dict[str, Any]:
-    """The row of a group, from its counts, or from its moments where there are many values."""
-    counts = group.counts
-    if not counts.units:
-        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
-    used = None if distance is not None else group.level(level)
-    name: str = str(used)
-    of: Callable[[Any], Statistic] = coefficient_of_moments
-    if isinstance(counts, Counts):
-        apart = _difference(used, distance, counts.values)
-        name, of = apart.name, partial(coefficient, apart=apart)
-    estimate = float(of(counts)(counts.multiplicity[None, :].astype(np.float64))[0])
-    row = {**group.row, "level": name, "estimate": estimate, "reason": None}
-    if not np.isfinite(estimate):
-        return {**row, "estimate": None, "reason": ALIKE}
-    return row | counts_interval(bootstrap, group, of, limits=(-np.inf, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ one answer or more, of the category's share of the answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -18,11 +17,11 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, quotient
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic
+from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions
+from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import ALONE, By, Floats, Judgments
-from vantage.measures.resampling import counted_groups, counts_interval
-from vantage.measures.sources import CountedGroup
+from vantage.measures.sources import CountedGroup, counted_groups
 from vantage.scales import show_code
 
 Weights: TypeAlias = Literal["linear", "quadratic", "ordinal"]
@@ -120,22 +119,22 @@ def ac1(
     return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
 
 
-def coefficient(counts: Counts, weight: Floats, chance: Chance) -> Statistic:
-    """A chance-corrected coefficient as a function of weights on the kinds of units."""
-    n, table = counts.size, counts.dense
-    paired = n >= 2
-    agreeing = np.einsum("kc,kc->k", table, table @ weight) - n
-    agreement = np.divide(agreeing, n * (n - 1), out=np.zeros(len(n)), where=paired)
-    columns = np.column_stack([agreement, paired, np.ones(len(n))])
-    shares = table / n[:, None]
+def coefficient(weight: Floats, chance: Chance) -> Statistic:
+    """A chance-corrected coefficient: what units add to observed agreement and to prevalences, and what follows."""
 
-    def statistic(drawn: Floats) -> Floats:
-        agreed, pairs, units = (drawn @ columns).T
-        expected = chance(drawn @ shares / units[:, None], weight)
+    def rows(counts: Counts) -> Floats:
+        n, table = counts.size, counts.dense
+        agreeing = np.einsum("kc,kc->k", table, table @ weight) - n
+        agreement = np.divide(agreeing, n * (n - 1), out=np.zeros(len(n)), where=n >= 2)
+        return np.column_stack([agreement, n >= 2, np.ones(len(n)), table / n[:, None]])
+
+    def of(sums: Floats) -> Floats:
+        agreed, pairs, units = sums[:, :3].T
+        expected = chance(quotient(sums[:, 3:], units[:, None] + np.zeros(sums[:, 3:].shape)), weight)
         left = 1 - expected
         return quotient(quotient(agreed, pairs) - expected, np.where(left > 1e-12, left, 0.0))
 
-    return statistic
+    return Statistic(rows, of, (-1.0, 1.0))
 
 
 def _fleiss_chance(prevalence: Floats, weight: Floats) -> Floats:
@@ -166,11 +165,8 @@ def _row(
     if weights is not None and group.scale is not None:
         group.level("ordinal")  # refuses weights on a scale that has no order
     group = _over_categories(group, categories)
-    corrected = partial(coefficient, weight=weight_matrix(weights, group.counts.values), chance=chance)
-    estimate = float(corrected(group.counts)(group.counts.weight)[0])
-    if np.isnan(estimate):
-        return {**row, "reason": CERTAIN}
-    return {**row, "estimate": estimate, **counts_interval(bootstrap, group, corrected, limits=(-1.0, 1.0))}
+    corrected = coefficient(weight_matrix(weights, group.counts.values), chance)
+    return {**row, **group.estimated(corrected, bootstrap, CERTAIN)}
 
 
 def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | None) -> CountedGroup[Counts]:

@@ -11,16 +11,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts, coarse_columns, quotient
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Statistic, wilson
+from vantage.measures.counts import Counts, coarse_columns
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions
+from vantage.measures.kernel import Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments
-from vantage.measures.resampling import counted_groups, counts_interval, per_item, ratio
-from vantage.measures.sources import CountedGroup
+from vantage.measures.resampling import per_item, ratio
 from vantage.measures.sources import coarse as coarsened
+from vantage.measures.sources import counted_groups
 
 PAIRWISE_VIEW: Final = View(
     "Share of pairs of raters who give the same answer",
@@ -83,22 +84,13 @@ def pairwise(
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
     """
-    bootstrap = Bootstrap(**resampling, over=OVER)
+    statistic = Statistic(partial(_agreement, over=over), limits=SHARES, least=2)
     rows: list[dict[str, Any]] = []
-    for part, how in counted_groups(data, by, bootstrap, paired=True):
-        row = part.row
+    for part, how in counted_groups(data, by, Bootstrap(**resampling, over=OVER), paired=True):
         if not part.counts.units:
-            rows.append({**row, "reason": ALONE})
+            rows.append({**part.row, "reason": ALONE})
             continue
-        group = coarsened(part, coarse)[0]
-        counts, agreement = group.counts, partial(_agreement, over=over)
-        bounds = counts_interval(how, group, agreement, limits=(0.0, 1.0))
-        estimate = float(agreement(counts)(counts.weight)[0])
-        if estimate in (0.0, 1.0) and bounds.get("over") is not None:
-            # No resample can show what did not happen; items are what could have turned out otherwise.
-            low, high = wilson(estimate * counts.units, counts.units, how.confidence)
-            bounds |= {"low": low, "high": high}
-        rows.append({**row, "estimate": estimate, **bounds})
+        rows.append({**part.row, **coarsened(part, coarse)[0].estimated(statistic, how)})
     return table(rows, by)
 
 
@@ -129,44 +121,32 @@ def difference(
     >>> difference(votes, ci="none").select("statistic", "estimate").rows()
     [('mean absolute difference', 1.333...), ('standard deviation', 0.942...)]
     """
-    bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
     statistics = {
-        "mean absolute difference": partial(_apart, over=over),
-        "standard deviation": partial(_deviation, sd=sd),
+        "mean absolute difference": Statistic(partial(_apart, over=over), limits=(0.0, np.inf), least=2),
+        "standard deviation": Statistic(partial(_deviation, sd=sd), limits=(0.0, np.inf), least=2),
     }
-    for part, how in counted_groups(data, by, bootstrap, paired=True):
-        counts = part.counts
-        if counts.units and part.scale is not None:
+    for part, how in counted_groups(data, by, Bootstrap(**resampling, over=OVER), paired=True):
+        if part.counts.units and part.scale is not None:
             part.level("interval")  # refuses differences of a nominal scale
         for name, statistic in statistics.items():
             row = {**part.row, "statistic": name}
-            if not counts.units:
-                rows.append({**row, "reason": ALONE})
-                continue
-            bounds = counts_interval(how, part, statistic, limits=(0.0, np.inf))
-            rows.append({**row, "estimate": float(statistic(counts)(counts.weight)[0]), **bounds})
+            rows.append({**row, "reason": ALONE} if not part.counts.units else row | part.estimated(statistic, how))
     return table(rows, by)
 
 
-def _average(amount: Floats, pairs: Floats, over: str) -> Statistic:
-    """The average of an amount per pair: of the averages of units, or of all pairs at once."""
-    columns = np.column_stack([amount, pairs] if over == "pairs" else [amount / pairs, np.ones(len(pairs))])
-
-    def statistic(weight: Floats) -> Floats:
-        total, number = (weight @ columns).T
-        return quotient(total, number)
-
-    return statistic
+def _average(amount: Floats, pairs: Floats, over: str) -> Floats:
+    """An amount per pair: on average over units, or over all pairs at once."""
+    return np.column_stack([amount, pairs]) if over == "pairs" else np.asarray(amount / pairs)
 
 
-def _agreement(counts: Counts, over: str) -> Statistic:
+def _agreement(counts: Counts, over: str) -> Floats:
     """The share of pairs of answers that are the same."""
     n = counts.size
     return _average((counts.mapped(np.square) - n) / 2, n * (n - 1) / 2, over)
 
 
-def _apart(counts: Counts, over: str) -> Statistic:
+def _apart(counts: Counts, over: str) -> Floats:
     """The absolute difference of pairs of answers."""
     apart = np.zeros(len(counts.size))
     for kind, first, second, product in counts.pairs():
@@ -175,12 +155,12 @@ def _apart(counts: Counts, over: str) -> Statistic:
     return _average(apart, counts.size * (counts.size - 1) / 2, over)
 
 
-def _deviation(counts: Counts, sd: str) -> Statistic:
+def _deviation(counts: Counts, sd: str) -> Floats:
     """The standard deviation of a unit's answers."""
     moments = counts.moments()
     n = moments.size
     around = np.maximum(moments.second - moments.squared / n, 0)
-    return _average(np.sqrt(around / (n - 1 if sd == "sample" else n)), np.ones(len(n)), "items")
+    return np.sqrt(around / (n - 1 if sd == "sample" else n))
 
 
 ANY: Final = "any"
@@ -210,16 +190,14 @@ def unanimity(
     scale (`coarse=True`) or of the same sign (`coarse="sign"`). The first row of a group, with `on` = "any",
     counts all unanimous items; the others say on which answer. `unanimous` is their number, the estimate
     their share of the items with two answers or more, `share` their share of the unanimous items. Items with
-    a single answer are left out as `unpaired`. Wilson's interval (1927) over items; over raters or both from leaving
-    out raters in turn.
+    a single answer are left out as `unpaired`. The interval is over items, raters or both.
 
     >>> votes = [[1, 2, -3, -3], [2, 2, -1, 3], [3, 2, -2, 1]]
     >>> unanimity(votes, coarse="sign", ci="none").select("on", "unanimous", "estimate").rows()
     [('any', 3, 0.75), ('negative', 1, 0.25), ('zero', 0, 0.0), ('positive', 2, 0.5)]
     """
-    bootstrap = Bootstrap(**resampling, over=OVER)
     rows: list[dict[str, Any]] = []
-    for part, how in counted_groups(data, by, bootstrap, paired=True):
+    for part, how in counted_groups(data, by, Bootstrap(**resampling, over=OVER), paired=True):
         if not part.counts.units:
             rows.append({**part.row, "on": ANY, "unanimous": 0, "share": None, "reason": ALONE})
             continue
@@ -228,34 +206,14 @@ def unanimity(
         if coarse is False and part.scale is not None:
             names = [part.scale.label(value) for value in counts.values.tolist()]
         everyone = int(counts.multiplicity[_alike(counts, -1)].sum())
+        few = counts.size @ counts.multiplicity < FEW_ANSWERS * counts.units
         for wanted, name in enumerate([ANY, *names], start=-1):
             unanimous = int(counts.multiplicity[_alike(counts, wanted)].sum())
-            rows.append(
-                {
-                    **part.row,
-                    "on": name,
-                    "unanimous": unanimous,
-                    "share": unanimous / everyone if everyone else None,
-                    "estimate": unanimous / counts.units,
-                    **_interval(how, group, wanted, unanimous),
-                }
-            )
+            row = {**part.row, "on": name, "unanimous": unanimous, "share": unanimous / everyone if everyone else None}
+            row |= group.estimated(Statistic(partial(_alike, wanted=wanted), limits=SHARES, least=2), how)
+            unsure = few and row.get("over") not in (None, "items", "sources")
+            rows.append(row | ({"reason": TOO_LONG} if unsure else {}))
     return table(rows, by)
-
-
-def _interval(bootstrap: Bootstrap, group: CountedGroup[Counts], wanted: int, unanimous: int) -> dict[str, Any]:
-    """Wilson's interval, or that of resampled items and raters left out; none for a single item."""
-    counts = group.counts
-    if bootstrap.ci == "items" and bootstrap.interval == "percentile" and counts.units > 1:
-        return bootstrap.stated(wilson(unanimous, counts.units, bootstrap.confidence))
-    row = counts_interval(bootstrap, group, partial(_share, wanted=wanted), limits=(0.0, 1.0))
-    few = counts.size @ counts.multiplicity < FEW_ANSWERS * counts.units
-    return row | ({"reason": TOO_LONG} if few and row.get("over") in ("raters", "both") else {})
-
-
-def _share(counts: Counts, wanted: int) -> Statistic:
-    alike = _alike(counts, wanted)
-    return lambda weight: quotient(weight @ alike, weight.sum(axis=1))
 
 
 def _alike(counts: Counts, wanted: int) -> NDArray[np.bool_]:

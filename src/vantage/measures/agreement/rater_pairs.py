@@ -7,7 +7,7 @@ of pairs of answers to the same item, not with the square of the number of rater
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 
@@ -18,11 +18,12 @@ from vantage.measures.agreement.chance_corrected import Weights, weight_matrix
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense
 from vantage.measures.counts import quotient
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, percentile, weights
+from vantage.measures.intervals import CORRELATIONS, OVER, SHARES, Bootstrap, IntervalOptions, Limits, Spread
+from vantage.measures.intervals import interval as made_of
 from vantage.measures.presentation import Column, View, agreement_view
-from vantage.measures.rater_variance import LEFT_OUT_OF_COUNTS, RaterVariance, item_weights, left_out_together
-from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, canonical, groups, paired
-from vantage.measures.resampling import Choice, coefficient_interval
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT_OF_PAIRS, item_weights, left_out_together
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Named, canonical, groups, paired
+from vantage.measures.resampling import Choice, Resampling, Statistics, leave_out
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -41,6 +42,14 @@ FEW_ITEMS: Final = (
 NO_INTERVAL: Final = (
     " (an interval would hold the value less often than it says, so there is none unless ci asks for it)"
 )
+KAPPAS: Final[Limits] = (-1.0, 1.0)
+PAIR_LIMITS: Final[Mapping[str, Limits]] = {
+    "agreement": SHARES,
+    "kappa": KAPPAS,
+    "pearson": CORRELATIONS,
+    "spearman": CORRELATIONS,
+    "difference": (0.0, np.inf),
+}
 BLOCK_PAIRS: Final = 2**20
 """How many pairs of answers, times resamples, are looked at together."""
 
@@ -112,7 +121,7 @@ def scott(
 def _kappa_table(
     data: Judgments, by: By, weights: Weights | None, own: bool, resampling: IntervalOptions
 ) -> pl.DataFrame:
-    chosen, careful = Choice.of(data, by, Bootstrap(**resampling, over=OVER)), resampling["ci"] == "auto"
+    chosen, careful = Choice.of(data, by, Resampling(**resampling, over=OVER)), resampling["ci"] == "auto"
     return table([_averaged(group, weights, own, chosen[group.key], careful) for group in groups(data, by)], by)
 
 
@@ -136,7 +145,7 @@ def rater_matrix(
 
     One row per group and pair `rater_a` < `rater_b` that shares at least `min_items` items; `items` counts
     them. The statistic is "agreement" (share of equal answers), "kappa" (Cohen's, with `weights`), "pearson",
-    "spearman", or "difference" (mean absolute difference). Percentile bootstrap over items on demand.
+    "spearman", or "difference" (mean absolute difference). Intervals over items on demand.
 
     >>> votes = {"item": [1, 2, 3] * 2, "rater": [*"aaabbb"], "value": [1, 2, 3, 1, 3, 3]}
     >>> rater_matrix(votes).select("rater_a", "rater_b", "estimate").rows()
@@ -167,8 +176,8 @@ class Pairs:
     units: int
 
     @classmethod
-    def of(cls, group: Group) -> tuple[Pairs, pl.Series]:
-        """The pairs of a group, and the names of its raters."""
+    def of(cls, group: Group) -> tuple[Pairs, Named]:
+        """The pairs of a group, and the names of its units and raters."""
         named = canonical(group.frame)
         unit, rater = named.ratings.unit, named.ratings.coder
         values, column = np.unique(named.ratings.value, return_inverse=True)
@@ -189,7 +198,7 @@ class Pairs:
         codes, pair = np.unique(code[order], return_inverse=True)
         raters = np.column_stack([codes // named.ratings.coders, codes % named.ratings.coders])
         pairs = cls(pair, unit[a], column[a], column[b], values, raters.astype(np.int64), named.ratings.units)
-        return pairs, named.raters
+        return pairs, named
 
     @property
     def count(self) -> int:
@@ -256,16 +265,17 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
     return left, begin[left] + step
 
 
-def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap, careful: bool) -> dict[str, Any]:
+def _averaged(group: Group, weights: Weights | None, own: bool, how: Resampling, careful: bool) -> dict[str, Any]:
     """The mean over pairs; `careful`: without an interval where pairs share so few items that it would be wrong."""
     group = paired(group)
     row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
     if weights is not None and len(group.frame) and group.scale is not None:
         group.level("ordinal")
-    pairs, _ = Pairs.of(group)
+    pairs, named = Pairs.of(group)
     if not pairs.count:
         return {**row, "reason": ALONE}
     shared, units = dense(pairs.unit)  # no other unit matters
+    items = named.units["item"].gather(np.unique(pairs.unit))
     pairs = replace(pairs, unit=shared, units=units)
     weight = weight_matrix(weights, pairs.values)
     of_pairs = kappas(pairs, weight, own)
@@ -282,18 +292,19 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
 
     def statistic(weight: Floats) -> Floats:
         blocks = np.array_split(weight, -(-len(weight) * len(pairs.pair) // BLOCK_PAIRS))
-        return np.concatenate([_mean(of_pairs(np.ascontiguousarray(rows.T))) for rows in blocks])
+        return np.concatenate([_mean(of_pairs(np.ascontiguousarray(rows.T))) for rows in blocks])[:, None]
 
-    def over_raters() -> RaterVariance | None:
+    def without() -> list[Statistics]:
         rater, raters = dense(pairs.raters)
-        group = left_out_together(raters, np.random.default_rng(bootstrap.seed), LEFT_OUT_OF_COUNTS)[rater]
+        group = left_out_together(raters, np.random.default_rng(how.seed), LEFT_OUT_OF_PAIRS)[rater]
         numbers = range(int(group.max()) + 1)
-        kappa = of_pairs(item_weights(units, len(numbers), bootstrap.seed).T)
-        without = [_mean(kappa[(group != number).all(axis=1)]) for number in numbers]
-        return RaterVariance.from_estimates(np.stack(without, axis=1))
+        kappa = of_pairs(item_weights(units, len(numbers), how.seed).T)
+        # Pairs are looked at once, with the weights that every table without some raters is asked for.
+        return [lambda _, n=number: _mean(kappa[(group != n).all(axis=1)])[:, None] for number in numbers]
 
-    ones = np.ones(units, dtype=np.int64)
-    return row | coefficient_interval(bootstrap, statistic, ones, over_raters, (-1.0, 1.0), centred=pairs.count > 1)
+    bounds = how.intervals(units, statistic, without, [KAPPAS], items)[0]
+    few = how.ci in ("raters", "both") and bounds[0] is None
+    return row | how.stated(bounds) | ({"reason": FEW_RATERS} if few else {})
 
 
 def _mean(kappa: Floats) -> Floats:
@@ -305,11 +316,11 @@ def _mean(kappa: Floats) -> Floats:
 def _pair_rows(
     group: Group, name: str, weighting: Weights | None, min_items: int, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    pairs, names = Pairs.of(group)
+    pairs, named = Pairs.of(group)
     # A unit that a rater answered more than once is one unit, and each answer to it is a judgment.
     pair, unit = np.divmod(np.unique(pairs.pair * pairs.units + pairs.unit), max(pairs.units, 1))
     items = np.bincount(pair, minlength=pairs.count)
-    ratings = canonical(group.frame).ratings
+    ratings, names = named.ratings, named.raters
     cells, times = np.unique(ratings.unit * ratings.coders + ratings.coder, return_counts=True)
     given = [times[np.searchsorted(cells, unit * ratings.coders + rater)] for rater in pairs.raters[pair].T]
     judgments = np.bincount(pair, np.sum(given, axis=0), minlength=pairs.count)
@@ -317,10 +328,12 @@ def _pair_rows(
     estimates = statistic(np.ones(pairs.units))
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * pairs.count
     if bootstrap.ci == "items" and pairs.count:
-        drawn = weights(pairs.units, bootstrap.resamples, bootstrap.seed)
-        replicates = np.array([statistic(row) for block in drawn for row in block])
-        of = zip(replicates.T, items.tolist(), strict=True)
-        bounds = [percentile(column, bootstrap.confidence, shared) for column, shared in of]
+        without = np.array([statistic(row) for block in leave_out(pairs.units, bootstrap.seed) for row in block])
+        one_by_one = len(without) == pairs.units
+        for index in range(pairs.count):
+            column = without[unit[pair == index], index] if one_by_one else without[:, index]
+            spread = Spread.without(column, PAIR_LIMITS[name])
+            bounds[index] = made_of(float(estimates[index]), spread, bootstrap.confidence, PAIR_LIMITS[name])
     undefined = CERTAIN if name == "kappa" else CONSTANT
     rows = []
     for index in np.flatnonzero(items >= max(min_items, 1)).tolist():

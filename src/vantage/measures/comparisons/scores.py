@@ -22,13 +22,13 @@ from scipy.sparse.csgraph import connected_components
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bounds, Over, percentile
+from vantage.measures.intervals import CORRELATIONS, OVER, Bounds, Over, percentile
 from vantage.measures.parts import Part, counts, parts
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, RaterVariance, left_out_together, several_items
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, left_out_together, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
 from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
-from vantage.measures.resampling import Resampling, Statistics, item_codes, leave_out
+from vantage.measures.resampling import Resampling, Statistics, item_codes
 from vantage.notebook.frames import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
@@ -130,7 +130,8 @@ def choix() -> Any:
         return import_module("choix")
     except ImportError:
         raise InputError(
-            "Bradley–Terry scores need the package choix", remedy="run: pip install 'vantage-raters[scaling]', or use counts"
+            "Bradley–Terry scores need the package choix",
+            remedy="run: pip install 'vantage-raters[scaling]', or use counts",
         ) from None
 
 
@@ -232,9 +233,9 @@ def scaling(
     question called `worst` asks for it. Judgments of which one of the two is missing are left out as `incomplete`.
 
     `method="counts"` is the share of wins in pairs, and (best − worst) / appearances otherwise. `"bradley-terry"` fits
-    strengths with Choix (pip install 'vantage-raters[scaling]') to the comparisons that the answers imply; `prior` gives every
-    text so many wins and losses against all others together, which keeps strengths finite. Intervals over tuples,
-    raters or both.
+    strengths with Choix (pip install 'vantage-raters[scaling]') to the comparisons that the answers imply; `prior`
+    gives every text so many wins and losses against all others together, which keeps strengths finite. Intervals over
+    tuples, raters or both.
 
     >>> duels = {"item": [*"xyz"], "rater": [*"aaa"], "value": [1, 2, 1],
     ...          "item_1": ["p", "q", "p"], "item_2": ["q", "r", "r"]}
@@ -242,7 +243,7 @@ def scaling(
     [('p', 2, 1.0), ('r', 1, 0.5), ('q', 0, 0.0)]
     """
     _check(prior)
-    bootstrap = Resampling(ci, "percentile", resamples, confidence, seed, OVER)
+    bootstrap = Resampling(ci, "auto", resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
     for row, made in compared(data, by, worst):
         if not made.names:
@@ -375,9 +376,8 @@ class SplitScores:
         return np.column_stack(columns)
 
     def mean(self, weight: Floats) -> Floats:
-        """Fisher's z of their mean over the splits, as a column."""
-        mean = np.clip(np.nanmean(self.correlations(weight), axis=1), -1 + 1e-12, 1 - 1e-12)
-        return np.asarray(np.arctanh(mean))[:, None]
+        """Their mean over the splits, as a column."""
+        return np.asarray(np.nanmean(self.correlations(weight), axis=1))[:, None]
 
     def kept(self, mask: Any) -> SplitScores:
         """The same splits of some of the judgments."""
@@ -385,19 +385,15 @@ class SplitScores:
 
     def interval(self, estimate: float, how: Resampling) -> Bounds:
         """The interval of the mean correlation, from tuples and raters that are left out in turn."""
-        if how.ci == "none" or self.made.units < 3:
+        if self.made.units < 3:
             return None, None
-        left_out = np.concatenate([self.mean(w) for w in leave_out(self.made.units, how.seed, LEFT_OUT)])
-        tuples = RaterVariance.from_estimates(np.tile(left_out.T, (2, 1)))
         group = self.made.left_out_together(how.seed)
-        numbers = range(int(group.max()) + 1 if how.ci != "items" else 0)
-        without = [self.kept(group != number).mean for number in numbers]
-        raters = RaterVariance.of_tables(without, self.made.units, how.seed)[0] if len(without) > 2 else None
-        used = {"items": tuples, "raters": raters}.get(how.ci) if how.ci != "both" else tuples and tuples.plus(raters)
-        if used is None:
-            return None, None
-        low, high = used.around(float(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12))), how.confidence)
-        return (None, None) if low is None or high is None else (float(np.tanh(low)), float(np.tanh(high)))
+
+        def without() -> list[Statistics]:
+            return [self.kept(group != number).mean for number in range(int(group.max()) + 1)]
+
+        few = replace(how, resamples=LEFT_OUT)
+        return few.intervals(self.made.units, self.mean, without, [CORRELATIONS])[0]
 
 
 def _halves(made: Comparisons, rng: np.random.Generator) -> Ints:

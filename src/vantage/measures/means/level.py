@@ -11,7 +11,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import LIMITS, OVER, PercentileOptions, student, wilson
+from vantage.measures.intervals import LIMITS, OVER, SHARES, MeanWithin, PercentileOptions
 from vantage.measures.parts import (
     DISJOINT,
     Part,
@@ -32,10 +32,9 @@ from vantage.measures.resampling import Choice, Resampling, ratio
 from vantage.scales import Scale
 
 NOBODY: Final = "no item has an answer"
-SHARE: Final = (0.0, 1.0)
 _COLUMNS: Final = ("between", "probability")
 THESE_RATERS: Final = (
-    "no interval: '{}' does not vary within raters, and fewer than ten raters judged several items each; an interval "
+    "no interval: '{}' does not vary within raters, and fewer than four raters judged several items each; an interval "
     "over items would be about these people only, and ci=items asks for it"
 )
 
@@ -92,7 +91,11 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     if between is not None:
         yield Contribution(items, sums, _difference, limits=(-1.0, 1.0) if share else LIMITS, weights=weight)
         return
-    said, limits = partial(_said, code), SHARE if share else LIMITS
+    scale, values = part.scale(), answered["value"]
+    ends = None if scale is None else scale.ends
+    if ends is None and len(values) and values.is_in([0.0, 1.0]).all():
+        ends = (0.0, 1.0)
+    said, limits = partial(_said, code), SHARES if share else LIMITS if ends is None else MeanWithin(ends)
     yield Contribution(items, sums, ratio, limits=limits, features=said, direct=True, weights=weight)
 
 
@@ -146,8 +149,7 @@ def mean(
     where groups of raters share none. Where items were drawn for
     people with known probabilities, `probability` names their column, and each item counts one over it.
 
-    Over items the interval is the normal one; over raters and both, raters are left out in turn (see
-    `vantage.measures.rater_variance`). "auto" is both where at least ten raters judged several items each.
+    The interval is over items, raters or both; "auto" is both where at least four raters judged several items each.
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
@@ -186,7 +188,7 @@ def prevalence(
     """How frequent an answer is: its share of the answers to an item, on average over items.
 
     `value` is the answer, by its code or its wording; of two answers it is the higher one by default. The other options
-    are those of `mean`. Where every item has one answer, the interval over items is Wilson's (1927).
+    are those of `mean`.
 
     >>> answers = {"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 0, 1]}
     >>> prevalence(answers)["estimate"].to_list()
@@ -223,22 +225,13 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
 def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how: Resampling) -> dict[str, Any]:
     """The estimate of a group with its interval."""
     estimate, n = contribution.estimate, len(contribution.items)
-    plain_share = "value" in options and options["between"] is None and contribution.weights is None
     if how.ci == "none" or n < 2 or not np.isfinite(estimate):
         return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
-    if plain_share and how.ci != "raters":
-        shares = contribution.sums[:, 0] / contribution.sums[:, 1]
-        if estimate in SHARE or (how.ci == "items" and np.isin(shares, SHARE).all()):
-            # No resample can show what did not happen.
-            return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
-    if how.ci == "items":
-        reach = student(n - 1, how.confidence) * float(contribution.influence.std(ddof=1)) / n**0.5
-        low, high = np.clip([estimate - reach, estimate + reach], *contribution.limits)
-        return {"estimate": estimate, **how.stated((float(low), float(high)))}
     bounds = how.intervals(
         n,
         contribution.weighted,
         lambda: without_each_rater(part, _contributions, options, contribution, how.seed),
         [contribution.limits],
+        contribution.items,
     )[0]
     return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}

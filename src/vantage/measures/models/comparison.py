@@ -2,10 +2,10 @@
 
 A column is compared (a trait of raters, a condition, a property of items). Every unit that the answers come in (items,
 raters, the sources of items, pairs of item and rater) has a random intercept, and where the column varies within units
-their effects vary too: unit × level, which for two levels is the model with an intercept and a slope per unit (Barr, Levy,
-Scheepers and Tily 2013). Where the column is constant within units, as a trait is within raters, the units of each
-level have a variance of their own. The fit is by restricted maximum likelihood, tests and intervals by Student's t with
-Satterthwaite's degrees of freedom, so that two groups of raters who all judged everything are compared as by Welch.
+their effects vary too: unit × level, which for two levels is the model with an intercept and a slope per unit (Barr,
+Levy, Scheepers and Tily 2013). Where the column is constant within units, as a trait is within raters, the units of
+each level have a variance of their own. The fit is by restricted maximum likelihood, tests and intervals by Student's t
+with Satterthwaite's degrees of freedom, so that groups of raters who all judged everything are compared as by Welch.
 """
 
 from __future__ import annotations
@@ -183,20 +183,18 @@ class Comparison:
             return Contrast(float(weights @ means), float(np.sqrt(parts.sum())), float(freedom))
         full = np.zeros(self._columns.shape[1])
         full[1 : 1 + len(weights[1:])] = weights[1:]
-        found = self.fit.contrast(full)
-        return Contrast(found.estimate, found.error, max(min(found.freedom, self._most_freedom), 1.0))
+        contrast = self.fit.contrast(full)
+        return Contrast(contrast.estimate, contrast.error, max(min(contrast.freedom, self._most_freedom), 1.0))
 
     @property
     def _most_freedom(self) -> float:
-        """The degrees of freedom if nothing but the units varied in which the column is constant."""
-        spent = self._columns.shape[1] if self.number is not None or self.given is not None else self.levels
-        apart = [int(self.sizes(name).sum()) - spent for name in self.units if self.constant_within(name)]
-        within = [
-            len(np.unique(self.units[name])) - 1
-            for name in self.units
-            if f"{name} × level" in self.names and not self.constant_within(name)
+        """All units that the answers come in, less the levels: no more are left where a variance is zero."""
+        spent = self._columns.shape[1] if self.number is not None else self.levels
+        free = [
+            len(np.unique(code[code >= 0])) - (spent if self.constant_within(name) else 1)
+            for name, code in self.units.items()
         ]
-        return float(min(apart)) if apart else float(max(within, default=np.inf))
+        return float(sum(max(one, 0) for one in free)) or np.inf
 
     @cached_property
     def _alone(self) -> tuple[Floats, Floats, Floats]:

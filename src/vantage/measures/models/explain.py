@@ -12,19 +12,21 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtrc, stdtr, stdtrit
 
+from vantage.corpora.traits import TraitScale
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import blocks
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.cumulative import Cumulative, CumulativeFit
-from vantage.measures.models.gaussian import Gaussian, GaussianFit
-from vantage.measures.models.terms import Prepared, Term, prepare
+from vantage.measures.models.gaussian import Contrast, Gaussian, GaussianFit
+from vantage.measures.models.terms import KIND, Prepared, Term, prepare
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import SAMPLED, By, Floats, Ints, Judgments, has_column, on_repeats
+from vantage.measures.ratings import SAMPLED, By, Floats, Ints, ItemSources, Judgments, has_column, on_repeats
+from vantage.measures.relations.groups import GroupAnalysis, trait_scales
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign
-from vantage.scales import Scale, show_code
+from vantage.scales import show_code
 
 Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
 Show: TypeAlias = Literal["effects", "variance", "raters", "items", "interactions"]
@@ -39,15 +41,12 @@ VIEW: Final = View(
         "estimate": Column("effect", digits=2, signed=True, interval=("low", "high")),
         "points": Column("effect in points", digits=2, signed=True, interval=("points_low", "points_high")),
         "se": Column("standard error", digits=3),
-        "difference": Column("largest difference", digits=2, interval=("difference_low", "difference_high")),
+        "difference": Column("clearest difference", digits=2, interval=("difference_low", "difference_high")),
         "excluded": Column(digits=2),
         "p": Column(digits=3),
     },
     show=("term", "level", "versus", "points", "p", "p_lr", "p_permutation", "raters"),
-    notes=(
-        "Effects are in points of the scale, with everything else in the model held equal.",
-        "The p value of a term is that of a permutation of its values over raters, where there is one.",
-    ),
+    notes=("Effects are in points of the scale, with everything else in the model held equal.",),
     says=(
         Against(
             0.0,
@@ -75,6 +74,7 @@ def explain(
     family: Family = "auto",
     interactions: By = (),
     base: Mapping[str, str] | None = None,
+    sources: ItemSources | str | None = None,
     show: Show = "effects",
     permutations: int = 999,
     confidence: float = 0.95,
@@ -83,19 +83,21 @@ def explain(
     """Which traits, kinds of raters and conditions explain the answers: a mixed model with crossed items and raters.
 
     Items and raters are random effects; `traits`, the kind of a rater (people, and every model by its name, with
-    `kinds="all"`) and the condition, where there are several, are fixed ones. `interactions` such as `item:gender` let
-    groups differ from item to item, at random. A trait of numbers with more than eight values is a slope, shown per
-    standard deviation of raters. People without a trait are left out and counted, models are not.
+    `kinds="all"`) and the condition, where there are several, are fixed ones. People without a trait are left out and
+    counted.
 
-    `family`: `gaussian` (restricted maximum likelihood), `ordinal` (cumulative logits, Laplace approximation) or
-    `binary`; by default binary on a scale of two points, else gaussian.
+    `family` is `gaussian` (restricted maximum likelihood; two options count as shares), or on request `ordinal`
+    (cumulative logits, Laplace approximation) or `binary`.
 
-    `show` chooses the table: `effects` has a row per term with its tests and the largest difference between two of its
-    levels (intervals hold for all pairs at once, Bonferroni), and rows per level against the mean of all levels and
-    against the `base` (by default the most frequent). `points` are points of the scale whatever the family: there, the
-    mean of the answers if everyone had that level. `p_lr` is a likelihood-ratio test; `p_permutation` permutes the
-    trait over raters, `p` is the latter where there is one. `variance` has the variances with intervals; `raters`,
-    `items` and `interactions` have shrunken estimates of each level.
+    `show` chooses the table: `effects` has, for each term, a row with its one p value and its clearest difference, and
+    the rows of the analysis of groups (see `groups`), with the other traits held constant: every level against all
+    others, or against the `base`; the trend of an ordered trait; the slope of a number. With one trait these are the
+    numbers of `compare`. The interval of the first row holds for all comparisons of the term at once (Bonferroni), as
+    its p value does. `points` are points of the scale whatever the family: in the others, the mean of the answers if
+    everyone had that level; there a term has a likelihood-ratio test (`p_lr`) and one that permutes the trait over
+    raters (`p_permutation`), and `p` is the latter where there is one. `interactions` such as `item:gender` add random
+    effects to the variances and levels. `variance` has the variances with intervals; `raters`, `items` and
+    `interactions` have shrunken estimates of each level.
 
     >>> from vantage import demo_corpus
     >>> rows = explain(demo_corpus(), question="trust", show="variance")
@@ -104,21 +106,87 @@ def explain(
     """
     columns, wanted = names(traits), names(interactions)
     kinds = has_column(data, "kind")
+    scales = trait_scales(data)
+    extra = [*columns, *(["kind"] if kinds else [])]
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[*columns, *(["kind"] if kinds else [])]):
+    for part in parts(data, by, extra=extra):
         chosen = one_question(part, question)
         scale = chosen.scale()
         if scale is None or len(scale.codes) != 2:
             check_level(scale, chosen.frame, "a model of ratings")
-        ready = prepare(chosen.answered, columns, wanted, dict(base or {}), kinds=kinds)
-        model = Explanation(ready, _family(family, scale, ready))
+        ready = prepare(chosen.answered, columns, wanted, dict(base or {}), scales, kinds=kinds)
+        model = Explanation(ready, _family(family, ready))
         based_on = counts(ready.frame, chosen.frame, **ready.left_out)
         based_on["note"] = on_repeats(ready.frame, SAMPLED)
         how = _How(confidence, permutations, seed)
-        tables = {"effects": model.effects, "variance": model.variance}
-        made = tables[show](how) if show in tables else model.levels(show, how)
+        if show == "effects" and model.family == "gaussian":
+            given = _Given(chosen.frame, columns, scales, dict(base or {}), sources)
+            terms = (term_rows(term, ready, given, confidence) for term in ready.terms)
+            made = [*model.mean(how), *(row for rows_of_term in terms for row in rows_of_term)]
+        else:
+            tables = {"effects": model.effects, "variance": model.variance}
+            made = tables[show](how) if show in tables else model.levels(show, how)
         rows += [{**part.key, **based_on, **row, "family": model.family} for row in made]
     return table(rows, names(by))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the analysis of one term needs beside it."""
+
+    asked: pl.DataFrame
+    traits: list[str]
+    scales: Mapping[str, TraitScale]
+    base: Mapping[str, str]
+    sources: ItemSources | str | None
+
+
+def term_rows(term: Term, ready: Prepared, given: _Given, confidence: float) -> list[dict[str, Any]]:
+    """The analysis of groups of one term, its clearest difference first."""
+    how: dict[str, Any] = {"sources": given.sources, "confidence": confidence}
+    if term.name == KIND:
+        asked = ready.frame.with_columns(pl.col("__kind").alias(KIND))
+        analysis = GroupAnalysis.of(asked, KIND, TraitScale("nominal"), **how)
+        sorted_random = analysis.frame["__random"].to_numpy().astype(np.int64)
+        analysis = replace(analysis, random=sorted_random, base=term.base)
+    else:
+        scale = TraitScale("nominal") if term.name == "condition" else given.scales.get(term.name)
+        others = [trait for trait in given.traits if trait != term.name]
+        analysis = GroupAnalysis.of(given.asked, term.name, scale, given=others, **how)
+        if term.name in given.base:
+            chosen = next((one for one in analysis.levels if str(one) == given.base[term.name]), None)
+            analysis = replace(analysis, base=chosen)
+    made = analysis.rows()
+    tested = [row for row in made if row["p"] is not None]
+    comparisons = 1 if analysis.single else max(len(tested), 1)
+    clear = min(tested, key=lambda row: float(row["p"])) if analysis.scale.level == "nominal" and tested else made[0]
+    summary = {"term": term.name, "versus": "clearest difference", **_clearest(clear, comparisons, confidence)}
+    rows = []
+    for row in made:
+        named = {"term": term.name, "level": row.pop("group"), "versus": row.pop("versus") or row["row"]}
+        points = {f"points{end}": row.get(f"{end[1:] or 'estimate'}") for end in ("", "_low", "_high")}
+        kept = {name: value for name, value in row.items() if name not in ("row", "higher", "lower", "p_trait")}
+        rows.append({**named, **kept, **points})
+    return [summary, *rows]
+
+
+def _clearest(row: dict[str, Any], comparisons: int, confidence: float) -> dict[str, Any]:
+    """A row of the analysis of groups as that of its term, the higher side first, corrected for all comparisons."""
+    estimate, error = row.get("estimate"), row.get("se")
+    up = estimate is None or estimate >= 0
+    ends = (row["higher"], row["lower"]) if up else (row["lower"], row["higher"])
+    named = {"level": f"{ends[0]} − {ends[1]}", "higher": ends[0], "lower": ends[1], "p": row["p_trait"]}
+    if estimate is None or error is None:
+        return {**named, "estimate": estimate, "reason": row.get("reason")}
+    contrast = Contrast(abs(estimate), error, row["df"])
+    reach = contrast.reach(1 - (1 - confidence) / comparisons)
+    low, high = contrast.estimate - reach, contrast.estimate + reach
+    values = {"": contrast.estimate, "_low": low, "_high": high}
+    shown = {f"{name}{end}": value for name in ("points", "difference") for end, value in values.items()}
+    counted = {name: row[name] for name in ("items", "raters", "judgments", "left_out", "df", "se", "d") if name in row}
+    stated = {"estimate": contrast.estimate, "low": low, "high": high, "over": row.get("over")}
+    reason = {"reason": row["reason"]} if row.get("reason") else {}
+    return {**named, **stated, **shown, **counted, **reason, "excluded": max(abs(low), abs(high))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +222,7 @@ class Explanation:
     @cached_property
     def fit(self) -> GaussianFit | CumulativeFit:
         """The fit from which estimates come: restricted maximum likelihood, or Laplace."""
-        return self._fitted(None, reml=True)
-
-    @cached_property
-    def likeliest(self) -> GaussianFit | CumulativeFit:
-        """The fit by maximum likelihood, which likelihood-ratio tests compare."""
-        return self._fitted(None, reml=False) if self.family == "gaussian" else self.fit
+        return self._fitted(None)
 
     @cached_property
     def _model(self) -> Gaussian | Cumulative:
@@ -172,12 +235,11 @@ class Explanation:
             return Gaussian(value, self.ready.matrix, self.design)
         return Cumulative(value, self.ready.matrix, self.design)
 
-    def _fitted(self, columns: Ints | None, *, reml: bool) -> GaussianFit | CumulativeFit:
+    def _fitted(self, columns: Ints | None) -> GaussianFit | CumulativeFit:
         if isinstance(self._model, Cumulative):
             start = np.array([1.0 if name == "item" else 0.4 for name in self.ready.codes])
             return self._model.fit(start, columns)
-        start = self._moments if columns is None and reml else self.fit.theta
-        return self._model.fit(start, columns, reml=reml)
+        return self._model.fit(self._moments)
 
     @cached_property
     def _moments(self) -> Floats:
@@ -190,18 +252,21 @@ class Explanation:
         )
         return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
 
+    def mean(self, how: _How) -> list[dict[str, Any]]:
+        """The row of the mean answer."""
+        intercept = np.eye(1, self.ready.matrix.shape[1])[0]
+        return [{"term": "mean", "level": "all", "versus": "zero", **self._contrast(intercept, np.inf, how)}]
+
     def effects(self, how: _How) -> list[dict[str, Any]]:
-        """One row per term, and two per level: against the mean of the levels, and against the base."""
+        """Of a cumulative model one row per term, and two per level: against the mean of the levels, and the base."""
         fit = self.fit
         rows: list[dict[str, Any]] = []
-        intercept = np.eye(1, self.ready.matrix.shape[1])
-        if isinstance(fit, CumulativeFit):
-            codes = [show_code(code) for code in fit.model.codes.tolist()]
-            for place, (value, se) in enumerate(zip(fit.thresholds, fit.threshold_errors, strict=True)):
-                named = {"term": "threshold", "level": f"{codes[place]}|{codes[place + 1]}", "versus": "zero"}
-                rows.append({**named, **_spread("", float(value), float(se**2), np.inf, how), "se": float(se)})
-        else:
-            rows.append({"term": "mean", "level": "all", "versus": "zero", **self._contrast(intercept[0], np.inf, how)})
+        if not isinstance(fit, CumulativeFit):
+            raise TypeError("a linear model has the analysis of groups")
+        codes = [show_code(code) for code in fit.model.codes.tolist()]
+        for place, (value, se) in enumerate(zip(fit.thresholds, fit.threshold_errors, strict=True)):
+            named = {"term": "threshold", "level": f"{codes[place]}|{codes[place + 1]}", "versus": "zero"}
+            rows.append({**named, **_spread("", float(value), float(se**2), np.inf, how), "se": float(se)})
         people = int(self.ready.codes["rater"].max()) + 1
         inside = sum(len(term.columns) for term in self.ready.terms if term.of_raters)
         for term in self.ready.terms:
@@ -242,14 +307,14 @@ class Explanation:
         corrected = replace(how, confidence=1 - (1 - how.confidence) / len(pairs))
         ends = _spread("difference", float(means[first] - means[second]), variance, freedom, corrected)
         kept = np.setdiff1d(np.arange(self.ready.matrix.shape[1]), term.columns)
-        without = self._fitted(kept, reml=False)
-        statistic = max(2 * (self.likeliest.log_likelihood - without.log_likelihood), 0.0)
+        without = self._fitted(kept)
+        statistic = max(2 * (self.fit.log_likelihood - without.log_likelihood), 0.0)
         p_lr = float(chdtrc(len(term.columns), statistic))
-        p_permutation = self._permutation(term, without, how)
+        p_permutation = self._permutation(term, without, how) if isinstance(without, CumulativeFit) else None
         row = self._contrast(term.contrasts[first] - term.contrasts[second], freedom, corrected)
         return {
             "level": f"{term.levels[first]} − {term.levels[second]}",
-            "versus": "largest difference",
+            "versus": "clearest difference",
             **row,
             **{name.replace("difference", "points"): end for name, end in ends.items()},
             "p": p_lr if p_permutation is None else p_permutation,
@@ -263,7 +328,7 @@ class Explanation:
             "excluded": max(abs(ends["difference_low"]), abs(ends["difference_high"])),
         }
 
-    def _permutation(self, term: Term, without: GaussianFit | CumulativeFit, how: _How) -> float | None:
+    def _permutation(self, term: Term, without: CumulativeFit, how: _How) -> float | None:
         """The share of permutations of a term's values over raters that explain as much as the values themselves.
 
         What the model without the term leaves of each rater is a score; groups are compared by their sums of scores, in
@@ -367,17 +432,13 @@ def one_question(part: Part, question: str | None) -> Part:
     return part
 
 
-def _family(asked: str, scale: Scale | None, ready: Prepared) -> str:
-    value = ready.frame["value"]
-    points = value.n_unique()
-    two = len(scale.codes) == 2 if scale is not None and scale.codes else points == 2
-    if asked == "auto":
-        return "binary" if two else "gaussian"
+def _family(asked: str, ready: Prepared) -> str:
+    points = ready.frame["value"].n_unique()
     if asked == "binary" and points > 2:
         raise InputError(f"the answers have {points} values, not two", remedy="use family ordinal or gaussian")
     if asked == "ordinal" and points > MANY_POINTS:
         raise InputError(f"an ordinal model of {points} points has too many thresholds", remedy="use family gaussian")
-    return asked
+    return "gaussian" if asked == "auto" else asked
 
 
 def _spread(name: str, estimate: float, variance: float, freedom: float, how: _How) -> dict[str, float]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.sparse import csr_array, hstack
 from scipy.special import gammaincinv, stdtr
 
@@ -26,6 +26,8 @@ STEP: Final = 1e-5
 """The step of the finite differences by which the deviance is minimised."""
 GRAMS: Final = 2 * 10**7
 """The most numbers to which a design is reduced before the search begins."""
+AWAY: Final = 0.03
+"""A relative standard deviation that a search ended below is tried at this value."""
 ZERO: Final = 1e-4
 """A relative standard deviation below this is reported as zero."""
 
@@ -90,6 +92,53 @@ class Gaussian:
         side = solve_triangular(factor, scale[:, None] * left[:cut, cut:], lower=True, check_finite=False)
         return log_determinant + 2 * float(np.log(np.diagonal(factor)).sum()), left[cut:, cut:] - side.T @ side
 
+    def descent(self, theta: Floats, kept: Ints, reml: bool) -> tuple[float, Floats]:
+        """The deviance of designs that are reduced to sums, and its derivative by each parameter.
+
+        With the other factors' part C and [X, y]′V⁻¹[X, y] = M the derivative is <C⁻¹, dC> + <W, dM>, where W has the
+        derivatives of the profiled deviance by M.
+        """
+        if self._grams is None:
+            raise TypeError("the design is not reduced to sums")
+        sizes, which, counts, grams, total = self._grams
+        squared, cut = theta[which] ** 2, self.design.columns
+        left = total - ((squared / (1 + squared * sizes)) @ grams).reshape(total.shape)
+        inside, right = left[:cut, :cut], left[:cut, cut:]
+        scale = np.concatenate([np.empty(0), *(self.design.spread(k, theta) for k in self.design.rest)])
+        inner = inside * (scale[:, None] * scale)
+        inner.flat[:: cut + 1] += 1.0
+        factor = np.linalg.cholesky(inner)
+        inverse = cho_solve((factor, True), np.eye(cut), check_finite=False) if cut else inner
+        solved = inverse @ (scale[:, None] * right)
+        products = left[cut:, cut:] - (scale[:, None] * right).T @ solved
+        own = products[np.ix_(kept, kept)]
+        own_inverse = np.linalg.inv(own)
+        beta = own_inverse @ products[kept, -1]
+        squares = max(float(products[-1, -1] - products[kept, -1] @ beta), 1e-300)
+        freedom = self.design.n - (len(kept) if reml else 0)
+        deviance = float(counts @ np.log1p(squared * sizes)) + 2 * float(np.log(np.diagonal(factor)).sum())
+        deviance += freedom * (1 + np.log(2 * np.pi * squares / freedom))
+        weight = np.zeros_like(products)
+        if reml:
+            deviance += float(np.linalg.slogdet(own)[1])
+            weight[np.ix_(kept, kept)] = own_inverse
+        rest = np.zeros(len(products))
+        rest[kept], rest[-1] = -beta, 1.0
+        weight += freedom / squares * np.outer(rest, rest)
+        pulled = solved @ weight
+        both = inverse + pulled @ solved.T
+        by_scale = 2 * ((both * inside) @ scale - (pulled * right).sum(axis=1))
+        whole = np.empty_like(total)
+        whole[:cut, :cut], whole[cut:, cut:] = both * (scale[:, None] * scale), weight
+        whole[:cut, cut:] = -scale[:, None] * pulled
+        whole[cut:, :cut] = whole[:cut, cut:].T
+        by_squared = counts * sizes / (1 + squared * sizes) - (grams @ whole.ravel()) / np.square(1 + squared * sizes)
+        slope = np.bincount(which, 2 * theta[which] * by_squared, len(theta))
+        for k in self.design.rest:
+            levels = self.design.levels[k]
+            slope += np.bincount(self.design.strata[k][:levels], by_scale[self.design.blocks[k]][:levels], len(theta))
+        return deviance, slope
+
     def fit(self, start: Floats, columns: Ints | None = None, *, reml: bool = True) -> GaussianFit:
         """The likeliest relative standard deviations, searched for from `start`, with some of the fixed effects."""
         from scipy.optimize import minimize
@@ -103,8 +152,22 @@ class Gaussian:
             return GaussianFit(self, quick, kept, reml)
         bounds = [(0.0, 1e4)] * len(start)
         options = {"eps": STEP, "ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
+        exact = self._grams is not None
+
+        def objective(theta: Floats) -> Any:
+            return self.descent(theta, kept, reml) if exact else deviance(theta)
+
+        def searched(first: Floats) -> Any:
+            return minimize(objective, first, jac=exact or None, method="L-BFGS-B", bounds=bounds, options=options)
+
         with few_threads(self.design.columns):
-            search = minimize(deviance, np.clip(start, 0.02, 50.0), method="L-BFGS-B", bounds=bounds, options=options)
+            search = searched(np.clip(start, 0.02, 50.0))
+            # At zero the deviance is level in every standard deviation, also where it would fall further on.
+            for k in np.flatnonzero(search.x < AWAY):
+                moved = search.x.copy()
+                moved[k] = AWAY
+                if deviance(moved) < search.fun - 1e-9 and (again := searched(moved)).fun < search.fun:
+                    search = again
         if (not search.success and "ABNORMAL" not in str(search.message)) or not np.isfinite(search.fun):
             raise InputError(
                 f"the model did not converge after {search.nit} iterations of L-BFGS-B ({search.message})",
@@ -201,27 +264,6 @@ class GaussianFit:
     def log_likelihood(self) -> float:
         """The (restricted) log-likelihood."""
         return -self.deviance / 2
-
-    @cached_property
-    def scores(self) -> Floats:
-        """The derivative of the log-likelihood by each answer's predictor: its residual over the residual variance."""
-        left = self.model.value - self.model.fixed[:, self.columns] @ self.beta
-        for code, effect in zip(self.model.design.codes, self.factored.effects(left), strict=True):
-            left = left - effect[code]
-        return left / self.residual
-
-    @property
-    def information(self) -> Floats:
-        """The information of each answer on its predictor."""
-        return np.full(self.model.design.n, 1 / self.residual)
-
-    def margins(self, levels: Floats, own: Floats) -> tuple[Floats, Floats]:
-        """The mean answer at each level of a term, from its rows of contrasts, and the covariance of these means.
-
-        `own` has the columns of the term; in a linear model it does not matter which answers are averaged over.
-        """
-        del own
-        return levels @ self.beta, levels @ self.covariance @ levels.T
 
     def _at(self, theta: Floats) -> GaussianFit:
         """The same model at other relative standard deviations."""

@@ -6,7 +6,7 @@ an answer of a model, which has no gender, can stand at the mean of all levels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,14 +14,12 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora.schema import PEOPLE
-from vantage.corpora.traits import inferred_scale_of
+from vantage.corpora.traits import TraitScale, inferred_scale_of
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import encode
 from vantage.measures.parts import linked_values
 from vantage.measures.ratings import Floats, Ints
 
-GROUPS: Final = 8
-"""A trait of numbers with more values than this is a slope, not a set of groups."""
 SINGLED: Final = 20
 """Raters of a kind other than people are levels of their own up to this number, and random effects beyond."""
 KIND: Final = "kind"
@@ -57,9 +55,15 @@ class Prepared:
 
 
 def prepare(
-    answered: pl.DataFrame, traits: Sequence[str], interactions: Sequence[str], base: dict[str, str], *, kinds: bool
+    answered: pl.DataFrame,
+    traits: Sequence[str],
+    interactions: Sequence[str],
+    base: Mapping[str, str],
+    scales: Mapping[str, TraitScale],
+    *,
+    kinds: bool,
 ) -> Prepared:
-    """The matrices of a model: answers without a trait, and levels of a single rater, are left out and counted."""
+    """The matrices of a model: answers without a trait are left out and counted."""
     kind = pl.col(KIND).cast(pl.String) if kinds else pl.lit("person")
     frame = answered.with_columns(__person=kind.is_in(PEOPLE), __kind=kind)
     others = frame.filter(~pl.col("__person")).group_by("__kind").agg(pl.col("rater").n_unique())
@@ -74,24 +78,21 @@ def prepare(
     whole = len(frame)
     known = [pl.col(trait).is_not_null() for trait in traits]
     frame = frame.filter(~pl.col("__person") | pl.all_horizontal(pl.lit(value=True), *known))
-    left_out = {"no_trait": whole - len(frame), "single_rater": 0}
+    left_out = {"no_trait": whole - len(frame)}
+    numeric = [trait for trait in traits if scale_of(frame, trait, scales).level == "numeric"]
     for trait in traits:
-        if _slope(frame[trait]):
+        if trait in numeric:
             continue
-        sizes = frame.filter("__person").group_by(trait).agg(pl.col("rater").n_unique().alias("n"))
-        single = sizes.filter((pl.col("n") < 2) & pl.col(trait).is_not_null())[trait]
-        if len(sizes) > 1 and len(single) == len(sizes):
+        sizes = frame.filter("__person").drop_nulls(trait).group_by(trait).agg(pl.col("rater").n_unique())
+        if len(sizes) > 1 and (sizes["rater"] < 2).all():
             raise InputError(
                 f"every value of trait '{trait}' belongs to a single rater, so the trait is the rater",
                 remedy="group its values into fewer, or leave the trait out",
             )
-        kept = ~frame[trait].is_in(single.implode()).fill_null(value=False)
-        left_out["single_rater"] += int((~kept).sum())
-        frame = frame.filter(kept)
         _check_shared(frame, trait)
     terms, columns = [], [np.ones(len(frame))]
     for trait in traits:
-        if _slope(frame[trait]):
+        if trait in numeric:
             terms.append(_number(frame, trait, columns))
         else:
             terms.append(_levels(frame, trait, frame[trait].cast(pl.String), columns, base.get(trait)))
@@ -119,7 +120,7 @@ def columns_of(frame: pl.DataFrame, traits: Sequence[str]) -> Floats | None:
     for trait in traits:
         if frame[trait].n_unique() < 2:
             continue
-        if inferred_scale_of(frame[trait]).level == "numeric":
+        if scale_of(frame, trait, {}).level == "numeric":
             columns.append(frame[trait].cast(pl.Float64).to_numpy())
             continue
         code = encode(frame, [trait])
@@ -138,8 +139,9 @@ def _check_shared(frame: pl.DataFrame, trait: str) -> None:
         )
 
 
-def _slope(column: pl.Series) -> bool:
-    return column.dtype.is_numeric() and column.n_unique() > GROUPS
+def scale_of(frame: pl.DataFrame, trait: str, scales: Mapping[str, TraitScale]) -> TraitScale:
+    """The scale of a trait: the known one, or what the values tell."""
+    return scales.get(trait) or inferred_scale_of(frame.unique("rater", maintain_order=True)[trait])
 
 
 def _number(frame: pl.DataFrame, trait: str, columns: list[Floats]) -> Term:

@@ -11,13 +11,12 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import DISJOINT, Part, check_level, constant_within, counts, names, parts, share_items
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Judgments, judgments_frame
-from vantage.measures.relations.groups import ENOUGH, analysed, sources_of, trait_scales
-from vantage.measures.relations.two_samples import UNTESTED, Sample, compared, sample_permutation_p
+from vantage.measures.ratings import By, ItemSources, Judgments, judgments_frame
+from vantage.measures.relations.groups import ENOUGH, analysed, trait_scales
+from vantage.measures.relations.two_samples import UNTESTED, Sample, compared
 from vantage.measures.reliability.variance_design import rater_scores
 from vantage.measures.resampling import Resampling
 
@@ -59,7 +58,7 @@ def compare(
     by: By = (),
     between: str,
     values: Sequence[object] | None = None,
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     unit: By | None = None,
     paired: bool | None = None,
     test: Test | None = None,
@@ -68,7 +67,6 @@ def compare(
     correction: Correction = "holm",
     permutations: int = 10000,
     ci: Literal["auto", "both", "items", "raters", "runs", "none"] = "auto",
-    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -79,10 +77,10 @@ def compare(
     other, each of several with all others, an ordered column by its trend and a number by its slope; `values` names
     those to compare. It is the analysis of `groups`: a linear mixed model (test `mixed`) with random effects of items,
     raters and `sources` of items, whose effects vary where the column varies within them, and variances of their own
-    for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval and p
-    agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested, groups
-    of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is better:
-    it holds the other traits constant.
+    for groups of raters; degrees of freedom are Satterthwaite's. `estimate` is the difference in points, and interval
+    and p agree; `over` says what they generalise to. Groups of fewer than five raters are described and not tested,
+    groups of raters that share no item are not compared; `reason` says so. For several traits at once `explain` is
+    better: it holds the other traits constant.
 
     With `test`, `unit`, `paired`, `effect` or `aggregate` each unit has one score per group, its mean or median answer,
     and a classical test compares these. Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation`
@@ -97,8 +95,8 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    Their interval resamples units. With fewer than fifty that of d, g and dz comes from the non-central t
-    distribution, since resamples of few units hold the effect too rarely; with fewer than ten the others have none.
+    Their interval leaves out units in turn. With fewer than fifty that of d, g and dz comes from the non-central t
+    distribution; with fewer than ten the others have none.
     `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
@@ -110,7 +108,7 @@ def compare(
     if between in (["item"] if keys is None else keys):
         remedy = "pass unit, for example rater" if unit is None else "choose another unit"
         raise InputError(f"column '{between}' cannot be both compared and the unit", remedy=remedy)
-    how = Resampling("none" if ci == "none" else "items", interval, resamples, confidence, seed)
+    how = Resampling("none" if ci == "none" else "items", resamples=resamples, confidence=confidence, seed=seed)
     present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
     levels = present if values is None else list(values)
     for value in levels:
@@ -123,16 +121,15 @@ def compare(
     classical = asked or test not in (None, "mixed")
     if classical and test == "mixed":
         raise InputError("test 'mixed' takes its units from the design", remedy="leave unit, paired and effect out")
-    clusters = None if classical else sources_of(data, sources)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[between, *(keys or ()), *([clusters] if clusters else [])]):
+    for part in parts(data, by, extra=[between, *(keys or ())]):
         if not classical:
             made = analysed(
                 part,
                 between,
                 trait_scales(data).get(between),
                 values=values,
-                sources=clusters,
+                sources=sources,
                 over=ci,
                 confidence=confidence,
             )
@@ -143,7 +140,7 @@ def compare(
         rows += _of_scores(part, design, levels, test, effect, aggregate, permutations, ci, how)
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
-    numbers = ("statistic", "p", "p_permutation", "p_adjusted")
+    numbers = ("statistic", "p", "p_adjusted")
     return table(rows, names(by)).with_columns(pl.col(name).cast(pl.Float64) for name in numbers if rows)
 
 
@@ -153,8 +150,9 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = [row for row in made if row["row"] != "missing"]
     if [row["row"] for row in kept] == ["group", "group"]:
         first, second = kept
-        both = {name: first[name] + second[name] for name in ("raters", "judgments")}
-        kept = [{**first, **both, "items": max(first["items"], second["items"])}]
+        apart = {"rater": ["raters"], "item": ["items"], "source": ["items"]}.get(first["unit"], [])
+        both = {name: max(first[name], second[name]) for name in ("items", "raters")}
+        kept = [{**first, **both, **{name: first[name] + second[name] for name in (*apart, "judgments")}}]
     out = []
     for row in kept:
         left_out = {**row["left_out"], **({"no_value": unknown} if unknown else {})}
@@ -163,12 +161,11 @@ def _shown(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "second": row["versus"] or row["lower"],
         }
         means = {"first_mean": row.get("mean"), "second_mean": row.get("versus_mean")}
-        result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points", "p_permutation": None}
+        result = {"difference": row.get("estimate"), "test": "mixed", "effect": "points"}
         own = ("row", "group", "versus", "higher", "lower", "mean", "versus_mean", "p_trait")
         rest = {name: value for name, value in row.items() if name not in own}
-        out.append(
-            {**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": row["raters"]}
-        )
+        units = row["raters"] if row["unit"] == "rater" else row["items"]
+        out.append({**named, **means, **result, "statistic": None, **rest, "left_out": left_out, "units": units})
     return out
 
 
@@ -206,7 +203,7 @@ def _of_scores(
             rows.append({**row, **UNTESTED, "reason": DISJOINT})
             continue
         result = compared(sample, tested, measured, permutations, how)
-        rows.append({**row, **design.judged(result, sample, (first, second), permutations, how)})
+        rows.append({**row, **design.judged(result, sample, (first, second))})
     return rows
 
 
@@ -266,11 +263,9 @@ class ScoredUnits:
         result: dict[str, Any],
         sample: Sample,
         groups: tuple[Any, Any],
-        permutations: int,
-        how: Resampling,
     ) -> dict[str, Any]:
         """The row of a pair of groups, without what its design cannot give."""
-        result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
+        result = {**result, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
             return result
         if "rater" not in self.unit:
@@ -286,9 +281,7 @@ class ScoredUnits:
             if any(n == 1 for _, n in few):
                 reason += ", or between='rater' to compare single raters on their items"
             return {**result, **dict.fromkeys(("statistic", "p", "low", "high", "over")), "reason": reason}
-        if result["p"] is None:
-            return result
-        return {**result, "p_permutation": sample_permutation_p(sample, permutations, how.seed)}
+        return result
 
 
 def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str, str]:

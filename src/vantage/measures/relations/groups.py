@@ -24,7 +24,7 @@ from vantage.measures.models.gaussian import Contrast
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import DISJOINT, Part, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.measures.ratings import By, Floats, Ints, ItemSources, Judgments
 from vantage.scales import Scale, show_code
 
 ENOUGH: Final = 5
@@ -68,7 +68,7 @@ def groups(
     by: By = (),
     traits: By = (),
     given: By = (),
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     ci: Over = "auto",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
@@ -84,8 +84,8 @@ def groups(
     `d` the same in standard deviations of single answers (Westfall, Kenny and Judd 2014), `p_adjusted` corrects over
     the groups of one trait and question (Holm 1979), and `p_trait` is the one p value of the trait: the smallest of
     these, or that of the trend or slope. `given` are traits that are held constant. `sources` is the column of the
-    items that says which of them belong together. The interval and the test are over other items and raters, unless `ci` is
-    `items` or `raters`.
+    items that says which of them belong together. The interval and the test are over other items and raters, unless
+    `ci` is `items` or `raters`.
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 18)))
@@ -99,24 +99,18 @@ def groups(
     if not chosen:
         raise InputError("no trait was named", remedy="pass traits, such as gender,age")
     held = names(given)
-    clusters = sources_of(data, sources)
     scales = trait_scales(data)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[*chosen, *held, *([clusters] if clusters else [])]):
+    for part in parts(data, by, extra=[*chosen, *held]):
         for trait in chosen:
             others = [one for one in held if one != trait]
             made = analysed(
-                part, trait, scales.get(trait), given=others, sources=clusters, over=ci, confidence=confidence
+                part, trait, scales.get(trait), given=others, sources=sources, over=ci, confidence=confidence
             )
             rows += [{**part.key, "trait": trait, **row} for row in made]
     return table(rows, names(by)).with_columns(
         pl.col(name).cast(pl.Float64) for name in ("p", "p_adjusted", "p_trait") if rows
     )
-
-
-def sources_of(data: Judgments, asked: str | None) -> str | None:
-    """The column that says which items belong together: the one asked for, or the declared one."""
-    return asked or getattr(getattr(data, "design", None), "sources", None)
 
 
 def trait_scales(data: Judgments) -> dict[str, TraitScale]:
@@ -131,7 +125,7 @@ def analysed(
     *,
     values: Sequence[object] | None = None,
     given: Sequence[str] = (),
-    sources: str | None = None,
+    sources: ItemSources | str | None = None,
     over: str = "auto",
     confidence: float = 0.95,
 ) -> Iterator[dict[str, Any]]:
@@ -166,7 +160,7 @@ class GroupAnalysis:
     column: str
     scale: TraitScale
     levels: list[Any]
-    sources: str | None
+    sources: ItemSources | None
     over: str
     confidence: float
     given: Floats | None = None
@@ -183,7 +177,7 @@ class GroupAnalysis:
         scale: TraitScale | None,
         *,
         given: Sequence[str] = (),
-        sources: str | None = None,
+        sources: ItemSources | str | None = None,
         over: str = "auto",
         confidence: float = 0.95,
     ) -> GroupAnalysis:
@@ -197,7 +191,8 @@ class GroupAnalysis:
         held = columns_of(frame, [name for name in (*given, "condition") if name != column])
         missing = answered.filter(pl.col(column).is_null())
         levels = _levels(frame[column], scale)
-        return cls(frame, missing, asked, column, scale, levels, sources, over, confidence, held)
+        drawn = sources if isinstance(sources, ItemSources) and sources.column != column else None
+        return cls(frame, missing, asked, column, scale, levels, drawn, over, confidence, held)
 
     @cached_property
     def number(self) -> Floats | None:
@@ -226,8 +221,8 @@ class GroupAnalysis:
     def comparison(self) -> Comparison:
         """The model."""
         frame, units = self.frame, dict[str, Ints]()
-        if self.sources is not None and self.sources != self.column:
-            units["source"] = encode(frame, [self.sources])
+        if self.sources is not None:
+            units["source"] = self.sources.codes(frame["item"])
         several = [name for name in ("question",) if name != self.column and frame[name].n_unique() > 1]
         units["item"] = encode(frame, ["item", *several])
         if self.column != "rater":
@@ -273,8 +268,14 @@ class GroupAnalysis:
         pairs = np.unique(np.stack([item, self.code]), axis=1)
         return bool((np.bincount(pairs[0]) > 1).any())
 
+    @property
+    def single(self) -> bool:
+        """Whether there is one comparison: two groups, or the trend or slope that was asked for."""
+        return self.scale.level != "nominal" or len(self.levels) == 2
+
     def rows(self) -> list[dict[str, Any]]:
         """All rows: groups, trend and shape, or slope, and the answers of those whose value is not known."""
+        self._check_over()
         if self.number is not None and self.problem is None:
             made = [self._slope()]
         else:
@@ -282,19 +283,28 @@ class GroupAnalysis:
             if self.scale.level == "ordered" and self.problem is None:
                 made = [*self._trends(), *made]
         tested = [row["p"] for row in made]
-        # Two groups are one comparison, and a trend or a slope is the one that was asked for.
-        single = self.scale.level != "nominal" or (len(self.levels) == 2 and self.base is None)
-        corrected = tested if single else adjusted(tested, "holm")
+        corrected = tested if self.single else adjusted(tested, "holm")
         decisive = corrected[:1] if self.scale.level != "nominal" else corrected
         of_trait = min((p for p in decisive if p is not None), default=None)
         for row, p in zip(made, corrected, strict=True):
-            row |= {"p_adjusted": p, "p_trait": of_trait}
+            row |= {"p_adjusted": p, "p_trait": of_trait, "unit": self._unit or "answer"}
         if len(self.missing):
             used = self.missing
             unknown = {"row": "missing", "group": None, "versus": None, "mean": used["value"].mean()}
             made.append({**unknown, **dict.fromkeys(("p", "p_adjusted", "p_trait")), **counts(used, used),
                          "reason": f"'{self.column}' is not known"})  # fmt: skip
         return made
+
+    def _check_over(self) -> None:
+        """Refuses an interval over what the groups are not made of."""
+        made = {"rater": "raters", "item": "items", "source": "items"}.get(self._unit, self.over)
+        alone = self.over == "raters" and self.frame["rater"].n_unique() < 2
+        if (self.over in ("items", "raters") and self.over != made) or self.over == "runs" or alone:
+            units = "items" if alone else made
+            raise InputError(
+                f"the units of this comparison are {units}, so it has no interval over '{self.over}'",
+                remedy="leave ci out",
+            )
 
     def _of_group(self, place: int) -> dict[str, Any]:
         """One group, described, and compared with all others or with the base."""
@@ -325,7 +335,7 @@ class GroupAnalysis:
         row |= {"mean": float(means[place]), "versus_mean": float(-(weights @ means) + means[place])}
         least = min(int(self.sizes[place]), int(self.sizes[against].sum()))
         reason = (
-            self._too_few(place, against) if least < (ENOUGH if self.of_raters else 2) and self.base is None else None
+            self._too_few(place, against) if least < (ENOUGH if self.of_raters else 2) and self.random is None else None
         )
         if reason is None and not self._unit and self.base is None:
             reason = self._unmatched(place)

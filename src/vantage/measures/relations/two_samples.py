@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
-from vantage.measures.intervals import BLOCK_BYTES, percentile, weights
+from vantage.measures.intervals import CORRELATIONS, LIMITS, Bounds, Spread, interval
 from vantage.measures.multiplicity import share_beyond
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import midranks
@@ -22,9 +21,9 @@ FEW_UNITS: Final = 10
 MANY_UNITS: Final = 50
 """With fewer, standardised differences have the interval of the non-central t distribution. At 11 units a group and an
 effect of 1, bootstrap intervals of g held it in 91 % (79 % of skewed scores) of 300 samples, these in 94 % (92 %)."""
-UNTESTED: Final[dict[str, Any]] = dict.fromkeys(
-    ("first_mean", "second_mean", "difference", "statistic", "p", "p_permutation")
-)
+ROWS: Final = 256
+"""So many units are left out at a time."""
+UNTESTED: Final[dict[str, Any]] = dict.fromkeys(("first_mean", "second_mean", "difference", "statistic", "p"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,7 @@ def compared(sample: Sample, test: str, effect: str, permutations: int, how: Res
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
-    if how.interval == "bca" and how.ci != "none" and not sample.paired:
-        raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
-    enough = MANY_UNITS if _standardised(sample, effect) and how.interval == "percentile" else FEW_UNITS
+    enough = MANY_UNITS if _standardised(sample, effect) else FEW_UNITS
     if how.ci != "none" and min(len(x), len(y)) < enough:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
@@ -96,7 +93,7 @@ def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[fl
 
     x, y = sample.x, sample.y
     if test == "permutation":
-        return float(x.mean() - y.mean()), sample_permutation_p(sample, permutations, seed)
+        return float(x.mean() - y.mean()), _permutation_p(sample, permutations, seed)
     difference = x - y if sample.paired else np.empty(0)
     rounding = 1e-12 * max(float(np.abs(np.r_[x, y]).max(initial=0.0)), 1.0)
     if sample.paired and (np.ptp(difference) <= rounding if test == "t" else not difference.any()):
@@ -119,7 +116,7 @@ def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[fl
     return float(result.statistic), float(result.pvalue)
 
 
-def sample_permutation_p(sample: Sample, permutations: int, seed: int) -> float:
+def _permutation_p(sample: Sample, permutations: int, seed: int) -> float:
     """Share of sign flips or regroupings whose difference of means is at least as large as the one seen.
 
     All sign flips are tried where there are no more than `permutations` of them; otherwise they are drawn,
@@ -140,6 +137,22 @@ def sample_permutation_p(sample: Sample, permutations: int, seed: int) -> float:
         observed = abs(pooled[: len(x)].sum())
         sums = np.array([abs(rng.permutation(pooled)[: len(x)].sum()) for _ in range(permutations)])
     return share_beyond(sums >= observed * (1 - 1e-12))
+
+
+def welch(variances: tuple[Floats, Floats], sizes: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The standard error of a difference of two means, and its degrees of freedom (Welch 1947); null for single values.
+
+    >>> error, freedom = welch((np.array([1.0]), np.array([4.0])), (np.array([10]), np.array([20])))
+    >>> error.round(3).tolist(), freedom.round(1).tolist()
+    ([0.548], [28.0])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (variance / size for variance, size in zip(variances, sizes, strict=True))
+        freedom = (first + second) ** 2 / sum(
+            part**2 / (size - 1) for part, size in zip((first, second), sizes, strict=True)
+        )
+    known = (np.minimum(*sizes) > 1) & (first + second > 0)
+    return np.where(known, np.sqrt(first + second), np.nan), np.where(known, freedom, np.nan)
 
 
 def _effect(sample: Sample, wx: Floats, wy: Floats, effect: str) -> Floats:
@@ -178,19 +191,24 @@ def _moments(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     return mean + centre, np.where(variance > floor, variance, 0.0)
 
 
-def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | None, float | None]:
-    """The interval over units; separate samples are resampled separately."""
+def _interval(sample: Sample, effect: str, how: Resampling) -> Bounds:
+    """The interval over units, which are left out in turn; separate samples add up."""
     n, m = len(sample.x), len(sample.y)
+    limits = CORRELATIONS if effect in ("rank_biserial", "cliffs_delta") else LIMITS
     if sample.paired:
-        return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None])[0]
+        return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None], limits=[limits])[0]
     if how.ci == "none":
         return None, None
-    rows = max(1, min(how.resamples, BLOCK_BYTES // (8 * (n + m))))
-    starts = range(0, how.resamples, rows)
-    seeds = np.random.SeedSequence(how.seed).generate_state(2 * len(starts)).reshape(-1, 2).tolist()
-    replicates = []
-    for start, (seed_x, seed_y) in zip(starts, seeds, strict=True):
-        size = min(rows, how.resamples - start)
-        (wx,), (wy,) = weights(n, size, seed_x), weights(m, size, seed_y)
-        replicates.append(_effect(sample, wx, wy, effect))
-    return percentile(np.concatenate(replicates), how.confidence, min(n, m))
+
+    def without(size: int, first: bool) -> Spread | None:
+        estimates = []
+        for start in range(0, size, ROWS):
+            left = np.ones((min(ROWS, size - start), size))
+            left[np.arange(len(left)), start + np.arange(len(left))] = 0.0
+            other = np.ones((len(left), m if first else n))
+            estimates.append(_effect(sample, *((left, other) if first else (other, left)), effect))
+        return Spread.without(np.concatenate(estimates), limits)
+
+    estimate = float(_effect(sample, np.ones((1, n)), np.ones((1, m)), effect)[0])
+    spread = without(n, True)
+    return interval(estimate, spread and spread.plus(without(m, False)), how.confidence, limits)

@@ -33,7 +33,7 @@ from vantage.measures.parts import (
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import LEFT_OUT, LeftOut, without_raters
+from vantage.measures.rater_variance import left_out_together, without_raters
 from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, canonical, judgments_frame
 from vantage.measures.resampling import Choice, Resampling, UnitValues, mean_with_interval
 from vantage.scales import Scale
@@ -342,11 +342,15 @@ def _counted_without(
     def tables() -> Iterator[UnitValues]:
         named = canonical(given.with_columns(category.alias("value")))
         units = named.units.with_columns(divisor.alias("divisor"))
-        left_out = LeftOut.of(named.ratings, np.unique(named.ratings.value), seed, least, LEFT_OUT)
-        for rest in map(left_out.counts, left_out.numbers):
+        ratings, values = named.ratings, np.unique(named.ratings.value)
+        column = np.searchsorted(values, ratings.value)
+        group = left_out_together(ratings.coders, np.random.default_rng(seed))[ratings.coder]
+        for number in range(int(group.max(initial=-1)) + 1):
+            kept = group != number
+            rest = Counts.of_units(ratings.unit[kept], column[kept], values, ratings.units, many=len(values) > FEW)
             enough = rest.size >= least
-            kept = units.filter(enough)
-            yield kept["item"], estimates(rest.rows(enough)) / kept["divisor"].to_numpy()
+            left = units.filter(enough)
+            yield left["item"], estimates(rest.rows(enough)) / left["divisor"].to_numpy()
 
     return tables
 
