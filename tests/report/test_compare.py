@@ -98,7 +98,7 @@ def headlined(folder: Path, *rows: tuple[str, float, float, float, int]) -> Path
     of = ("estimate", "low", "high")
     drafts = [
         Claim("against", *one[1:4], 0.0, p_value(*one[1:4], 0.0), one[0], low_alone=one[2], high_alone=one[3],
-              units=one[4], estimand="alpha", table="alpha", row=n, columns=of)
+              units=one[4], estimand="alpha", table="alpha", family=one[0], row=n, columns=of)
         for n, one in enumerate(rows)
     ]  # fmt: skip
     [ledger] = settle([drafts])
