@@ -6,6 +6,7 @@ follows is decided by what the statistic declares, never by who wrote it:
 
 * a mean of values between two limits, such as a share: Wilson's interval (1927) of as many values as have its variance;
 * a correlation: Student's interval on Fisher's scale (1921);
+* what jumps, such as the rank of a system: percentiles of resamples;
 * everything else: Student's interval, corrected for skewness (Hall 1992) and kept within its limits.
 
 Degrees of freedom follow from the number of units of each kind and from how unequal their contributions are
@@ -66,7 +67,12 @@ class Correlation(tuple[float, float]):
     """The limits of a correlation."""
 
 
+class Jumping(tuple[float, float]):
+    """The limits of a statistic that jumps where a unit is left out, such as a rank: percentiles are its interval."""
+
+
 SHARES: Final[Limits] = MeanWithin((0.0, 1.0))
+RANKS: Final[Limits] = Jumping((-np.inf, np.inf))
 CORRELATIONS: Final[Limits] = Correlation((-1.0, 1.0))
 STEEPEST: Final = 0.65
 """Skewness, times the reach of an interval, that is corrected at most: beyond, Hall's cube root has no end."""

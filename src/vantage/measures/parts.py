@@ -76,10 +76,15 @@ def check_level(scale: Scale | None, frame: pl.DataFrame, asked: str, *, distanc
 
     For what needs distances alone two options will do: it is the same whichever of them comes first.
     """
+    refuse_nominal(scale, frame["question"].unique().sort().to_list(), asked, distances=distances)
+
+
+def refuse_nominal(scale: Scale | None, questions: Sequence[str], asked: str, *, distances: bool = False) -> None:
+    """The same, of questions that are known by name."""
     if scale is not None and not (scale.has_distances if distances else scale.ordered):
-        questions = ", ".join(f"'{q}'" for q in frame["question"].unique().sort())
+        named = ", ".join(f"'{question}'" for question in questions)
         raise InputError(
-            f"question {questions} has a nominal scale, so {asked} means nothing",
+            f"question {named} has a nominal scale, so {asked} means nothing",
             remedy="use a measure of answers without an order, such as alpha or prevalence",
         )
 

@@ -334,7 +334,7 @@ def test_the_scale_decides_the_level() -> None:
         ({"distance": {(1, 2): 1.0}}, "does not know the value 3"),
         ({"level": "nominal", "ci": "item"}, "did you mean 'items'"),
         ({"level": "nominal", "interval": "normal"}, "no interval 'normal'"),
-        ({"level": "nominal", "ci": "both", "interval": "bca"}, "use percentile"),
+        ({"level": "nominal", "ci": "both", "interval": "bca"}, "over items only"),
         ({"level": "nominal", "resamples": 0}, "0 resamples"),
         ({"level": "nominal", "confidence": 95}, "between 0 and 1"),
         ({"level": "nominal", "data": [[1, float("inf")], [1, 2]]}, "the value is inf"),

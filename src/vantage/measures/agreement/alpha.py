@@ -20,7 +20,6 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts, Moments, centre, quotient
 from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Limits
 from vantage.measures.kernel import Statistic
@@ -28,9 +27,9 @@ from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import agreement_view
-from vantage.measures.ratings import ALONE, UNIT, By, Floats, Ints, Judgments, level_of
-from vantage.measures.resampling import per_item
+from vantage.measures.ratings import ALONE, By, Floats, Ints, Judgments, level_of
 from vantage.measures.sources import CountedGroup, counted_groups, prepared, source_for, source_groups
+from vantage.measures.statistic import contribution
 from vantage.scales import Level, show_code
 
 Distance: TypeAlias = Mapping[Any, float] | tuple[Sequence[float] | Floats, Any]
@@ -57,17 +56,9 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     answered = part.answered
     questions = answered["question"].unique().sort().to_list() if options["distance"] is None else []
     level = level_of(part.scale(), options["level"], questions) if questions else None
-    unit, units = dense(encode(answered, UNIT))
-    values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
-    counts = Counts.of_units(unit, column.ravel(), values, units, many=len(values) > FEW)
-    paired = counts.size >= 2
-    if not paired.any():
-        return
-    items = answered["item"].gather(np.unique(unit, return_index=True)[1]).filter(paired)
-    counts = counts.rows(paired)
-    statistic = coefficient(counts, _difference(level, options["distance"], values))
-    columns = per_item(items, statistic.columns(counts))
-    yield Contribution(items.unique().sort(), columns, statistic.of, limits=statistic.limits)
+    yield from contribution(
+        part, lambda counts: coefficient(counts, _difference(level, options["distance"], counts.values))
+    )
 
 
 @measure("alpha", family="agreement", view=VIEW, powered=Powered(_contributions))

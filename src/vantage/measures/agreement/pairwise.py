@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final, Literal, Unpack
 
@@ -11,17 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts, coarse_columns
+from vantage.measures.counts import Counts
 from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions
 from vantage.measures.kernel import Statistic
-from vantage.measures.parts import Part
-from vantage.measures.powered.contributions import Contribution
-from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.ratings import ALONE, UNIT, By, Floats, Judgments
-from vantage.measures.resampling import per_item, ratio
+from vantage.measures.ratings import ALONE, By, Floats, Judgments
 from vantage.measures.sources import coarse as coarsened
 from vantage.measures.sources import counted_groups
+from vantage.measures.statistic import statistic
 
 PAIRWISE_VIEW: Final = View(
     "Share of pairs of raters who give the same answer",
@@ -32,37 +28,8 @@ PAIRWISE_VIEW: Final = View(
 )
 
 
-def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
-    """What each item adds: the share of agreeing pairs of each unit, or their number and that of all pairs."""
-    answered = part.answered
-    if options["coarse"] is not False and len(answered):
-        values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
-        questions = answered["question"].unique().sort().to_list()
-        merged = coarse_columns(values, options["coarse"], part.scale(), questions)[1]
-        answered = answered.with_columns(pl.Series("value", merged[column.ravel()].astype(np.float64)))
-    cells = answered.group_by([*UNIT, "value"]).len("n")
-    units = cells.group_by(UNIT).agg(
-        (pl.col("n") * (pl.col("n") - 1)).sum().cast(pl.Float64).alias("agreeing"),
-        (pl.col("n").sum() * (pl.col("n").sum() - 1)).cast(pl.Float64).alias("pairs"),
-    )
-    units = units.filter(pl.col("pairs") > 0)
-    if units.is_empty():
-        return
-    agreeing, pairs = units["agreeing"].to_numpy(), units["pairs"].to_numpy()
-    columns = [agreeing, pairs] if options["over"] == "pairs" else [agreeing / pairs, np.ones(len(pairs))]
-    sums = per_item(units["item"], np.column_stack(columns))
-    yield Contribution(units["item"].unique().sort(), sums, ratio, limits=(0.0, 1.0))
-
-
-@measure("pairwise", family="agreement", view=PAIRWISE_VIEW, powered=Powered(_contributions))
-def pairwise(
-    data: Judgments,
-    *,
-    by: By = (),
-    coarse: bool | Literal["sign"] = False,
-    over: Literal["items", "pairs"] = "items",
-    **resampling: Unpack[IntervalOptions],
-) -> pl.DataFrame:
+@statistic("pairwise", "agreement", PAIRWISE_VIEW, limits=SHARES, least=2, coarsens=True, powered=True)
+def pairwise(units: Counts, *, over: Literal["items", "pairs"] = "items") -> Floats:
     """Average pairwise agreement: how often two raters of the same item give the same answer.
 
     With two raters this is percent agreement. Items with a single answer are left out as `unpaired`.
@@ -73,25 +40,14 @@ def pairwise(
     >>> round(pairwise(votes, coarse="sign", ci="none")["estimate"][0], 4)
     0.8333
 
-    Args:
-        data: A corpus, a frame, columns or an array.
-        by: Grouping columns.
-        coarse: Compare the answers as they are (false), their coarse bands on the question's scale (true), or
-            their signs ("sign").
-        over: "items" averages the agreement of the items, each counting once; "pairs" pools all pairs, so
-            that an item with more answers counts more.
-        resampling: `ci`, `interval`, `resamples`, `confidence` and `seed`, as for `alpha`.
+    `coarse` compares the answers as they are (false), their coarse bands on the question's scale (true), or their signs
+    ("sign"). `over="items"` averages the agreement of the items, each counting once; "pairs" pools all pairs, so that
+    an item with more answers counts more. Intervals are those of `alpha`.
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
     """
-    statistic = Statistic(partial(_agreement, over=over), limits=SHARES, least=2)
-    rows: list[dict[str, Any]] = []
-    for part, how in counted_groups(data, by, Bootstrap(**resampling, over=OVER), paired=True):
-        if not part.counts.units:
-            rows.append({**part.row, "reason": ALONE})
-            continue
-        rows.append({**part.row, **coarsened(part, coarse)[0].estimated(statistic, how)})
-    return table(rows, by)
+    n = units.size
+    return _average((units.mapped(np.square) - n) / 2, n * (n - 1) / 2, over)
 
 
 DIFFERENCE_VIEW: Final = View(
@@ -129,21 +85,15 @@ def difference(
     for part, how in counted_groups(data, by, Bootstrap(**resampling, over=OVER), paired=True):
         if part.counts.units and part.scale is not None:
             part.level("interval")  # refuses differences of a nominal scale
-        for name, statistic in statistics.items():
+        for name, of_units in statistics.items():
             row = {**part.row, "statistic": name}
-            rows.append({**row, "reason": ALONE} if not part.counts.units else row | part.estimated(statistic, how))
+            rows.append({**row, "reason": ALONE} if not part.counts.units else row | part.estimated(of_units, how))
     return table(rows, by)
 
 
 def _average(amount: Floats, pairs: Floats, over: str) -> Floats:
     """An amount per pair: on average over units, or over all pairs at once."""
     return np.column_stack([amount, pairs]) if over == "pairs" else np.asarray(amount / pairs)
-
-
-def _agreement(counts: Counts, over: str) -> Floats:
-    """The share of pairs of answers that are the same."""
-    n = counts.size
-    return _average((counts.mapped(np.square) - n) / 2, n * (n - 1) / 2, over)
 
 
 def _apart(counts: Counts, over: str) -> Floats:

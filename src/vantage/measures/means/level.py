@@ -11,7 +11,9 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import LIMITS, OVER, SHARES, MeanWithin, PercentileOptions
+from vantage.measures.counts import Counts
+from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, PercentileOptions
+from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     DISJOINT,
     Part,
@@ -20,6 +22,7 @@ from vantage.measures.parts import (
     counts,
     names,
     parts,
+    refuse_nominal,
     share_items,
     two_values,
 )
@@ -29,6 +32,7 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Judgments
 from vantage.measures.resampling import Choice, Resampling, ratio
+from vantage.measures.sources import CountedGroup, counted_groups
 from vantage.scales import Scale
 
 NOBODY: Final = "no item has an answer"
@@ -39,15 +43,13 @@ THESE_RATERS: Final = (
 )
 
 
-def code_of(value: float | str | None, part: Part) -> float:
+def code_of(value: float | str | None, scale: Scale | None, given: Floats) -> float:
     """The answer that is asked for, by its code or its wording; of two answers the higher one where none is.
 
-    >>> frame = pl.DataFrame({"question": ["", ""], "value": [0.0, 1.0]})
-    >>> code_of(None, Part({}, frame, {}, ()))
+    >>> code_of(None, None, np.array([0.0, 1.0]))
     1.0
     """
-    scale: Scale | None = part.scale()
-    codes = list(scale.codes) if scale is not None and scale.codes else part.answered["value"].unique().sort().to_list()
+    codes = list(scale.codes) if scale is not None and scale.codes else np.unique(given).tolist()
     if value is None:
         if len(codes) > 2:
             raise InputError(f"there are {len(codes)} answers", remedy="say whose share is meant with value")
@@ -70,7 +72,7 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     """One contribution: the units' means of a group, or of two groups whose difference is asked for."""
     share, answer, code = "value" in options, pl.col("value"), None
     if share:
-        code = code_of(options["value"], part)
+        code = code_of(options["value"], part.scale(), part.answered["value"].to_numpy())
         answer = (answer == code).cast(pl.Float64)
     else:
         check_level(part.scale(), part.frame, "a mean")
@@ -91,12 +93,16 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     if between is not None:
         yield Contribution(items, sums, _difference, limits=(-1.0, 1.0) if share else LIMITS, weights=weight)
         return
-    scale, values = part.scale(), answered["value"]
-    ends = None if scale is None else scale.ends
-    if ends is None and len(values) and values.is_in([0.0, 1.0]).all():
-        ends = (0.0, 1.0)
-    said, limits = partial(_said, code), SHARES if share else LIMITS if ends is None else MeanWithin(ends)
+    said = partial(_said, code)
+    limits = SHARES if share else ends_of(part.scale(), answered["value"].to_numpy())
     yield Contribution(items, sums, ratio, limits=limits, features=said, direct=True, weights=weight)
+
+
+def ends_of(scale: Scale | None, given: Floats) -> Limits:
+    """Between what values a mean lies: the ends of the scale, or 0 and 1 where a plain table has nothing else."""
+    if scale is not None:
+        return MeanWithin(scale.ends)
+    return SHARES if len(given) and np.isin(given, (0.0, 1.0)).all() else LIMITS
 
 
 def _said(code: float | None, model: ModelAnswers) -> Floats:
@@ -199,6 +205,9 @@ def prevalence(
 
 
 def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) -> pl.DataFrame:
+    if options["between"] is None and options["probability"] is None:
+        rows = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
+        return _shown(table(rows, names(by)), options)
     chosen = Choice.of(data, by, how)
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
     between = options["between"]
@@ -217,9 +226,28 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
             if not share_items(answered.filter(pl.col(between).is_in(two)), between):
                 made |= {**none, "reason": DISJOINT}
         rows.append({**row, **made})
-    result = table(rows, names(by))
+    return _shown(table(rows, names(by)), options)
+
+
+def _plain(group: CountedGroup[Counts], options: Mapping[str, Any], how: Bootstrap) -> dict[str, Any]:
+    """The mean or the share of one group, from how often each value was given to its units."""
+    scale, values = group.scale, group.counts.values
+    row = {**group.row, "note": None, "scale": None if scale is None else scale.describe()}
+    if "value" in options:
+        said = (values == code_of(options["value"], scale, values)).astype(np.float64)
+        statistic = Statistic(lambda table: table.table @ said / table.size, limits=SHARES)
+    else:
+        refuse_nominal(scale, group.questions, "a mean")
+        ends = ends_of(scale, values)
+        statistic = Statistic(lambda table: table.table @ values / table.size, limits=ends)
+    return row | ({"reason": NOBODY} if not group.counts.units else group.estimated(statistic, how))
+
+
+def _shown(result: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows without columns that say nothing here."""
+    between = options["between"]
     alike = "value" in options or result["scale"].n_unique() < 2
-    return result.drop([*(["scale"] if alike else []), *(["between"] if between is None else [])])
+    return result.drop([*(["scale"] if alike else []), *(["between"] if between is None else [])], strict=False)
 
 
 def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how: Resampling) -> dict[str, Any]:

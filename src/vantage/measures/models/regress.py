@@ -207,7 +207,9 @@ class _Regression:
         if not logistic and self.options["value"] is None:
             check_level(scale, part.frame, "a linear regression of answers")
         asked = logistic or self.options["value"] is not None
-        return logistic, code_of(self.options["value"], part) if asked else None
+        return logistic, code_of(
+            self.options["value"], part.scale(), part.answered["value"].to_numpy()
+        ) if asked else None
 
     def _raters(
         self, part: Part, items: pl.Series, loss: Loss, code: float | None

@@ -12,7 +12,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import ItemIntervalOptions
+from vantage.measures.intervals import CORRELATIONS, ItemIntervalOptions
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
 from vantage.measures.powered.contributions import Contribution, ModelAnswers
@@ -216,5 +216,9 @@ def _pair(
     row |= {"p": p_value(x, y, method, items if worth is None else worth), "estimate": estimate}
     if how.ci != "none" and items < LEAST_ITEMS:
         return {**row, "reason": TOO_FEW_ITEMS}
-    bounds = how.intervals(items, lambda w: weighted_correlation(x, y, w[:, position], method)[:, None])[0]
+
+    def correlation(weight: Floats) -> Floats:
+        return weighted_correlation(x, y, weight[:, position], method)[:, None]
+
+    bounds = how.intervals(items, correlation, limits=[CORRELATIONS])[0]
     return {**row, **how.stated(bounds)}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import ItemIntervalOptions
+from vantage.measures.intervals import RANKS, ItemIntervalOptions
 from vantage.measures.parts import Rounding, counts, names, partitioned, scale_of, scales_of, two_values
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, has_column, judgments_frame
@@ -176,7 +176,8 @@ class Ranking:
         row: dict[str, Any] = {"correlation": self.correlation, "systems": len(self.systems), "p": None}
         if not np.isfinite(estimate):
             return [{**row, "reason": TIED}]
-        bounds = self.how.intervals(self.items, lambda weight: self._correlations(weight)[:, None])[0]
+        statistic = self._correlations
+        bounds = self.how.intervals(self.items, lambda weight: statistic(weight)[:, None], limits=[RANKS])[0]
         row |= {"p": _p_value(first[0], second[0], self.correlation), "estimate": estimate}
         # That all resamples have the same order is a result, which most estimates that never vary are not.
         row |= {"low": bounds[0], "high": bounds[1], "over": self.how.ci if bounds[0] is not None else None}
@@ -194,7 +195,7 @@ class Ranking:
             before, after = (_ranked(scores, self.lower) for scores in self.scores(weight))
             return after - before
 
-        bounds = self.how.intervals(self.items, changes)
+        bounds = self.how.intervals(self.items, changes, limits=[RANKS] * len(self.systems))
         return [
             {
                 "system": name,

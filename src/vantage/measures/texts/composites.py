@@ -16,6 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.instruments.instrument import Aggregate
 from vantage.measures.base import table
+from vantage.measures.intervals import CORRELATIONS
 from vantage.measures.parts import names, partitioned
 from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_frame
 from vantage.measures.relations.correlations import Correlation, coefficient, weighted_correlation
@@ -285,5 +286,7 @@ def _agreement(x: Floats, y: Floats, correlation: Correlation, how: Resampling) 
     estimate = coefficient(x, y, correlation) if len(x) > 1 else np.nan
     if not np.isfinite(estimate):
         return {**row, "reason": "the means of one condition do not vary"}
-    bounds = how.intervals(len(x), lambda w: weighted_correlation(x, y, w, correlation)[:, None])[0]
+    bounds = how.intervals(
+        len(x), lambda w: weighted_correlation(x, y, w, correlation)[:, None], limits=[CORRELATIONS]
+    )[0]
     return {**row, "estimate": estimate, **how.stated(bounds)}

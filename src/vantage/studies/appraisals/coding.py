@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import Bounds, percentile
+from vantage.measures.intervals import CORRELATIONS, Bounds, Spread, interval
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import coefficient, p_value, weighted_correlation
 from vantage.measures.resampling import Resampling, ratio, several_with_intervals
@@ -179,18 +179,16 @@ def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[B
     """
     from scipy.stats import t
 
-    count = int(posts.max()) + 1
     x, y = one - one.mean(), two - two.mean()
     sums = np.column_stack([np.bincount(posts, cell) for cell in (np.ones(len(x)), x, y, x * x, y * y, x * y)])
-    drawn = [_pearson(weight @ sums).ravel() for weight in how.draws(count)]
-    replicates = np.concatenate(drawn) if drawn else np.array([])
-    known = replicates[~np.isnan(replicates)]
-    if len(known) < 2:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = Spread.without(_pearson(sums.sum(axis=0) - sums).ravel(), CORRELATIONS)
+    if spread is None or how.ci == "none":
         return (None, None), None
-    error = float(np.std(np.arctanh(np.clip(known, -_MOST, _MOST)), ddof=1))
-    z = float(np.arctanh(np.clip(coefficient(one, two, "pearson"), -_MOST, _MOST)))
-    p = None if error < 1 - _MOST else float(2 * t.sf(abs(z) / error, count - 1))
-    return percentile(replicates, how.confidence, count), p
+    estimate = coefficient(one, two, "pearson")
+    error, z = spread.variance**0.5, float(np.arctanh(np.clip(estimate, -_MOST, _MOST)))
+    p = None if error < 1 - _MOST else float(2 * t.sf(abs(z) / error, spread.freedom))
+    return interval(estimate, spread, how.confidence, CORRELATIONS), p
 
 
 def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
