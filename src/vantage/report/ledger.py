@@ -227,7 +227,7 @@ def _error(claim: Claim, apart: float) -> float | None:
     if claim.low is not None and claim.high is not None:
         of.append((claim.high - claim.low) / 2 / quantile((1 + claim.confidence) / 2, claim.units))
     if claim.p is not None and 0 < claim.p < 1 and (not of or abs(apart) > of[0]):
-        of.append(abs(apart) / quantile(1 - claim.p / 2, claim.units))
+        of.append(abs(apart) / max(quantile(1 - claim.p / 2, claim.units), 1e-9))
     return max(of, default=None)
 
 
