@@ -369,8 +369,11 @@ def _reference(rule: Against, row: Row, words: Words) -> float | None:
 
 
 def _units(row: Row) -> float | None:
-    """How many units an interval rests on, by its degrees of freedom where the row has some."""
-    return row["df"] + 1 if row.get("df") else row.get("units") or row.get("items")
+    """How many units an interval rests on: by its degrees of freedom, or the fewer ones of what it is over."""
+    if row.get("df"):
+        return float(row["df"]) + 1
+    raters = [row.get("raters")] if row.get("over") in ("raters", "both") else []
+    return min((one for one in (row.get("units") or row.get("items"), *raters) if one), default=None)
 
 
 def _p_text(p: float) -> str:
