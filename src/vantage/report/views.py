@@ -11,7 +11,7 @@ The caption is built from the options that were really used.
 >>> shown.parts[0].caption.split(", with ")[0]
 "Krippendorff's alpha (ordinal level) of 9 people by question"
 >>> shown.parts[0].caption.split(", with ")[1]
-'95 % intervals over items (50 resamples), since fewer than ten raters judged several items each.'
+'95 % intervals over items and raters (50 resamples).'
 """
 
 from __future__ import annotations
