@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,23 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the published data are not here ({folder.name}); set VANTAGE_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reports_agree() -> Iterator[None]:
+    """Every report that a test writes is looked through: its sentences, ledger, tables and figures must agree."""
+    from tests.report.truth import check_ledger
+    from vantage.report.folder import Report
+
+    write = Report.write
+
+    def checked(self: Report, folder: str | Path) -> Path:
+        check_ledger(self.result)
+        return write(self, folder)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Report, "write", checked)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups

@@ -12,7 +12,7 @@ from tests.report.test_page import Read
 from vantage.errors import InputError
 from vantage.report import Column, Finding, Report, Result, Section, Table
 from vantage.report.compare import _joined, compare
-from vantage.report.parts import Evidence
+from vantage.report.ledger import Claim, p_value, settle
 
 
 def two(tmp_path: Path, **told: Any) -> tuple[Path, Path]:
@@ -95,8 +95,15 @@ def headlined(folder: Path, *rows: tuple[str, float, float, float, int]) -> Path
     """A report whose first finding rests on the agreement about the first question."""
     frame = pl.DataFrame(rows, schema=["question", "estimate", "low", "high", "items"], orient="row")
     table = Table("alpha", "Agreement", frame, {"estimate": Column("alpha", digits=2, interval=("low", "high"))})
-    finding = Finding("Raters agree.", (Evidence("against:above", *rows[0][1:4], 0.0, 0.001, rows[0][0]),))
-    Report(report().record, Result([Section("s", [], [table])], [finding])).write(folder)
+    of = ("estimate", "low", "high")
+    drafts = [
+        Claim("against", *one[1:4], 0.0, p_value(*one[1:4], 0.0), one[0], low_alone=one[2], high_alone=one[3],
+              units=one[4], estimand="alpha", table="alpha", family=one[0], row=n, columns=of)
+        for n, one in enumerate(rows)
+    ]  # fmt: skip
+    [ledger] = settle([drafts])
+    finding = Finding("Raters agree.", ledger[:1])
+    Report(report().record, Result([Section("s", [], [table])], [finding], ledger=ledger)).write(folder)
     return folder
 
 

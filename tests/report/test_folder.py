@@ -22,7 +22,7 @@ def test_a_report_leaves_tables_figures_and_the_data_behind_them(tmp_path: Path)
     assert page == tmp_path / "out" / PAGE
     tables = {f"tables/alpha.{suffix}" for suffix in ("parquet", "csv", "tex")}
     figures = {f"figures/alpha.{suffix}" for suffix in ("parquet", "csv", "svg", "pdf")}
-    assert set(files(tmp_path / "out")) == tables | figures | {PAGE, MANIFEST}
+    assert set(files(tmp_path / "out")) == tables | figures | {PAGE, MANIFEST, "ledger.csv", "ledger.json"}
     assert pl.read_csv(tmp_path / "out" / "tables" / "alpha.csv")["question"].to_list() == ["plain", "skill"]
 
 

@@ -12,10 +12,11 @@ from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
 from vantage import Corpus, Instrument, Scale, demo_corpus, load
 from vantage.measures import alpha
-from vantage.report import beside, groups
+from vantage.report import beside
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import apart
+from vantage.report.groups import traits as groups_by_trait
 from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
 
@@ -43,8 +44,13 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     found = frame(result, "alpha")
     assert found["question"].to_list() == ["trust", "sociability", "competence"]
     direct = dict(alpha(demo_corpus(), by="question", seed=3).select("question", "low").iter_rows())
-    assert dict(found.select("question", "low").iter_rows()) == direct
-    assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
+    assert dict(found.select("question", "low_alone").iter_rows()) == direct
+    together = {
+        claim.name: claim.low for claim in result.ledger if claim.table == "alpha" and claim.p_family is not None
+    }
+    assert dict(found.select("question", "low").iter_rows()) == together
+    assert all(together[name] < direct[name] for name in direct)
+    assert "(median r = 0.88): r9" in said(result), "the rater who was made to answer without reading"
 
 
 def test_without_people_models_are_scored_by_the_reference_that_came_with_the_data() -> None:
@@ -62,7 +68,7 @@ def test_without_people_models_are_scored_by_the_reference_that_came_with_the_da
     assert not [one.name for one in result.tables if one.name in ("alt-test", "accuracy")]
 
 
-SAYING = Claiming("vantage.report", report_on_a_corpus, beside, groups, file="corpus.yaml")
+SAYING = Claiming("vantage.report", report_on_a_corpus, beside, file="corpus.yaml")
 
 
 def on_noise(seed: int) -> Result:
@@ -92,18 +98,22 @@ def test_what_is_known_of_models_alone_is_no_trait_of_people() -> None:
     )
     assert analysis.several is not None
     assert "style" in analysis.several.traits
-    assert analysis.traits == ["group"]
+    rows = groups_by_trait(analysis)
+    assert rows is not None
+    assert rows["trait"].unique().to_list() == ["group"]
 
 
 @pytest.mark.slow
 def test_few_items_do_not_make_sound_raters_stand_out() -> None:
     for seed in range(3):
-        assert "less than is usual" not in said(overview(made(seed, items=8, people=8, signal=1.0)))
+        assert "Unusually little agreement with the rest" not in said(
+            overview(made(seed, items=8, people=8, signal=1.0))
+        )
     result = overview(made(4, items=60, people=8, signal=1.5, against=0))
     careless = result_with_a_careless_rater()
-    assert "less than is usual" not in said(result)
-    assert "The answers of p7" in said(careless)
-    assert "less than is usual" in said(careless)
+    assert "Unusually little agreement with the rest" not in said(result)
+    assert "): p7 (r" in said(careless)
+    assert "Unusually little agreement with the rest" in said(careless)
 
 
 def result_with_a_careless_rater() -> Result:
@@ -128,15 +138,16 @@ def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str,
     instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*options)})
     result = overview(Corpus(corpus.items, corpus.raters, answers, instrument))
     check_all(result)
-    row = frame(result, "traits").row(0, named=True)
     shares = dict(
         answers.join(corpus.raters, on="rater").group_by("group").agg((pl.col("value") == last).mean()).iter_rows()
     )
-    yes = row["option"] == "“yes”"
-    assert row["higher"] == ("a" if (shares["a"] > shares["b"]) == yes else "b")
-    assert row["difference"] == pytest.approx(abs(shares["a"] - shares["b"]), abs=1e-6)
-    words = f"By group, people with {row['higher']} answer {row['option']} more often than people with {row['lower']}"
-    assert words in said(result)
+    rows = frame(result, "traits")
+    row = (rows if len(options) == 2 else rows.filter(option="yes")).filter(group="a").row(0, named=True)
+    assert row["mean"] == pytest.approx(shares["a"], abs=1e-6)
+    assert row["estimate"] == pytest.approx(shares["a"] - shares["b"], abs=1e-6)
+    more = "give higher answers" if len(options) == 2 else "choose “yes” more often"
+    less = more.replace("higher", "lower").replace("more", "less")
+    assert f"By group, a {more if shares['a'] > shares['b'] else less} than b about q" in said(result)
 
 
 @pytest.mark.slow
@@ -145,19 +156,19 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     check_all(result)
     words = said(result)
     assert "Raters agree better than chance about q" in words
-    assert "By group, people with a give higher answers than people with b" in words
-    assert "Further from a person than two people are from each other: m1 about q" in words
-    assert "The answers of p15" in words
-    assert "run against those of the others" in words
+    assert "By group, a give higher answers than b" in words
+    assert "On q, further from people than people are from each other: m1 (" in words
+    assert "Answers against the rest: p15 (" in words
     turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
     check_all(turned)
-    assert "By group, people with b give higher answers than people with a" in said(turned)
-    assert "Further from a person than two people are from each other: m1 about q" in said(turned)
+    assert "By group, a give lower answers than b" in said(turned)
+    assert "On q, further from people than people are from each other: m1 (" in said(turned)
 
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     result = overview(made(2, signal=1.5))
-    assert "By group, no two groups can be told apart" in said(result)
+    assert "We found no difference by group (a against b) about q" in said(result)
+    assert "would have been seen" in said(result)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +269,8 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     named = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*"abcdefgh")})
     result = overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named))
     check_all(result)
-    texts = [text for section in result.sections for text in section.text]
-    assert "Not compared, since two to eight groups of five people who share items are needed: group." in texts
+    small = frame(result, "traits").filter(group="b")
+    assert (small["raters"].unique().to_list(), small["p"].count()) == ([3], 0), "described, and not tested"
     found = frame(result, "divided")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 
 from vantage import Corpus, demo_corpus
 from vantage.report import ruler
 from vantage.report.parts import Figure
-from vantage.report.ruler import trait_effects, wright_maps
+from vantage.report.ruler import wright_maps
 
 
 @pytest.fixture(scope="module")
@@ -15,17 +14,14 @@ def demo() -> Corpus:
     return demo_corpus()
 
 
-def test_the_report_of_the_demo_shows_wright_maps_and_what_traits_explain(demo: Corpus) -> None:
+def test_the_report_of_the_demo_shows_wright_maps(demo: Corpus) -> None:
     from vantage.report.beside import CorpusAnalysis
-    from vantage.report.groups import explained
     from vantage.report.overview import rulers
 
     analysis = CorpusAnalysis(demo, None, 0)
     maps = rulers(analysis)
     assert maps is not None
     assert [figure.chart for figure in maps if isinstance(figure, Figure)] == ["wright"] * 3
-    rows = explained(analysis)
-    assert rows is None or "not_estimated" in rows.columns
 
 
 def in_two_groups(corpus: Corpus, question: str) -> tuple[Corpus, pl.DataFrame]:
@@ -54,17 +50,3 @@ def test_a_question_with_very_many_answers_has_a_sentence(demo: Corpus, monkeypa
     (sentence,) = wright_maps(demo, [question]) or []
     assert isinstance(sentence, str)
     assert sentence.startswith(f"There is no Wright map of {question}, which has ")
-
-
-def test_a_trait_that_another_determines_has_a_reason_and_the_others_their_estimates() -> None:
-    rng = np.random.default_rng(1)
-    raters = pl.DataFrame({"rater": [f"r{n}" for n in range(24)], "gender": ["f", "m"] * 12})
-    raters = raters.with_columns(sex=pl.col("gender").replace({"f": "female", "m": "male"}))
-    cells = [(f"i{i}", f"r{n}", float(rng.integers(1, 6))) for i in range(12) for n in range(24)]
-    judgments = pl.DataFrame(cells, schema=["item", "rater", "value"], orient="row")
-    frame = judgments.join(raters, on="rater").with_columns(question=pl.lit("q"))
-    rows = trait_effects(frame, ["gender", "sex"], "q")
-    assert rows is not None
-    gender, sex = (rows.filter(trait=trait).row(0, named=True) for trait in ("gender", "sex"))
-    assert gender["difference"] is not None
-    assert "cannot be told apart" in sex["not_estimated"]

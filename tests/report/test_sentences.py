@@ -11,8 +11,9 @@ from scipy.stats import t as student
 from tests.report.truth import check
 from vantage.measures.presentation import AGREEMENT, Against, Column, Extremes, Fact
 from vantage.measures.variation.spread import ENTROPY_VIEW, entropy
+from vantage.report.ledger import p_value, settle
 from vantage.report.parts import Finding
-from vantage.report.sentences import Words, decide, p_value, statement
+from vantage.report.sentences import Words, decide, statement
 
 CHANCE = Against(
     0.0,
@@ -33,15 +34,29 @@ def row(name: str, estimate: float | None, reach: float | None = None) -> dict[s
 def test_words_follow_the_interval() -> None:
     found = said(CHANCE, [row("trust", 0.5, 0.1), row("skill", 0.02, 0.1)], by=("question",), symbol="α")
     assert [one.text for one in found] == [
-        "Raters agree better than chance about trust (α = 0.50, 95 % CI 0.40 to 0.60).",
-        "Raters agree no better than chance about skill (α = 0.02, 95 % CI −0.08 to 0.12).",
+        "Raters agree better than chance about trust (α = 0.50, 95 % CI 0.39 to 0.61).",
+        "Raters agree no better than chance about skill (α = 0.02, 95 % CI −0.09 to 0.13); "
+        "α = 0.16 would have been seen.",
     ]
 
 
-def test_nothing_is_said_of_what_is_not_known_or_has_no_interval() -> None:
-    assert said(CHANCE, [row("trust", None), row("skill", 0.9)], by=("question",)) == []
-    assert said(Extremes("most {rows}"), [row("trust", 0.9), row("skill", 0.1)], by=("question",)) == []
+def test_nothing_is_said_of_what_is_not_known_and_what_has_no_interval_is_said_to_be_untested() -> None:
+    (untested,) = said(CHANCE, [row("trust", None), row("skill", 0.9)], by=("question",))
+    assert untested.text == "Not tested, for want of an interval: skill (0.90)."
     assert said(Fact("{question} has {estimate}."), [row("trust", None)]) == []
+
+
+def test_a_superlative_ranks_every_row_and_one_without_an_interval_keeps_it_open() -> None:
+    rule = Extremes("Most like people is {rows}", least="Least like people is {rows}")
+    rows = [row("steady", 1.00), row("good", 0.94, 0.02), row("poor", 0.30, 0.1)]
+    (open_,) = said(rule, rows, by=("question",), symbol="ρ")
+    assert open_.text == (
+        "Highest is steady (ρ = 1.00), but no ranking can be tested, since there is no interval for steady."
+    )
+    assert not any(claim.claims for claim in open_.evidence)
+    assert [one.text for one in said(rule, rows[1:], by=("question",))] == [
+        "Most like people is good (0.94, 95 % CI 0.92 to 0.96)."
+    ]
 
 
 def test_a_single_row_without_a_name_needs_no_about() -> None:
@@ -63,7 +78,9 @@ def test_most_and_least_need_a_ranking_that_the_data_support() -> None:
         "They agree least about c (0.20, 95 % CI 0.15 to 0.25)."
     ]
     wide = [row("a", 0.8, 0.5), row("b", 0.5, 0.5), row("c", 0.4, 0.5)]
-    assert said(rule, wide, by=("question",))[0].text == "Nothing tells them apart (0.40 to 0.80)."
+    assert said(rule, wide, by=("question",))[0].text == (
+        "Nothing tells them apart (0.40 to 0.80); a lead of 1.11 would have been seen."
+    )
     assert said(rule, [row("a", 0.8, 0.01)], by=("question",)) == []
 
 
@@ -97,23 +114,42 @@ def test_two_groups_are_named_in_their_own_sentences() -> None:
     ]
 
 
-def test_comparisons_are_corrected_over_the_whole_report() -> None:
+def test_comparisons_are_corrected_within_their_family_and_not_beyond() -> None:
     alone = row("trust", 0.20, 0.18)
     assert "better than chance" in said(CHANCE, [alone], by=("question",))[0].text
     many = [alone, *(row(f"q{n}", 0.0, 0.2) for n in range(20))]
-    found = said(CHANCE, many, by=("question",))
-    assert len(found) == 1
-    assert "no better than chance about trust (0.20, 95 % CI 0.02 to 0.38, p = .618 after correction)" in found[0].text
-    assert "18 others" in found[0].text
-    separate = decide([statement(CHANCE, pl.DataFrame([one]), Words(("question",))) for one in many])
-    assert "no better than chance" in separate[0][0].text
+    (one,) = said(CHANCE, many, by=("question",))
+    assert "no better than chance about trust (0.20, 95 % CI −0.08 to 0.48)" in one.text
+    assert "18 others; an effect of 0.36 to 0.40 would have been seen" in one.text
+    frames = [pl.DataFrame([one]) for one in many]
+    apart = [statement(CHANCE, one, Words(("question",)), family=f"q{n}") for n, one in enumerate(frames)]
+    assert "Raters agree better than chance about trust (0.20, 95 % CI 0.02 to 0.38)" in decide(apart)[0][0].text
 
 
-def test_an_interval_without_the_reference_comes_with_the_p_value_that_decided() -> None:
+def test_a_family_may_be_one_for_each_value_of_a_column() -> None:
+    rows = [{"trait": f"t{n}", "estimate": 0.2, "low": 0.02, "high": 0.38} for n in range(6)]
+    asked = statement(CHANCE, pl.DataFrame(rows), Words(("trait",)), family="Does {trait} matter?")
+    assert {claim.family for claim in asked.claims} == {f"Does t{n} matter?" for n in range(6)}
+    assert all(claim.claims for claim in settle([asked.claims])[0])
+
+
+def test_a_test_that_is_stricter_than_its_interval_widens_it() -> None:
     frame = pl.DataFrame({"rater": ["m"], "estimate": [-0.09], "low": [-0.17], "high": [-0.02], "p": [0.12]})
     rule = Against(0.0, above="further: {rows}", below="closer: {rows}", within="cannot be told apart: {rows}", p="p")
-    (said,) = decide([statement(rule, frame, Words(by=("rater",)))])[0]
-    assert said.text == "cannot be told apart: m (−0.09, 95 % CI −0.17 to −0.02, p = .120 after correction)."
+    (one,) = decide([statement(rule, frame, Words(by=("rater",)))])[0]
+    assert one.text == (
+        "cannot be told apart: m (−0.09, 95 % CI −0.17 to 0.02); an effect of 0.16 would have been seen."
+    )
+
+
+def test_rows_without_a_p_value_of_their_own_speak_by_their_interval() -> None:
+    frame = pl.DataFrame(
+        {"rater": ["m", "n"], "estimate": [-0.12, -0.3], "low": [-0.2, -0.4], "high": [-0.05, -0.2], "p": [None, 0.001]}
+    )
+    rule = Against(0.0, above="better: {rows}", below="worse: {rows}", p="p")
+    (one,) = decide([statement(rule, frame, Words(by=("rater",)))])[0]
+    assert one.text.startswith("worse: n (−0.30")
+    assert "m (−0.12" in one.text
 
 
 def test_noise_is_told_as_a_finding_in_at_most_five_of_a_hundred_reports() -> None:
@@ -127,7 +163,8 @@ def noise(seed: int) -> int:
     for count in (1, 3, 8):
         estimates = rng.normal(0, 0.1, count)
         rows = [row(f"q{n}", float(one), 0.196) for n, one in enumerate(estimates)]
-        statements += [statement(rule, pl.DataFrame(rows), Words(("question",))) for rule in AGREEMENT]
+        words = Words(("question",), table=f"t{count}")
+        statements += [statement(rule, pl.DataFrame(rows), words) for rule in AGREEMENT]
     found = [one for part in decide(statements) for one in part]
     for one in found:
         check(one)
@@ -189,7 +226,9 @@ def test_two_of_two_are_not_shown_to_be_more_than_none_of_two() -> None:
     )
     rule = Extremes(most="{rows} most", alike="{range} cannot be told apart")
     many = [statement(rule, frame, Words(("group",))) for _ in range(3)]
-    assert {one.text for found in decide(many) for one in found} == {"0.00 to 1.00 cannot be told apart."}
+    assert {one.text for found in decide(many) for one in found} == {
+        "0.00 to 1.00 cannot be told apart; a lead of 1.54 would have been seen."
+    }
     clear = frame.with_columns(low=pl.Series([0.9, 0.0, 0.0]), high=pl.Series([1.0, 0.1, 0.1]))
     (found,) = decide([statement(rule, clear, Words(("group",)))])[0]
     assert found.text == "a (1.00, 95 % CI 0.90 to 1.00) most."

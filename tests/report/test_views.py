@@ -26,15 +26,15 @@ def shown(data: pl.DataFrame, ci: Over = "auto") -> Table:
 
 
 def test_rows_that_differ_in_their_target_say_so_themselves() -> None:
-    mixed = shown(pl.concat([judged(12, "a"), judged(5, "b")]))
+    mixed = shown(pl.concat([judged(12, "a"), judged(3, "b")]))
     assert "95 % intervals (over items and raters or items: see each row)" in mixed.caption
     assert "over" in [head.column for head in mixed.heads()]
     assert dict(mixed.frame.select("question", "over").rows()) == {"a": "both", "b": "items"}
 
 
 def test_one_target_is_said_in_the_caption_with_the_reason() -> None:
-    few = shown(judged(5, "b"))
-    assert few.caption.endswith("over items (50 resamples), since fewer than ten raters judged several items each.")
+    few = shown(judged(3, "b"))
+    assert few.caption.endswith("over items (50 resamples), since fewer than four raters judged several items each.")
     assert not {"over", "reason"} & {head.column for head in few.heads()}
     many = shown(judged(12, "a"))
     assert many.caption.endswith("with 95 % intervals over items and raters (50 resamples).")

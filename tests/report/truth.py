@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from vantage.report.parts import Evidence, Finding, Result
+from vantage.report.ledger import Claim
+from vantage.report.parts import Finding, Result
 
-CHANCE = 0.05
 COMPARING = re.compile(
     r"\b(most|least|more|less|better|worse|best|worst|higher|lower|highest|lowest|stronger|weaker|fewer|further|closer|"
     r"significant(ly)?|outperforms?|exceeds?|recovers?|settles?|agrees? with)\b",
@@ -23,7 +23,8 @@ COMPARING = re.compile(
 ENDS = {"value": "estimate", "low": "low", "high": "high"}
 """The options of a chart that name its columns, and the columns that it uses without them."""
 UNDECIDED = re.compile(
-    r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear",
+    r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear|"
+    r"no ranking can be tested|Not tested|found no difference",
     re.IGNORECASE,
 )
 
@@ -65,6 +66,7 @@ def check_all(result: Result) -> None:
     """Checks every finding of a report, and that paragraphs and captions have no gap or slip in them."""
     for finding in findings(result):
         check(finding)
+    check_ledger(result)
     for section in result.sections:
         words = [section.title, *section.text]
         for part in section.parts:
@@ -72,6 +74,34 @@ def check_all(result: Result) -> None:
         for text in [*words, *result.warnings, *result.methods]:
             assert not re.search(r"\bNone\b|\bnan\b|\{\w*\}|–––", text), text
             assert not re.search(r"\b1 (raters|items|people|texts|models|questions|figures|runs|rows)\b", text), text
+
+
+def check_ledger(result: Result) -> None:
+    """Fails where sentence, ledger, table and figure of a report disagree."""
+    ledger = {id(claim) for claim in result.ledger}
+    known = {table.name: table for table in result.tables}
+    for finding in findings(result) if result.ledger else ():
+        for claim in finding.evidence:
+            assert id(claim) in ledger or claim.rule == "fact", f"not in the ledger: {finding.text}"
+            if claim.claims and finding in result.findings:
+                assert claim.opens, f"may not open the report: {finding.text}"
+    for claim in result.ledger:
+        if not claim.columns or (table := known.get(claim.table)) is None or claim.row is None:
+            continue
+        value, *ends = claim.columns
+        assert table.frame[value][claim.row] == claim.estimate, claim
+        if claim.low is not None and set(ends) <= set(table.frame.columns):
+            shown = [table.frame[name][claim.row] for name in ends]
+            assert shown == [claim.low, claim.high], (claim.table, claim.name, shown, claim)
+        if claim.verdict in ("most", "least"):
+            best = table.frame[value].max() if claim.verdict == "most" else table.frame[value].min()
+            assert len(claim.part) > 1 or best == claim.estimate, f"not the {claim.verdict} of all rows: {claim}"
+        for figure in result.figures:
+            same = figure.data.columns if figure.options.get("value", "estimate") == value else []
+            if figure.name.startswith(claim.table) and set(ends) <= set(same) and value in same:
+                drawn = figure.data.filter(pl.col(value) == claim.estimate, pl.col(ends[0]).is_not_null())
+                pairs = set(drawn.select(ends).iter_rows())
+                assert not pairs or claim.low is None or (claim.low, claim.high) in pairs, (figure.name, claim)
 
 
 def check_intervals(result: Result) -> None:
@@ -84,33 +114,38 @@ def check_intervals(result: Result) -> None:
                 assert bottom - 1e-6 <= estimate <= top + 1e-6, (figure.name, estimate, bottom, top)
 
 
-def _claims(evidence: Evidence) -> bool:
+def _claims(evidence: Claim) -> bool:
     return evidence.rule.endswith((":above", ":below", ":most", ":least"))
 
 
-def _check(evidence: Evidence, text: str) -> None:
+def _check(evidence: Claim, text: str) -> None:
     kind, _, side = evidence.rule.partition(":")
     if kind == "fact":
         assert all(value is not None for value in evidence.numbers.values()), text
         return
-    assert evidence.p is not None, text
+    assert text.startswith("Exploratory: ") == evidence.exploratory, text
     assert evidence.estimate is not None, text
     assert evidence.reference is not None, text
+    if side == "untested":
+        assert evidence.p is None, text
+        return
+    assert evidence.p is not None, text
+    assert evidence.p_family is not None, text
+    assert evidence.p_family >= evidence.p, text
     if side in ("above", "most"):
         assert evidence.estimate > evidence.reference, text
     if side in ("below", "least"):
         assert evidence.estimate < evidence.reference, text
-    if side in ("above", "below", "most", "least"):
-        assert evidence.p < CHANCE, text
-    else:
-        assert evidence.p >= CHANCE, text
+    claimed = evidence.p_family < evidence.level
+    assert claimed == (side in ("above", "below", "most", "least")), text
     if kind == "against" and evidence.low is not None and evidence.high is not None:
         assert evidence.low - 1e-9 <= evidence.estimate <= evidence.high + 1e-9, text
-        if side == "above":
-            assert evidence.low > evidence.reference, text
-        if side == "below":
-            assert evidence.high < evidence.reference, text
-    if evidence.name and kind == "extreme":
+        # Interval and sentence cannot disagree.
+        beyond = not evidence.low - 1e-9 <= evidence.reference <= evidence.high + 1e-9
+        assert beyond == claimed, text
+    if side == "within" and evidence.error is not None:
+        assert "would have been seen" in text, text
+    if evidence.name and kind == "extreme" and side != "alike":
         assert evidence.name.split(" (")[0] in text, text
 
 

@@ -72,26 +72,3 @@ def adjusted(p: Sequence[float | None], correction: Correction) -> list[float | 
     for position, value in zip(order, ordered, strict=True):
         corrected[tested[position]] = min(float(value), 1.0)
     return corrected
-
-
-def weighted_holm(p: Sequence[float | None], weights: Sequence[float]) -> list[float | None]:
-    """Holm's (1979) correction where some tests matter more: each is judged at its share of the error rate.
-
-    Equal weights give the plain correction. A test beside a family of twenty is not charged for all of them when the
-    family has one weight together.
-
-    >>> [round(value, 4) for value in weighted_holm([0.01, 0.04, 0.03], [1, 1, 1])]
-    [0.03, 0.06, 0.06]
-    >>> [round(value, 4) for value in weighted_holm([0.02, 0.5, 0.5, 0.5], [1, 1 / 3, 1 / 3, 1 / 3])]
-    [0.04, 1.0, 1.0, 1.0]
-    """
-    tested = [i for i, value in enumerate(p) if value is not None]
-    tested.sort(key=lambda i: (p[i] or 0.0) / weights[i])
-    left = sum(weights[i] for i in tested)
-    corrected: list[float | None] = [None] * len(p)
-    highest = 0.0
-    for i in tested:
-        highest = max(highest, (p[i] or 0.0) * left / weights[i])
-        corrected[i] = min(highest, 1.0)
-        left -= weights[i]
-    return corrected

@@ -197,5 +197,10 @@ def agreement_view(title: str, symbol: str, method: str, source: str, *, column:
     )
 
 
+BOUNDS: Final = {
+    **dict.fromkeys(("α", "κ", "r", "ρ", "rho", "τ", "Spearman's ρ", "adjusted Rand index"), (-1.0, 1.0)),
+    **dict.fromkeys(("AUC", "F1", "score"), (0.0, 1.0)),
+}
+"""Between which numbers a coefficient lies, by its symbol: no interval is drawn beyond."""
 PLAIN: Final = View("")
 """What a measure without a presentation of its own is shown with: a plain table."""

@@ -19,9 +19,9 @@ from vantage.measures.presentation import Column
 from vantage.report.cells import counted, minus
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report
+from vantage.report.ledger import LEVEL
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
-from vantage.report.sentences import LEVEL
 
 
 @dataclass(eq=False)
@@ -41,8 +41,10 @@ class AuditAnalysis(Analysis):
 
     @cached_property
     def effects(self) -> pl.DataFrame:
-        """All effects of the raters that were asked for."""
-        return audit(self.corpus, rater=self.options["rater"])
+        """All effects of the raters that were asked for; p values are corrected as in the ledger of claims."""
+        effects = audit(self.corpus, rater=self.options["rater"])
+        corrected = (pl.col("p") * pl.col("p").count().over("rater")).clip(upper_bound=1.0)
+        return effects.with_columns(corrected.alias("p_adjusted"))
 
     @cached_property
     def reliability(self) -> pl.DataFrame:

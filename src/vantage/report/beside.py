@@ -23,7 +23,7 @@ from vantage.measures.scoring.accuracy import accuracy
 from vantage.measures.scoring.error_gaps import known_traits
 from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
 from vantage.report.engine import Analysis, Data, there
-from vantage.report.sentences import p_value
+from vantage.report.ledger import JUDGED, p_value
 from vantage.scales import Scale
 
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
@@ -57,12 +57,6 @@ class CorpusAnalysis(Analysis):
         asked = [question.id for question in self.corpus.questions if suits(question.scale)]
         part = self.several.filter(question=asked) if self.several is not None and asked else None
         return part if part is not None and len(answered(part)) else None
-
-    @property
-    def traits(self) -> list[str]:
-        """What is known of people; columns that only models have say nothing of them."""
-        raters = self.people.raters
-        return [trait for trait in self.people.traits if raters[trait].null_count() < len(raters)]
 
     @cached_property
     def others(self) -> list[str]:
@@ -163,8 +157,8 @@ def _scores(part: Corpus, question: Question, seed: int, gold: str | None = None
     frames = [accuracy(part, reference=reference, metric=metrics, **how) for reference, metrics in wanted]
     frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
-    columns = ("question", "rater", "metric", "estimate", "low", "high", "items")
-    return frame.with_columns(name.alias("metric")).select(columns)
+    columns = ("question", "rater", "metric", "estimate", "low", "high", "items", *JUDGED, "skill_low", "skill_high")
+    return frame.with_columns(name.alias("metric")).select(one for one in columns if one in frame.columns)
 
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame:

@@ -8,7 +8,7 @@ item adds to the number, which for means is Cohen's d over items.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
@@ -20,8 +20,9 @@ from vantage.measures.presentation import Against
 from vantage.report.cells import counted
 from vantage.report.charts import palette
 from vantage.report.folder import Report
+from vantage.report.ledger import Claim
 from vantage.report.page import ROWS, caveats, figure_view, furniture, outcomes, table_view, template, value_text
-from vantage.report.parts import HIDDEN, Column, Table, cell_text
+from vantage.report.parts import ALONE, HIDDEN, Column, Table, cell_text
 from vantage.report.record import Record
 from vantage.report.sentences import Words, decide, statement
 from vantage.report.style import drawn
@@ -58,7 +59,7 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     bases = [_base(folder, Path(out)) for folder in folders]
     changed = _settings(reports[0].record, reports[1].record)
     alone = _alone(reports, labels)
-    effects = _effects(tables, reports, labels)
+    effects = _effects(reports, labels)
     page: str = template("compare.html").render(
         **furniture(),
         title=f"{labels[0]} beside {labels[1]}",
@@ -112,7 +113,8 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
             for table, label in zip((one, other), labels, strict=True)
         ]
         return Joined(one.name, both, "The rows have no names by which they could be joined.")
-    intervals = {name: interval for name in values if (interval := one.column(name).interval)}
+    # Intervals of single rows, where those shown hold for a family of comparisons.
+    intervals = {name: _alone_ends(one, interval) for name in values if (interval := one.column(name).interval)}
     ends = {name: pair for name, pair in intervals.items() if all(_numeric(other, end) for end in pair)}
     counts = ["items"] if all("items" in table.frame.columns for table in (one, other)) else []
     kept = list(dict.fromkeys([*values, *(end for pair in ends.values() for end in pair), *counts]))
@@ -145,6 +147,11 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
     return Joined(one.name, [Table(one.name, one.caption, frame, columns, shown, keys, [*one.notes, *equal])])
 
 
+def _alone_ends(table: Table, interval: tuple[str, str]) -> tuple[str, str]:
+    low, high = (f"{end}{ALONE}" for end in interval)
+    return (low, high) if {low, high} <= set(table.frame.columns) else interval
+
+
 def _spread(name: str, ends: tuple[str, str], *, sized: bool) -> list[pl.Expr]:
     """The interval of a difference from those of two numbers, and its size in standard deviations over items."""
     low, high = ends
@@ -161,24 +168,11 @@ def _spread(name: str, ends: tuple[str, str], *, sized: bool) -> list[pl.Expr]:
     return columns
 
 
-def _effects(tables: Sequence[Joined], reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
-    """What the runs' headlines differ in, in sentences: every number that a finding of either run rests on."""
-    said = {
-        (side, _rounded(one.estimate), _rounded(one.low), _rounded(one.high))
-        for side, report in zip("ab", reports, strict=True)
-        for finding in report.result.findings
-        for one in finding.evidence
-        if one.estimate is not None and one.low is not None
-    }
-    rows: list[dict[str, Any]] = []
-    for table in (table for joined in tables for table in joined.tables if not joined.note):
-        for name in table.columns:
-            interval = table.column(name).interval if name.startswith("difference ") else None
-            value, *numbers = (part.removeprefix("difference ") for part in (name, *(interval or ())))
-            for row in table.frame.to_dicts() if interval else ():
-                sides = {(s, *(_rounded(row[f"{s} {number}"]) for number in (value, *numbers))) for s in "ab"}
-                if sides & said and row[name] is not None:
-                    rows.append(_effect(table, row, value))
+def _effects(reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
+    """What the runs differ in, in sentences: every row of both ledgers that a finding of either run rests on."""
+    said = {_key(claim) for report in reports for one in report.result.findings for claim in one.evidence}
+    first, second = ({_key(one): one for one in report.result.ledger if _key(one) in said} for report in reports)
+    rows = [row for key, claim in first.items() if key in second and (row := _effect(claim, second[key])) is not None]
     if not rows:
         return []
     # Brackets and braces have a meaning in phrases.
@@ -188,33 +182,35 @@ def _effects(tables: Sequence[Joined], reports: Sequence[Report], labels: Sequen
         above=f"{other} is higher than {one} in {{rows}}",
         below=f"{one} is higher than {other} in {{rows}}",
         within=f"{one} and {other} cannot be told apart in {{rows}}",
-        result="{shown}",
+        result="{estimate}, 95 % CI {low} to {high}{size}",
     )
-    frame = pl.DataFrame(rows, infer_schema_length=None).unique(maintain_order=True)
-    return [finding.text for finding in decide([statement(rule, frame, Words(by=("of",)))])[0]]
+    words = Words(by=("of",))
+    return [finding.text for finding in decide([statement(rule, pl.DataFrame(rows), words)])[0]]
 
 
-def _effect(table: Table, row: Mapping[str, Any], value: str) -> dict[str, Any]:
-    """One difference of a headline, with the words that name it."""
-    how = table.column(f"difference {value}")
-    title = how.title.removesuffix(": difference")
-    name = ", ".join(str(row[key]) for key in table.keys if row[key] not in (None, ""))
-    low, high = (cell_text(replace(how, interval=None), row[end]) for end in how.interval or ())
-    size = row.get(f"effect {value}")
-    shown = f"{cell_text(replace(how, interval=None), row[f'difference {value}'])}, 95 % CI {low} to {high}"
-    if size is not None:
-        shown += f", effect size {cell_text(Column(digits=2, signed=True), size)}"
-    ends = dict(zip(("low", "high"), (row[end] for end in how.interval or ()), strict=True))
-    return {
-        "of": f"{title} of {name}" if name else title,
-        "estimate": row[f"difference {value}"],
-        **ends,
-        "shown": shown,
+def _key(claim: Claim) -> tuple[str, ...]:
+    return claim.table, claim.estimand, claim.name, *claim.columns[:1]
+
+
+def _effect(one: Claim, other: Claim) -> dict[str, Any] | None:
+    """One difference between two runs, with its interval (Zou and Donner 2008) and its size."""
+    if None in (one.estimate, other.estimate, one.low_alone, other.low_alone, one.high_alone, other.high_alone):
+        return None
+    sides = {
+        f"{side} {name}": getattr(claim, column)
+        for side, claim in (("a", one), ("b", other))
+        for name, column in {"": "estimate", "low": "low_alone", "high": "high_alone", "items": "units"}.items()
     }
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else float(f"{number:.9g}")
+    sized = one.units is not None and other.units is not None
+    row = pl.DataFrame([sides]).select(_spread("", ("low", "high"), sized=sized)).row(0, named=True)
+    size = cell_text(Column(digits=2, signed=True), row.get("effect "))
+    return {
+        "of": f"{one.estimand} of {one.name}" if one.name else one.estimand,
+        "estimate": (other.estimate or 0.0) - (one.estimate or 0.0),
+        "low": row["difference low"],
+        "high": row["difference high"],
+        "size": f", effect size {size}" if row.get("effect ") is not None else "",
+    }
 
 
 def _numeric(table: Table, name: str) -> bool:

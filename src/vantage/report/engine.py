@@ -17,9 +17,10 @@ from vantage.measures import find
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import by_columns, questions_apart
 from vantage.report.entries import SectionSpec, Show
+from vantage.report.ledger import Claim, settle
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
-from vantage.report.sentences import Statement, decide
+from vantage.report.sentences import Statement
 from vantage.report.views import (
     Presented,
     interval_words,
@@ -40,6 +41,11 @@ EVERYONE: Final = "everyone"
 UNDECIDED: Final = ("within", "alike")
 COUNTS: Final = ("items", "raters", "judgments")
 """What measures that stand side by side rest on: told of the first where an entry shows it."""
+CORRECTED: Final = (
+    "P values and intervals of comparisons hold for all comparisons of a research question at once (Bonferroni); "
+    "which research questions open the report was selected with a false discovery rate of 5 % (Benjamini and "
+    "Bogomolov, 2014)."
+)
 _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
 
@@ -103,7 +109,7 @@ class Written:
 
     title: str
     text: list[str] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part | Presented] = field(default_factory=list)
     statements: list[tuple[Statement, int]] = field(default_factory=list)
 
     @classmethod
@@ -121,7 +127,7 @@ class Written:
         """A section of one result: its table, without columns that only sentences name, and its sentences."""
         said = present(frame, view, name=name, table=False, **how).statements
         table = present(frame.drop(hidden), view, name=name, says=(), **how)
-        return cls(title, [], [*table.parts], [(statement, rank) for statement in said])
+        return cls(title, [], [table], [(statement, rank) for statement in said])
 
 
 @dataclass
@@ -131,6 +137,8 @@ class RecipeEngine:
     functions: Mapping[str, Function]
     values: dict[str, Any]
     """The options of the study and the facts of its functions."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """The research questions that the recipe declares, primary first."""
     facts: dict[str, Any] = field(default_factory=dict)
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
     measured: list[tuple[str, pl.DataFrame]] = field(default_factory=list)
@@ -143,11 +151,11 @@ class RecipeEngine:
             suffix = f"-{slug(label)}" if label else ""
             for entry in spec.show:
                 try:
-                    shown = self._shown(entry, part, suffix, made.text)
+                    shown = self._shown(entry, spec, part, suffix, made.text)
                 except Absent:
                     continue
-                made.parts += shown.parts
-                made.statements += entry.ranked(shown.statements)
+                made.parts += [shown] if isinstance(shown, Presented) else shown
+                made.statements += entry.ranked(shown.statements) if isinstance(shown, Presented) else []
             if made.parts or made.statements or made.text or not spec.show:
                 made.text[:0] = self.all_filled(spec.text)
                 yield made
@@ -187,15 +195,16 @@ class RecipeEngine:
             ]
         if not any(texts):
             return []
-        holm = "Sentences that compare were corrected over all comparisons of the report (Holm, 1979)."
-        return [" ".join(dict.fromkeys(filter(None, [*texts, holm])))]
+        return [" ".join(dict.fromkeys(filter(None, [*texts, CORRECTED])))]
 
     def references(self) -> list[str]:
         """The works behind the measures that were used."""
         return list(dict.fromkeys([*(key for name, _ in self.measured for key in find(name).view.sources), *ALWAYS]))
 
-    def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Presented:
-        """The parts and statements of an entry; paragraphs of a function are added to `further`."""
+    def _shown(
+        self, entry: Show, spec: SectionSpec, analysis: Any, suffix: str, further: list[str]
+    ) -> Presented | list[Part]:
+        """What an entry shows, or its parts where it says nothing; paragraphs of a function are added to `further`."""
         name = entry.called + suffix
         who, view, columns = "", View(entry.title), entry.shown
         if entry.function:
@@ -204,7 +213,7 @@ class RecipeEngine:
             result = self.functions[entry.function](part)
             if isinstance(result, list | tuple):
                 further += [one for one in result if isinstance(one, str)]
-                return Presented([one for one in result if not isinstance(one, str)])
+                return [one for one in result if not isinstance(one, str)]
             if isinstance(result, Data):
                 self.facts |= result.facts
                 self.values |= result.facts
@@ -228,6 +237,7 @@ class RecipeEngine:
         resolved = (self._resolved({"": one}, analysis)[""] for one in entry.show)
         show = [name for one in resolved for name in ([one] if isinstance(one, str) else one)]
         figures = None if entry.figure is None else [self._resolved(one, analysis) for one in entry.figure]
+        rules = view.says if entry.rules is None else entry.rules
         return present(
             frame,
             with_view(view, columns=columns, title=entry.title, symbol=entry.symbol, show=show, notes=notes),
@@ -238,8 +248,9 @@ class RecipeEngine:
             figures=figures,
             table=entry.table,
             keys=entry.keys,
-            says=entry.rules,
+            says=rules,
             values=self.values,
+            families=entry.asked(self.families, spec.title, len(rules)),
         )
 
     @staticmethod
@@ -304,32 +315,46 @@ def _grouping(entry: Show, corpus: Corpus, options: Mapping[str, Any]) -> list[s
     return by_columns(find(entry.measure).grouping(corpus, options) if entry.measure else questions_apart((), corpus))
 
 
-def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Section], list[Finding]]:
-    """The sections with their sentences, corrected over all of them, and those that open the report.
+def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Section], list[Finding], list[Claim]]:
+    """The sections with their sentences, those that open the report, and the ledger that decided both.
 
-    Where there are too many, one sentence of each statement comes before the second of any, and statements that claim
-    something come before those that do not.
+    A claim opens the report only where the ledger allows that. Where there are too many sentences, one of each
+    statement comes before the second of any, and statements that claim something come before those that do not.
     """
-    said = iter(decide([one for section in made for one, _ in section.statements]))
+    statements = [one for section in made for one, _ in section.statements]
+    settled = settle([one.claims for one in statements])
+    ledger = {id(one): claims for one, claims in zip(statements, settled, strict=True)}
     sections: list[Section] = []
     opening: list[tuple[tuple[int, int, float], int, Finding]] = []
     for section in made:
         own: list[Finding] = []
-        for _, rank in section.statements:
-            sentences = next(said)
-            own += sentences
-            for place, sentence in enumerate(sorted(sentences, key=_strength)) if rank else ():
+        for one, rank in section.statements:
+            claims = ledger[id(one)]
+            own += one.write(claims)
+            allowed = [claim for claim in claims if claim.opens or not (claim.claims or claim.verdict == "untested")]
+            sentences = one.write(allowed) if rank else []
+            for place, sentence in enumerate(sorted(sentences, key=_strength)):
                 behind, p = _strength(sentence)
                 opening.append(((place, rank + behind, p), rank, sentence))
-        sections.append(Section(section.title, section.text, section.parts, own))
+        parts = [
+            part
+            for shown in section.parts
+            for part in (_drawn(shown, ledger) if isinstance(shown, Presented) else [shown])
+        ]
+        sections.append(Section(section.title, section.text, parts, own))
     kept = sorted(opening, key=lambda one: one[0])[:most]
-    return sections, [sentence for _, _, sentence in sorted(kept, key=lambda one: one[1])]
+    findings = [sentence for _, _, sentence in sorted(kept, key=lambda one: one[1])]
+    return sections, findings, [claim for claims in settled for claim in claims]
+
+
+def _drawn(shown: Presented, ledger: Mapping[int, list[Claim]]) -> list[Part]:
+    return shown.draw([claim for one in shown.statements for claim in ledger[id(one)]])
 
 
 def _strength(finding: Finding) -> tuple[int, float]:
     """By how many places a sentence falls behind, for claiming nothing, and the smallest p value behind it."""
-    claims = not finding.evidence or not all(one.rule.endswith(UNDECIDED) for one in finding.evidence)
-    return 0 if claims else _BEHIND, min((one.p for one in finding.evidence if one.p is not None), default=1.0)
+    claims = not finding.evidence or not all(one.verdict in UNDECIDED for one in finding.evidence)
+    return 0 if claims else _BEHIND, min((one.p_family or 0.0 for one in finding.evidence if one.p), default=1.0)
 
 
 def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -15,10 +15,11 @@ STRICT: Final = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 
 class Says(BaseModel):
-    """A rule of a sentence, under its name, and whether it opens the report where that is not said of its entry."""
+    """A rule of a sentence under its name; its family, and whether it opens the report, where its entry has others."""
 
     model_config = STRICT
     headline: bool | int | None = None
+    family: str = ""
     against: Against | None = None
     extremes: Extremes | None = None
     fact: str | Fact | None = None
@@ -55,6 +56,7 @@ class Show(BaseModel):
     table: bool = True
     say: list[Says] | None = None
     headline: bool | int = False
+    family: str = ""
 
     @field_validator("by", "keys", "show", "notes", mode="before")
     @classmethod
@@ -84,6 +86,17 @@ class Show(BaseModel):
             (statement, int(self.headline if headline is None else headline))
             for statement, headline in zip(statements, own, strict=False)
         ]
+
+    def asked(self, families: Mapping[str, str], section: str, rules: int) -> list[tuple[str, bool]]:
+        """For each rule its research question, and whether it is exploratory.
+
+        Where a recipe declares no families, each section is a research question.
+        """
+        own = [one.family for one in self.say or ()] or [""] * rules
+        if not families:
+            return [(section, False)] * rules
+        named = [one or self.family for one in own]
+        return [(families[one], False) if one else (f"{section}: {self.called}", True) for one in named]
 
     @property
     def rules(self) -> list[Rule] | None:

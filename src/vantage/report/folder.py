@@ -22,10 +22,12 @@ from vantage._version import __version__
 from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
+from vantage.report.cells import finite
 from vantage.report.charts import palette
 from vantage.report.latex import latex_table
+from vantage.report.ledger import Claim, ledger_frame
 from vantage.report.page import page
-from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Shown, Table
+from vantage.report.parts import Column, Dialogue, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
 from vantage.report.style import drawn
@@ -35,6 +37,8 @@ FORMAT: Final = 1
 MANIFEST: Final = "study.json"
 PAGE: Final = "report.html"
 BIBLIOGRAPHY: Final = "references.bib"
+LEDGER: Final = "ledger"
+"""The ledger of claims, as JSON and as CSV."""
 TABLE_FILES: Final = ("*.parquet", "*.csv", "*.tex")
 FIGURE_FILES: Final = ("*.parquet", "*.csv", "*.svg", "*.pdf")
 
@@ -78,6 +82,10 @@ class Report(Shown):
             put_folder(folder / kind, partial(_put_frames, parts), ours=ours, overwrite=True)
         text = page(self.record, result, {name: drawing.svg for name, drawing in files.items()})
         put_text(folder / PAGE, text)
+        frame = ledger_frame(result.ledger)
+        put_text(folder / f"{LEDGER}.csv", csv_text(frame))
+        rows = [{"verdict": claim.verdict, **asdict(claim)} for claim in result.ledger]
+        put_text(folder / f"{LEDGER}.json", json.dumps(finite(rows), ensure_ascii=False, indent=1, default=str) + "\n")
         if result.references:
             put_text(folder / BIBLIOGRAPHY, bibtex(result.references))
         self.note(folder)
@@ -168,7 +176,9 @@ def _plain(value: Any) -> Any:
     """What JSON cannot hold as plain data: dataclasses by their fields, parts without their frames."""
     if not is_dataclass(value) or isinstance(value, type):
         return str(value)
-    fields_of = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in ("frame", "data")}
+    fields_of = {
+        one.name: getattr(value, one.name) for one in fields(value) if one.name not in ("frame", "data", "ledger")
+    }
     if kind := next((name for name, part in _PARTS.items() if isinstance(value, part)), ""):
         rows = {"rows": len(value.frame)} if isinstance(value, Table) else {}
         return {kind: fields_of.pop("name"), **fields_of, **rows}
@@ -186,12 +196,17 @@ def _result(folder: Path, data: Mapping[str, Any]) -> Result:
         for one in data["sections"]
     ]
     findings = [_finding(one) for one in data["findings"]]
-    return Result(sections, findings, data["warnings"], data["methods"], data.get("references", ()))
+    path = folder / f"{LEDGER}.json"
+    ledger = [_claim(one) for one in json.loads(path.read_text("utf-8"))] if path.is_file() else []
+    return Result(sections, findings, data["warnings"], data["methods"], data.get("references", ()), ledger)
 
 
 def _finding(data: Mapping[str, Any]) -> Finding:
-    evidence = tuple(Evidence(**one) for one in data.get("evidence", ()))
-    return Finding(data["text"], evidence)
+    return Finding(data["text"], tuple(map(_claim, data.get("evidence", ()))))
+
+
+def _claim(data: Mapping[str, Any]) -> Claim:
+    return Claim(**{name: value for name, value in data.items() if name != "verdict"})
 
 
 def _part(folder: Path, data: Mapping[str, Any]) -> Part:

@@ -26,12 +26,13 @@ from vantage.errors import InputError
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
+from vantage.report.ledger import Claim
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-__all__ = ["Cell", "Column", "Evidence", "Figure", "Finding", "Head", "Part", "Result", "Section", "Table"]
+__all__ = ["Cell", "Column", "Figure", "Finding", "Head", "Part", "Result", "Section", "Table"]
 
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CHANCE: Final = re.compile(r"(?:.*_)?p(?:_.*)?")
@@ -40,6 +41,8 @@ _PERCENT: Final = {True: 1, False: None}
 """Digits of a column that does not say how many."""
 HIDDEN: Final = ("measure", "options")
 """Columns that make a row recomputable: kept in the files, left out for people."""
+ALONE: Final = "_alone"
+"""What the ends of an interval of one row by itself are called, where those shown hold for a family: only in files."""
 
 
 class Shown:
@@ -166,7 +169,7 @@ class Table(Shown):
 
     def _shown_columns(self) -> list[str]:
         """The columns that say something in at least one row; all where there are no rows."""
-        names = [name for name in self.frame.columns if name not in HIDDEN]
+        names = [name for name in self.frame.columns if name not in HIDDEN and not name.endswith(ALONE)]
         if self.frame.is_empty():
             return names
         once = ["reason"] if only_reason(self.frame) else []  # the caption says it
@@ -257,36 +260,11 @@ Part: TypeAlias = Table | Figure | Dialogue
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a sentence rests on: which rule said it, and the numbers that decided it.
-
-    Args:
-        rule: The rule and its outcome, such as `against:above` or `extreme:most`.
-        estimate: The number it speaks of.
-        low: The lower end of its interval.
-        high: The upper end of its interval.
-        reference: What it was compared with: chance, zero, or the runner-up.
-        p: The p value after the correction over the whole report.
-        name: The row it speaks of.
-        numbers: The numbers that a plain fact states.
-    """
-
-    rule: str
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reference: float | None = None
-    p: float | None = None
-    name: str = ""
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Finding:
-    """One plain sentence with the numbers behind it."""
+    """One plain sentence with the rows of the ledger that it says."""
 
     text: str
-    evidence: Sequence[Evidence] = ()
+    evidence: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +287,7 @@ class Result(Shown):
         warnings: What must be known before anything is believed; shown at the top.
         methods: Paragraphs on how it was done, besides the options, versions and counts that every report states.
         references: Keys of the works behind its measures, in `vantage/measures/references.bib`.
+        ledger: Every statement that could be made, with its verdict.
     """
 
     sections: Sequence[Section]
@@ -316,6 +295,7 @@ class Result(Shown):
     warnings: Sequence[str] = ()
     methods: Sequence[str] = ()
     references: Sequence[str] = ()
+    ledger: Sequence[Claim] = ()
 
     def __post_init__(self) -> None:
         stored = [part.name for part in self.parts if not isinstance(part, Figure)]

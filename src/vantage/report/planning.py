@@ -76,7 +76,7 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
         shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())
         statements = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
         sections.append(Written("Adapting", [], [*shown.parts], [(statement, 2) for statement in statements]))
-    made, findings = decided(sections)
+    made, findings, _ = decided(sections)
     record = made_at_once("plan", f"A plan: {plan.what}")
     sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(getattr(plan, name))]
     return Report(record, Result(made, findings, references=[*sources, *ALWAYS]))
@@ -95,7 +95,7 @@ def rehearsal_report(made: Rehearsal) -> Report:
         if name == "outcomes" and (minutes := _minutes(made)) is not None:
             section.parts.append(minutes)
         sections.append(section)
-    written, findings = decided(sections)
+    written, findings, _ = decided(sections)
     record = made_at_once("rehearsal", f"A rehearsal of {made.study}")
     return Report(record, Result(written, findings, references=[*REHEARSED["reliability"].sources, *ALWAYS]))
 

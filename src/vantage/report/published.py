@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.report.cells import counted, minus, show
-from vantage.report.parts import Column, Evidence, Finding, Section, Table
+from vantage.report.ledger import Claim
+from vantage.report.parts import Column, Finding, Section, Table
 
 Verdict = Literal["matched", "differs", "not recomputable"]
 
@@ -219,7 +220,7 @@ def published_section(printed: PublishedFigures, frames: Mapping[str, pl.DataFra
         f"{'differs' if numbers['differs'] == 1 else 'differ'} and {numbers['not recomputable']:,} cannot be "
         "recomputed from these data."
     )
-    finding = Finding(sentence, (Evidence("fact", numbers=numbers),))
+    finding = Finding(sentence, (Claim("fact", numbers=numbers),))
     caption = "Printed figures beside recomputed ones; matched means equal at the precision in print."
     return Section("Published beside recomputed", [], [published_table("published", caption, rows)], [finding])
 

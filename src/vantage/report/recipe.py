@@ -15,11 +15,12 @@ options or the facts of a function and is left out where there is no such value.
 ...       - {measure: alpha, by: question, name: alpha-by-question, options: {resamples: 200}}
 ... ''')
 >>> from vantage import demo_corpus
->>> result = recipe.result(Analysis(demo_corpus()))
+>>> careful = demo_corpus().filter(rater=[f"r{n}" for n in range(1, 9)])  # without r9, who did not read
+>>> result = recipe.result(Analysis(careful))
 >>> [part.name for part in result.sections[0].parts]
 ['alpha', 'alpha-by-question', 'alpha-by-question']
 >>> print(result.findings[0].text)
-Raters agree better than chance (α = 0.56, 95 % CI 0.50 to 0.63).
+Raters agree better than chance (α = 0.79, 95 % CI 0.71 to 0.88).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.measures import find
-from vantage.report import cases
+from vantage.report import cases, groups
 from vantage.report.charts import chart
 from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided, there
 from vantage.report.entries import STRICT, SectionSpec, Show
@@ -55,6 +56,8 @@ class Recipe(BaseModel):
     model_config = STRICT
     title: str
     questions: list[str] = Field(default_factory=list)
+    families: dict[str, str] = Field(default_factory=dict)
+    """The research questions whose comparisons are corrected together, primary first, under short names."""
     data: str = ""
     models: list[str] = Field(default_factory=list)
     libraries: list[str] = Field(default_factory=list)
@@ -110,7 +113,9 @@ class Recipe(BaseModel):
             step: Called with 1 after each section.
         """
         options = getattr(analysis, "options", None) or {}
-        engine = RecipeEngine(self._functions, dict(options if isinstance(options, Mapping) else vars(options)))
+        engine = RecipeEngine(
+            self._functions, dict(options if isinstance(options, Mapping) else vars(options)), self.families
+        )
         made: list[Written] = []
         for spec in self.sections:
             made += engine.sections(spec, analysis)
@@ -118,7 +123,7 @@ class Recipe(BaseModel):
         if engine.facts:
             engine.frames["facts"] = pl.DataFrame([engine.facts])
         compared = published_section(published, engine.frames) if published is not None else None
-        sections, findings = decided(made, HEADLINES - (compared is not None))
+        sections, findings, ledger = decided(made, HEADLINES - (compared is not None))
         if compared is not None:
             sections.append(compared)
             findings += compared.findings
@@ -128,14 +133,15 @@ class Recipe(BaseModel):
             [*warnings, *engine.all_filled(self.warnings)],
             [*engine.all_filled(self.methods), *engine.methods()],
             list(dict.fromkeys([*self.sources, *engine.references()])),
+            ledger,
         )
 
 
 def functions_of(*modules: ModuleType) -> dict[str, Function]:
-    """What a recipe can call: the public functions that modules define, by name, and those that show cases."""
+    """What a recipe can call: the public functions that modules define, by name, and those of cases and groups."""
     return {
         name: function
-        for module in (cases, *modules)
+        for module in (cases, groups, *modules)
         for name, function in vars(module).items()
         if inspect.isfunction(inspect.unwrap(function) if callable(function) else None)
         and function.__module__ == module.__name__
@@ -163,7 +169,8 @@ def _faults(data: Any, functions: Mapping[str, Function]) -> Iterator[tuple[tupl
                 entry = Show.model_validate(raw)
             except ValidationError:
                 continue
-            for message, loc in _entry_faults(entry, functions):
+            families = data.get("families") or {}
+            for message, loc in (*_entry_faults(entry, functions), *_unasked(entry, families)):
                 yield ("sections", number, "show", place, *loc), message
 
 
@@ -185,6 +192,19 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         kind = figure.get("chart", "")
         for message, _ in _unknown(_chart_options, kind, f"chart '{kind}'", figure, "figure"):
             yield message, ("figure", number)
+
+
+def _unasked(entry: Show, families: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """Families that are not declared, and sentences that would open the report and answer no declared question."""
+    says = entry.say or ()
+    for name in (entry.family, *(one.family for one in says)):
+        if name and name not in families:
+            yield f"there is no family '{name}'; {nearest(name, list(families))}", ("family",)
+    compared = [
+        one for one in says if one.fact is None and (one.headline if one.headline is not None else entry.headline)
+    ]
+    if families and not entry.family and any(not one.family for one in compared):
+        yield f"what opens the report answers a research question; name one: family: {next(iter(families))}", ()
 
 
 def _chart_options(kind: str) -> list[str]:

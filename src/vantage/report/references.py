@@ -10,8 +10,8 @@ from typing import Final
 
 _ENTRY: Final = re.compile(r"^@\w+\{(\w+),.*\}$", re.MULTILINE)
 _FIELD: Final = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
-ALWAYS: Final = ("holm1979",)
-"""Sentences of every report are corrected over all of its comparisons."""
+ALWAYS: Final = ("benjamini2014",)
+"""What opens a report is selected over its research questions."""
 
 
 @cache

@@ -1,16 +1,14 @@
-"""The model of ratings in reports: Wright maps, and what the traits of raters explain."""
+"""The model of ratings in reports: Wright maps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.models.explain import explain
 from vantage.measures.models.facets import facets
 from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part
@@ -53,33 +51,3 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
         )
     shown = frame.select("facet", "name", "estimate", "low", "high", "infit", "fair")
     return Figure(name, caption, "", "wright", shown, {})
-
-
-def trait_effects(
-    data: Corpus | pl.DataFrame, traits: Sequence[str], question: str | None, *, seed: int = 0
-) -> pl.DataFrame | None:
-    """One row per trait: its largest difference given the other traits, or why it cannot be in one model with them.
-
-    Null where no trait has an estimate.
-    """
-    rows, kept, refused = None, list[str](), dict[str, str]()
-
-    def fitted(some: Sequence[str]) -> pl.DataFrame:
-        return explain(data, traits=list(some), question=question, seed=seed)
-
-    with suppress(InputError):
-        rows = fitted(traits) if traits else None
-    for trait in traits if rows is None else ():
-        try:
-            rows = fitted([*kept, trait])
-            kept.append(trait)
-        except InputError as error:
-            refused[trait] = str(error)
-    if rows is None:
-        return None
-    known = rows.filter(pl.col("difference").is_not_null()).with_columns(trait="term")
-    gone = [{"trait": trait, "not_estimated": reason} for trait, reason in refused.items()]
-    schema = {"trait": pl.String, "not_estimated": pl.String}
-    return pl.concat([known, pl.DataFrame(gone, schema=schema)], how="diagonal_relaxed").with_columns(
-        pl.col("trait").str.replace_all("_", " ")
-    )

@@ -1,14 +1,11 @@
-"""Sentences that follow from numbers: the rules of `vantage.measures.presentation`, put to a result.
+"""Sentences that follow from the ledger: the rules of `vantage.measures.presentation`, put to a result.
 
-A rule becomes a `Statement`: the p values of its comparisons, and a function that writes its sentences once these were
-corrected. `decide` corrects over all statements of a report together (Holm 1979, weighted), so that a page with many
-comparisons claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not
-support is said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
+A rule becomes a `Statement`: its claims, not yet settled, and a function that writes sentences from settled ones.
+`decide` settles the claims of several statements together (`vantage.report.ledger`) and writes the sentences. What the
+numbers do not support is said as such, with what would have been seen; nothing is said of an estimate that is missing.
 
-Where a result gives an interval and no p value, the p value is the one that belongs to the interval on the side of the
-reference, with the tails of Student's t, so that interval and sentence never contradict each other. The highest row
-is tested against the runner-up, two-sided: for the selected best this is valid without a further correction (Gutmann
-and Maymin 1987).
+The highest row is tested against every other one, two-sided: for the selected best this is valid without a further
+correction (Gutmann and Maymin 1987). A row that has an estimate and no interval keeps the ranking open.
 
 >>> import polars as pl
 >>> frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.60, 0.05], "low": [0.55, -0.02],
@@ -17,44 +14,39 @@ and Maymin 1987).
 ...                within="Agreement[ about {rows}] cannot be told apart from chance")
 >>> for finding in decide([statement(rule, frame, Words(by=("question",), symbol="α"))])[0]:
 ...     print(finding.text)
-Raters agree better than chance about trust (α = 0.60, 95 % CI 0.55 to 0.65).
-Agreement about skill (α = 0.05, 95 % CI −0.02 to 0.12) cannot be told apart from chance.
+Raters agree better than chance about trust (α = 0.60, 95 % CI 0.54 to 0.66).
+Agreement about skill (α = 0.05, 95 % CI −0.03 to 0.13) cannot be told apart from chance; α = 0.11 would have been seen.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from statistics import NormalDist
+from math import inf
 from string import Formatter
 from typing import Any, Final
 
 import polars as pl
-from scipy.special import stdtr, stdtrit
 
-from vantage.measures.multiplicity import weighted_holm
-from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
+from vantage.measures.presentation import BOUNDS, Against, Column, Extremes, Fact, Rule
 from vantage.report.cells import p_value as show_p
-from vantage.report.parts import Evidence, Finding, cell_text
+from vantage.report.ledger import JUDGED, Claim, p_value, quantile, settle
+from vantage.report.parts import Finding, cell_text
 
-LEVEL: Final = 0.05
-"""The error rate of a whole report."""
-LARGE: Final = 10**6
-"""The degrees of freedom of an interval whose units are not known."""
 LISTED: Final = 4
 """How many rows a sentence names; of more it names three and counts the others."""
+EXPLORATORY: Final = "Exploratory: "
+"""How sentences begin that no declared research question asks for."""
 Row = Mapping[str, Any]
-Claims = list[tuple[Row, str, Evidence]]
 
 _OPTIONAL: Final = re.compile(r"\[([^\]]*)\]")
-_NORMAL: Final = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How the rows of a result are named in sentences.
+    """How the rows of a result are named in sentences, and what the ledger says of them.
 
     Args:
         by: The columns that tell rows apart.
@@ -62,6 +54,9 @@ class Words:
         columns: How columns are shown.
         confidence: The coverage of the intervals.
         values: Further names that phrases use, such as the study's own options.
+        estimand: What was estimated.
+        population: Whose judgments these are, and what intervals generalise to.
+        table: The table of the result.
     """
 
     by: Sequence[str] = ()
@@ -69,6 +64,9 @@ class Words:
     columns: Mapping[str, Column] = field(default_factory=dict)
     confidence: float = 0.95
     values: Mapping[str, Any] = field(default_factory=dict)
+    estimand: str = ""
+    population: str = ""
+    table: str = ""
 
     def shown(self, row: Row, name: str) -> str:
         """A value of a row, as its column shows it; floats with two digits unless the column says otherwise."""
@@ -89,20 +87,25 @@ class Words:
         first, *others = [str(row[column]) for column in self.by if row.get(column) not in (None, "")] or [""]
         return f"{first} ({', '.join(others)})" if others else first
 
-    def result(self, row: Row, rule: Against | Extremes, corrected: float | None = None) -> str:
-        """The estimate of a row with its interval, for brackets."""
-        text = self.filled(rule.result, row) if rule.result else self._estimate(row, rule)
-        return text if corrected is None else f"{text}, p {_p_text(corrected)} after correction"
-
-    def _estimate(self, row: Row, rule: Against | Extremes) -> str:
-        low, high = (self.shown({rule.value: row.get(end)}, rule.value) for end in (rule.low, rule.high))
-        text = self.shown(row, rule.value)
-        text = f"{self.symbol} = {text}" if self.symbol else text
-        if row.get(rule.low) is not None and row.get(rule.high) is not None:
+    def result(self, row: Row, rule: Against | Extremes, claim: Claim) -> str:
+        """The estimate of a claim with its interval, for brackets."""
+        row = {**row, rule.low: claim.low, rule.high: claim.high}
+        if rule.result:
+            return self.filled(rule.result, row)
+        text = self.number(self.shown(row, rule.value))
+        if claim.low is not None and claim.high is not None:
+            low, high = (self.shown({rule.value: end}, rule.value) for end in (claim.low, claim.high))
             return f"{text}, {self.confidence * 100:g} % CI {low} to {high}"
-        if isinstance(rule, Against) and rule.p and row.get(rule.p) is not None:
-            return f"{text}, p {_p_text(row[rule.p])}"
-        return text
+        return text if claim.p_family is None else f"{text}, p {_p_text(claim.p_family)}"
+
+    def number(self, text: str) -> str:
+        """A number with its symbol."""
+        return f"{self.symbol} = {text}" if self.symbol else text
+
+    def limits(self, name: str) -> tuple[float, float] | None:
+        """Between which numbers a column lies, as far as its symbol says so or it is a share."""
+        how = self.columns.get(name, Column())
+        return (0.0, 1.0) if how.percent and not how.signed else BOUNDS.get(self.symbol)
 
     def listed(self, rows: Sequence[str]) -> str:
         """Names as a list: a, b and c; of many the first three and a count."""
@@ -113,154 +116,180 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a rule has to say of a result, before the correction over the whole report."""
+    """What a rule has to say of a result: its claims before they are settled, and how settled ones are said."""
 
-    tests: Sequence[float | None]
-    write: Callable[[Sequence[float | None]], list[Finding]]
+    claims: Sequence[Claim]
+    write: Callable[[Sequence[Claim]], list[Finding]]
 
 
 def decide(statements: Sequence[Statement]) -> list[list[Finding]]:
-    """The sentences of each statement, after correcting over the comparisons of all of them.
-
-    Every statement has the same weight, which its comparisons share: a table of fifty raters leaves the one test of
-    another table its power.
-    """
-    tests = [(p, 1 / len(one.tests)) for one in statements for p in one.tests]
-    corrected = weighted_holm([p for p, _ in tests], [weight for _, weight in tests])
-    findings, place = [], 0
-    for one in statements:
-        findings.append(one.write(corrected[place : place + len(one.tests)]))
-        place += len(one.tests)
-    return findings
+    """The sentences of each statement, with the claims of all of them settled together."""
+    settled = settle([one.claims for one in statements])
+    return [one.write(claims) for one, claims in zip(statements, settled, strict=True)]
 
 
-def statement(rule: Rule, frame: pl.DataFrame, words: Words) -> Statement:
-    """What a rule has to say of a frame."""
+def statement(
+    rule: Rule, frame: pl.DataFrame, words: Words, *, family: str = "", exploratory: bool = False
+) -> Statement:
+    """What a rule has to say of a frame, as an answer to the research question of a family."""
     rows = frame.to_dicts()
     if isinstance(rule, Fact):
-        return Statement((), lambda _: _facts(rule, rows, words))
-    if isinstance(rule, Against):
-        return _against(rule, rows, words)
-    return _extremes(rule, rows, words)
-
-
-def p_value(
-    estimate: float,
-    low: float | None,
-    high: float | None,
-    reference: float,
-    confidence: float = 0.95,
-    units: int | None = None,
-) -> float | None:
-    """The two-sided p value that belongs to an interval; null where there is none.
-
-    Tails are those of Student's t with one degree of freedom less than there are units, where their number is known.
-
-    >>> round(p_value(0.5, 0.0, 1.0, 0.0), 3), p_value(0.5, None, None, 0.0)
-    (0.05, None)
-    >>> p_value(1.0, 1.0, 1.0, 0.5), p_value(0.5, 0.5, 0.5, 0.5)
-    (0.0, 1.0)
-    """
-    if low is None or high is None:
-        return None
-    reach = estimate - low if estimate > reference else high - estimate
-    if reach <= 0:
-        return 1.0 if low <= reference <= high else 0.0
-    freedom = max(units - 1, 1) if units else LARGE
-    t = abs(estimate - reference) / reach * float(stdtrit(freedom, (1 + confidence) / 2))
-    return 2 * float(stdtr(freedom, -t))
-
-
-def _against(rule: Against, rows: Sequence[Row], words: Words) -> Statement:
-    known = [
-        (row, reference)
-        for row in rows
-        if row.get(rule.value) is not None and (reference := _reference(rule, row, words)) is not None
+        facts = [replace(claim, table=words.table) for one in _facts(rule, rows, words) for claim in one.evidence]
+        return Statement(facts, lambda _: _facts(rule, rows, words))
+    # Which row is the highest is another question than whether rows lie above a reference.
+    family = f"{family} (ranking)".strip() if isinstance(rule, Extremes) else family
+    drafts = _against(rule, rows, words) if isinstance(rule, Against) else _extremes(rule, rows, words)
+    claims = [
+        replace(
+            claim,
+            **judged,
+            estimand=words.estimand,
+            population=words.population,
+            table=words.table,
+            question=str(row.get("question") or ""),
+            family=_asked(family, row, words),
+            exploratory=exploratory,
+            confidence=words.confidence,
+            columns=(rule.value, rule.low, rule.high),
+            limits=words.limits(rule.value),
+            low_alone=claim.low,
+            high_alone=claim.high,
+        )
+        for claim in drafts
+        for row in [rows[claim.row or 0]]
+        for judged in [{name: row[name] for name in JUDGED if row.get(name) is not None}]
     ]
-    tests = [_tested(rule, row, reference, words) for row, reference in known]
-    return Statement(tests, partial(_compared, rule, known, tests, words))
+    write = partial(_compared if isinstance(rule, Against) else _ranked, rule, rows, words)  # type: ignore[arg-type]
+    return Statement(claims, write)
 
 
-def _compared(
-    rule: Against,
-    rows: Sequence[tuple[Row, float]],
-    raw: Sequence[float | None],
-    words: Words,
-    corrected: Sequence[float | None],
-) -> list[Finding]:
-    """One sentence each for the rows above the reference, below it, and not told apart from it."""
-    sides: dict[str, Claims] = {"above": [], "below": [], "within": []}
-    for (row, reference), before, p in zip(rows, raw, corrected, strict=True):
-        if p is None or before is None:
+def _against(rule: Against, rows: Sequence[Row], words: Words) -> list[Claim]:
+    claims = []
+    for place, row in enumerate(rows):
+        reference, value = _reference(rule, row, words), row.get(rule.value)
+        if value is None or reference is None:
             continue
-        side = "within" if p >= LEVEL else ("above" if row[rule.value] > reference else "below")
-        low, high = row.get(rule.low), row.get(rule.high)
-        beyond = low is not None and high is not None and not low <= reference <= high
-        # An interval without the reference beside "cannot be told apart" needs the p value that decided.
-        lost = p if side == "within" and (before < LEVEL or beyond) else None
-        evidence = Evidence(f"against:{side}", row[rule.value], low, high, reference, p, words.name(row))
-        sides[side].append((row, words.result(row, rule, lost), evidence))
+        low, high, units = row.get(rule.low), row.get(rule.high), _units(row)
+        of_interval = p_value(value, low, high, reference, words.confidence, units)
+        # A test of its own and the interval must agree: the one that is less sure decides.
+        known = [p for p in (row.get(rule.p) if rule.p else None, of_interval) if p is not None]
+        low, high = (low, high) if of_interval is not None else (None, None)
+        p = max(known, default=None)
+        claims.append(Claim("against", value, low, high, reference, p, words.name(row), units=units, row=place))
+    return claims
+
+
+def _compared(rule: Against, rows: Sequence[Row], words: Words, claims: Sequence[Claim]) -> list[Finding]:
+    """One sentence each for the rows above the reference, below it, not told apart from it, and not tested."""
     findings = []
-    for side, claims in sides.items():
+    for side in ("above", "below", "within"):
         phrase = getattr(rule, side)
         # Rows that a phrase names in other words, such as two groups that were compared, have sentences of their own.
-        apart: dict[str, Claims] = {}
-        farthest = sorted(claims, key=lambda claim: claim[0][rule.value], reverse=side != "below")
-        for claim in farthest if phrase else ():
-            apart.setdefault(words.filled(phrase, claim[0], rows="…"), []).append(claim)
-        findings += [_sentence(phrase, part, words, rule.label) for part in apart.values()]
+        apart: dict[str, list[Claim]] = {}
+        mine = [claim for claim in claims if claim.verdict == side and phrase]
+        for claim in sorted(mine, key=lambda one: -abs((one.estimate or 0.0) - (one.reference or 0.0))):
+            apart.setdefault(words.filled(phrase, rows[claim.row or 0], rows="…"), []).append(claim)
+        findings += [_sentence(phrase, part, rows, words, rule) for part in apart.values()]
+    untested = [claim for claim in claims if claim.verdict == "untested"]
+    if untested and rule.within:
+        named = [(words.name(row := rows[one.row or 0], rule.label), words.shown(row, rule.value)) for one in untested]
+        listed = words.listed([f"{name} ({value})" if name else value for name, value in named])
+        findings.append(_finding(f"Not tested, for want of an interval: {listed}", *untested))
     return findings
 
 
-def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> Statement:
-    parts: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        if all(row.get(name) is not None for name in (rule.value, rule.low, rule.high)):
-            parts.setdefault(tuple(row.get(name) for name in rule.among), []).append(row)
-    ranked = [sorted(part, key=lambda row: -row[rule.value]) for part in parts.values() if len(part) > 1]
-    # Of two rows the higher one is also the only one above the lowest: one test says both.
-    ends = [(part, [part, part[::-1]] if rule.least and len(part) > 2 else [part]) for part in ranked]
-    tests = [_selected(order, rule, words) for _, orders in ends for order in orders]
-    return Statement(tests, partial(_ranked, rule, ends, words))
+def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> list[Claim]:
+    parts: dict[tuple[Any, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        if row.get(rule.value) is not None:
+            parts.setdefault(tuple(row.get(name) for name in rule.among), []).append(place)
+    claims = []
+    for part, places in parts.items():
+        ranked = sorted(places, key=lambda place: -rows[place][rule.value])
+        # Of two rows the higher one is also the only one above the lowest: one test says both.
+        ends = {"most": ranked, **({"least": ranked[::-1]} if rule.least and len(ranked) > 2 else {})}
+        for end, order in ends.items() if len(ranked) > 1 else ():
+            first = rows[order[0]]
+            p, error = _first([rows[place] for place in order], rule, words)
+            known = p is not None and first.get(rule.low) is not None
+            claims.append(
+                Claim(
+                    f"extreme:{end}",
+                    first[rule.value],
+                    first.get(rule.low) if known else None,
+                    first.get(rule.high) if known else None,
+                    rows[order[1]][rule.value],
+                    p,
+                    words.name(first),
+                    error=error,
+                    row=order[0],
+                    part=(*part, len(order)),
+                )
+            )
+    return claims
 
 
-def _ranked(
-    rule: Extremes, ends: Sequence[tuple[list[Row], list[list[Row]]]], words: Words, corrected: Sequence[float | None]
-) -> list[Finding]:
-    findings, place = [], 0
-    for part, orders in ends:
-        p = corrected[place : place + len(orders)]
-        place += len(orders)
-        sides = (("most", rule.most, part[0], part[1]), ("least", rule.least, part[-1], part[-2]))
-        claims = [(*side, value) for side, value in zip(sides, p, strict=False) if value is not None and value < LEVEL]
-        for side, phrase, row, other, value in claims:
-            numbers = (row[rule.value], row[rule.low], row[rule.high], other[rule.value], value)
-            evidence = Evidence(f"extreme:{side}", *numbers, words.name(row))
-            named = f"{words.name(row, rule.label)} ({words.result(row, rule)})"
-            findings.append(_finding(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=named), evidence))
-        if not claims and rule.alike:
-            span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
-            row, other = part[:2]
-            interval = (row[rule.low], row[rule.high])
-            evidence = Evidence("extreme:alike", row[rule.value], *interval, other[rule.value], p[0])
-            findings.append(_finding(words.filled(_OPTIONAL.sub(r"\1", rule.alike), row, range=span), evidence))
+def _ranked(rule: Extremes, rows: Sequence[Row], words: Words, claims: Sequence[Claim]) -> list[Finding]:
+    findings: list[Finding] = []
+    parts: dict[tuple[Any, ...], list[Claim]] = {}
+    for claim in claims:
+        parts.setdefault(tuple(claim.part), []).append(claim)
+    for ends in parts.values():
+        for claim in (claim for claim in ends if claim.claims):
+            row, phrase = rows[claim.row or 0], rule.most if claim.verdict == "most" else rule.least
+            named = f"{words.name(row, rule.label)} ({words.result(row, rule, claim)})"
+            findings.append(_finding(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=named), claim))
+        if any(claim.claims for claim in ends):
+            continue
+        first = ends[0]
+        row = rows[first.row or 0]
+        if first.verdict == "alike" and rule.alike:
+            span = [row[rule.value], _lowest(rule, rows, row)]
+            text = words.filled(
+                _OPTIONAL.sub(r"\1", rule.alike),
+                row,
+                range=" to ".join(words.shown({rule.value: end}, rule.value) for end in reversed(span)),
+            )
+            lead = "" if first.seen is None else f"; a lead of {_size(first.seen, rule, words)} would have been seen"
+            findings.append(_finding(f"{text.removesuffix('.')}{lead}", *ends))
+        elif first.verdict == "untested":
+            bare = _bare(rule, rows, row, words)
+            text = f"Highest is {words.name(row, rule.label)} ({words.number(words.shown(row, rule.value))})"
+            findings.append(
+                _finding(f"{text}, but no ranking can be tested, since there is no interval for {bare}", *ends)
+            )
     return findings
 
 
-def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
-    """The p value that the first row of an order lies beyond all others: its largest against any of them.
+def _lowest(rule: Extremes, rows: Sequence[Row], of: Row) -> float:
+    alike = [row for row in rows if all(row.get(name) == of.get(name) for name in rule.among)]
+    return min(float(row[rule.value]) for row in alike if row.get(rule.value) is not None)
+
+
+def _bare(rule: Extremes, rows: Sequence[Row], of: Row, words: Words) -> str:
+    """The rows that keep a ranking open, since they have an estimate and no interval."""
+    alike = [row for row in rows if all(row.get(name) == of.get(name) for name in rule.among)]
+    bare = [row for row in alike if row.get(rule.value) is not None and None in (row.get(rule.low), row.get(rule.high))]
+    return "any of them" if len(bare) == len(alike) else words.listed([words.name(row, rule.label) for row in bare])
+
+
+def _first(order: Sequence[Row], rule: Extremes, words: Words) -> tuple[float | None, float | None]:
+    """The p value that the first row lies beyond all others, the largest against any, and the error of that lead.
 
     The error of a difference is that of the two sides of the intervals that face each other (Zou and Donner 2008).
     """
-    scale = _NORMAL.inv_cdf((1 + words.confidence) / 2)
+    if any(None in (row.get(rule.low), row.get(rule.high)) for row in order):
+        return None, None
     facing, away = (rule.low, rule.high) if order[0][rule.value] >= order[-1][rule.value] else (rule.high, rule.low)
+    scale = quantile((1 + words.confidence) / 2)
     first, *others = order
-    own, largest = abs(first[rule.value] - first[facing]) / scale, 0.0
+    own, largest = abs(first[rule.value] - first[facing]) / scale, (0.0, 0.0)
     for row in others:
         spread = (own**2 + (abs(row[away] - row[rule.value]) / scale) ** 2) ** 0.5
         apart = abs(first[rule.value] - row[rule.value])
-        p = (0.0 if apart else 1.0) if spread == 0 else 2 * (1 - _NORMAL.cdf(apart / spread))
-        largest = max(largest, p)
+        reach = spread * scale
+        p = p_value(apart, apart - reach, apart + reach, 0.0) if spread > 0 else 0.0 if apart else 1.0
+        largest = max(largest, (p or 0.0, spread))
     return largest
 
 
@@ -269,14 +298,14 @@ def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
         decided = [row for row in rows if row.get(rule.where) is not None]
         rows = [row for row in decided if row[rule.where]]
         if decided and not rows:
-            return [Finding(rule.none, (Evidence("fact", numbers={rule.where: False}),))] if rule.none else []
+            return [Finding(rule.none, (Claim("fact", numbers={rule.where: False}),))] if rule.none else []
     stated = Formatter().parse(rule.text + _OPTIONAL.sub("", rule.row))
     names = [name for _, name, _, _ in stated if name and name != "rows"]
     known = []
     for row in rows if rule.each or rule.row else rows[:1]:
         used = {name: row[name] if name in row else words.values.get(name) for name in names}
         if all(value is not None for value in used.values()):
-            known.append((row, Evidence("fact", numbers=used)))
+            known.append((row, Claim("fact", name=words.name(row), numbers=used)))
     if rule.row and known:
         listed = words.listed(list(dict.fromkeys(_stated(rule.row, row, words) for row, _ in known)))
         return [Finding(words.filled(rule.text, known[0][0], rows=listed), tuple(one for _, one in known))]
@@ -292,17 +321,44 @@ def _stated(phrase: str, row: Row, words: Words) -> str:
     return words.filled(_OPTIONAL.sub(lambda part: part[1].replace("{group}", named) if group else "", phrase), row)
 
 
-def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
-    named = [(words.name(row, label), result) for row, result, _ in claims]
-    row, evidence = claims[0][0], [one for _, _, one in claims]
+def _sentence(phrase: str, claims: Sequence[Claim], rows: Sequence[Row], words: Words, rule: Against) -> Finding:
+    named = [(words.name(row := rows[one.row or 0], rule.label), words.result(row, rule, one)) for one in claims]
+    row = rows[claims[0].row or 0]
     if any(name for name, _ in named):
         listed = words.listed([f"{name} ({result})" for name, result in named])
-        return _finding(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed), *evidence)
-    return _finding(f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})", *evidence)
+        text = words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed)
+    else:
+        text = f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})"
+    seen = _visible(claims, words, rule) if claims[0].verdict == "within" else ""
+    return _finding(f"{text.removesuffix('.')}{seen}", *claims)
 
 
-def _finding(text: str, *evidence: Evidence) -> Finding:
-    return Finding(text if text.endswith((".", "?", "!")) else f"{text}.", evidence)
+def _visible(claims: Sequence[Claim], words: Words, rule: Against) -> str:
+    """What would have been found in rows that cannot be told apart from the reference."""
+    sizes = [(claim.reference or 0.0, claim.seen) for claim in claims if claim.seen is not None]
+    if not sizes:
+        return ""
+    top = (claims[0].limits or (-inf, inf))[1]
+    if all(reference + seen > top for reference, seen in sizes):
+        return "; no possible size would have been seen"
+    ends = sorted(min(reference + seen, top) for reference, seen in sizes)
+    text = " to ".join(dict.fromkeys(_size(end, rule, words) for end in (ends[0], ends[-1])))
+    return f"; {words.number(text) if words.symbol else f'an effect of {text}'} would have been seen"
+
+
+def _size(number: float, rule: Against | Extremes, words: Words) -> str:
+    return words.shown({rule.value: number}, rule.value).removeprefix("+")
+
+
+def _finding(text: str, *evidence: Claim) -> Finding:
+    text = text if text.endswith((".", "?", "!")) else f"{text}."
+    return Finding(f"{EXPLORATORY}{text}" if evidence and evidence[0].exploratory else text, evidence)
+
+
+def _asked(family: str, row: Row, words: Words) -> str:
+    """The research question, with the columns of the row that it names."""
+    names = [name for _, name, _, _ in Formatter().parse(family) if name]
+    return family.format_map({name: str(row.get(name, words.values.get(name, ""))) for name in names})
 
 
 def _reference(rule: Against, row: Row, words: Words) -> float | None:
@@ -312,11 +368,12 @@ def _reference(rule: Against, row: Row, words: Words) -> float | None:
     return reference
 
 
-def _tested(rule: Against, row: Row, reference: float, words: Words) -> float | None:
-    if rule.p:
-        return row.get(rule.p)
-    ends = (row.get(rule.low), row.get(rule.high))
-    return p_value(row[rule.value], *ends, reference, words.confidence, row.get("units") or row.get("items"))
+def _units(row: Row) -> float | None:
+    """How many units an interval rests on: by its degrees of freedom, or the fewer ones of what it is over."""
+    if row.get("df"):
+        return float(row["df"]) + 1
+    raters = [row.get("raters")] if row.get("over") in ("raters", "both") else []
+    return min((one for one in (row.get("units") or row.get("items"), *raters) if one), default=None)
 
 
 def _p_text(p: float) -> str:

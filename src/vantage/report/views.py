@@ -11,7 +11,7 @@ The caption is built from the options that were really used.
 >>> shown.parts[0].caption.split(", with ")[0]
 "Krippendorff's alpha (ordinal level) of 9 people by question"
 >>> shown.parts[0].caption.split(", with ")[1]
-'95 % intervals over items (50 resamples), since fewer than ten raters judged several items each.'
+'95 % intervals over items and raters (50 resamples).'
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any, Final
@@ -32,7 +32,8 @@ from vantage.corpora.schema import PEOPLE
 from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column, Rule, View
 from vantage.report.cells import counted
-from vantage.report.parts import Figure, Part, Table
+from vantage.report.ledger import Claim, settle
+from vantage.report.parts import ALONE, Figure, Part, Table
 from vantage.report.sentences import Statement, Words, statement
 
 OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
@@ -64,10 +65,15 @@ OPTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """A result as a report shows it."""
+    """A result as a report shows it: what may be said of it, and its parts once that is settled."""
 
-    parts: Sequence[Part]
-    statements: Sequence[Statement] = ()
+    statements: Sequence[Statement]
+    draw: Callable[[Sequence[Claim]], list[Part]]
+
+    @property
+    def parts(self) -> list[Part]:
+        """Its parts where nothing else is asked."""
+        return self.draw([claim for one in settle([one.claims for one in self.statements]) for claim in one])
 
 
 def present(
@@ -83,6 +89,7 @@ def present(
     keys: Sequence[str] = (),
     says: Sequence[Rule] | None = None,
     values: Mapping[str, Any] | None = None,
+    families: Sequence[tuple[str, bool]] | None = None,
 ) -> Presented:
     """The table, the figures and the statements of a result.
 
@@ -98,25 +105,76 @@ def present(
         keys: The columns that name a row, where they are not those in `by`.
         says: The rules of its sentences, instead of those of the view.
         values: Further names for phrases.
+        families: For each rule the research question that it answers, and whether it is exploratory.
     """
+    options, text = used_options(frame), caption or caption_of(view, frame, by, who)
+    columns = {column: how for column, how in view.columns.items() if column in frame.columns}
+    over = interval_words(frame, options)
+    words = Words(
+        keys or by,
+        view.symbol,
+        columns,
+        options.get("confidence") or 0.95,
+        {**options, **(values or {})},
+        view.title or text,
+        f"{who}{over}" if " over " in over else text,
+        name,
+    )
+    rules = view.says if says is None else says
+    statements = [
+        statement(rule, frame, words, family=family, exploratory=exploratory)
+        for rule, (family, exploratory) in zip(rules, families or [("", False)] * len(rules), strict=True)
+    ]
+    drawn = _default_figure(view, by) if figures is None else figures
+
+    def draw(claims: Sequence[Claim]) -> list[Part]:
+        settled, shown_view = with_ledger(frame, view, claims)
+        parts: list[Part] = [_table(settled, shown_view, name, text, by, keys)] if table else []
+        for number, how in enumerate(drawn):
+            parts += _figures(dict(how), settled, name if not number else f"{name}-{number + 1}", text, view)
+        return parts
+
+    return Presented(statements, draw)
+
+
+def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tuple[pl.DataFrame, View]:
+    """A result with the intervals and p values of the ledger, and a view that shows these and no others.
+
+    The ends of single intervals stay under their names with `_alone` behind, for the files.
+    """
+    compared = [claim for claim in claims if claim.rule.startswith("against") and claim.p_family is not None]
+    several = [one for one in compared if (one.low, one.high, one.p_family) != (one.low_alone, one.high_alone, one.p)]
+    if not several:
+        return frame, view
+    for place in (1, 2):
+        for name in dict.fromkeys(claim.columns[place] for claim in several if claim.columns[place]):
+            mine = {one.row: (one.low, one.high)[place - 1] for one in several if one.columns[place] == name}
+            ends = [mine.get(row, end) for row, end in enumerate(frame[name])] if name in frame.columns else None
+            if ends is not None:
+                alone = pl.col(name).alias(f"{name}{ALONE}")
+                frame = frame.with_columns(alone, pl.Series(name, ends, pl.Float64))
+    corrected = {claim.row: claim.p_family for claim in reversed(compared)}
+    frame = frame.with_columns(pl.Series("p_family", [corrected.get(row) for row in range(len(frame))], pl.Float64))
+    shown = ["p_family" if name in ("p_adjusted", "p_holm") else name for name in view.show]
+    if "p" in shown and "p_family" not in shown:
+        shown.insert(shown.index("p") + 1, "p_family")
+    many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
+    count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
+    note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once."
+    columns = {**view.columns, "p_family": Column("p (corrected)", digits=3, chance=True)}
+    return frame, replace(view, columns=columns, show=shown, notes=[*view.notes, note])
+
+
+def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequence[str], keys: Sequence[str]) -> Table:
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
     known = [column for column in frame.columns if frame[column].null_count() < len(frame)]
     known = [column for column in known if column != "reason" or not only_reason(frame)]
     options = used_options(frame)
     differ = ["over"] if "low" in known and len(_targets(frame, options)) > 1 else []
     shown = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known] if view.show else []
-    text = caption or caption_of(view, frame, by, who)
-    parts: list[Part] = []
-    drawn = _default_figure(view, by) if figures is None else figures
-    for number, how in enumerate(drawn):
-        parts += _figures(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view)
-    if table:
-        names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
-        keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
-        parts.insert(0, Table(name, text, frame, columns, shown, keyed, view.notes))
-    words = Words(keys or by, view.symbol, columns, options.get("confidence") or 0.95, {**options, **(values or {})})
-    rules = view.says if says is None else says
-    return Presented(parts, [statement(rule, frame, words) for rule in rules])
+    names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
+    keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
+    return Table(name, caption, frame, columns, shown, keyed, view.notes)
 
 
 def option_words(value: Any) -> str:

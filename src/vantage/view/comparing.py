@@ -18,7 +18,7 @@ from vantage.instruments import Question
 from vantage.measures.relations.compare import compare
 from vantage.measures.relations.two_samples import welch
 from vantage.report.cells import counted, minus, p_value
-from vantage.report.sentences import LEVEL
+from vantage.report.ledger import LEVEL
 
 
 def compared(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:

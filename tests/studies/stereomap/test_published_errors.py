@@ -124,7 +124,7 @@ def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:
     )
     row = one_against_another(source).filter(pl.col("cluster") == "HC-MW").row(0, named=True)
     assert row["relation"] == ">"
-    assert row["p_holm"] < 0.001
+    assert row["p"] < 0.001
     assert row["dz"] > 2
 
 

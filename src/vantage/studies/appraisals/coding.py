@@ -19,7 +19,7 @@ from vantage.measures.intervals import CORRELATIONS, Bounds, Spread, interval
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import coefficient, p_value, weighted_correlation
 from vantage.measures.resampling import Resampling, ratio, several_with_intervals
-from vantage.report.sentences import p_value as p_value_of_interval
+from vantage.report.ledger import p_value as p_value_of_interval
 
 Along: TypeAlias = Literal["questions", "posts", "all"]
 """Whether a correlation is taken per question over posts, per post over questions, or over all cells at once."""

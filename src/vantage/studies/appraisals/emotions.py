@@ -16,7 +16,7 @@ from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.resampling import ratio, several_with_intervals
 from vantage.report.engine import Data, there
-from vantage.report.sentences import p_value
+from vantage.report.ledger import p_value
 from vantage.studies.appraisals.analysis import Appraised
 
 LEAST: Final = 10

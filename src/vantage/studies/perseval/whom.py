@@ -12,7 +12,6 @@ import polars as pl
 from vantage import perspective
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.multiplicity import adjusted
 from vantage.perspective import Evaluation
 from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
@@ -45,8 +44,8 @@ def ranking(one: Evaluated) -> Rows:
 def bought(analysis: Perspectives) -> pl.DataFrame:
     """What knowing the user buys: every way to know them beside the same rater without it, on the same texts and users.
 
-    p is that of a test in which the predictions of two raters change places, corrected after Holm (1979) over the
-    strict splits of a corpus. `tested` is the p of what sentences are about: raters that know who answers.
+    p is that of a test in which the predictions of two raters change places. `strictly` is the difference on new texts,
+    where the predictions differ at all: what sentences are about.
     """
 
     def pairs(one: Evaluated) -> Iterator[tuple[str, str, Evaluation, GridCell]]:
@@ -64,20 +63,18 @@ def bought(analysis: Perspectives) -> pl.DataFrame:
                     yield "trait", f"{rater}: {trait} alone", one.scored(mine, one.split(blind)), blind
 
     def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
-        label, differences = one.task.label, []
+        label = one.task.label
+        where = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
         for what, name, knows, cell in pairs(one):
             without = one.evaluations[cell]
             scores = {"knows": knows.f1("user", label), "without": without.f1("user", label)}
             scores |= perspective.advantage(knows, without, label)
             row: dict[str, Any] = {"what": what, "rater": name, "beside": cell.name, **scores}
-            # Every test costs the others power: sentences are about new texts, and about predictions that differ.
             alike = knows.pairs["predicted"].equals(without.pairs["predicted"])
-            said = what in ("history", "method") and not cell.extended and not alike
-            differences.append({**row, "strict": not cell.extended, "tested": row["p"] if said else None})
-        strict = [row["p"] if row["strict"] else None for row in differences]
-        for row, p in zip(differences, adjusted(strict, "holm"), strict=True):
-            where = "" if len(analysis.evaluated) == 1 else f"{one.task.name}: "
-            yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
+            strictly = None if cell.extended or alike else row["difference"]
+            than = "without adaptation" if what == "adaptation" else "that does not know who answers"
+            about = {"strict": not cell.extended, "strictly": strictly, "than": f"the same rater {than}"}
+            yield {**row, **about, "of": f"{where}{name}"}
 
     frame = per_corpus(rows)(analysis)
     order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
@@ -135,15 +132,13 @@ def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     if cell == one.focus[0]:
         less = f"{'a closeness' if label == CLOSENESS else 'an F1'} below {least:g}"
         line |= {"few": few, "of": counted(scored, "user"), "less": less}
-    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "tested", "untested")
+    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "untested")
     if not evaluation.traits:
         return line | dict.fromkeys(names)
     # The test of a gap is against the largest gap of any trait, so the largest one that can be tested is named.
     ranked = _gaps(one, cell).sort(pl.col("p").is_null(), -pl.col("gap"), maintain_order=True)
     largest = ranked.row(0, named=True)
-    # Sentences leave out the trained rater that does not know who answers: every test costs the others power.
-    shown = cell.kind == "prompted" or cell == one.focus[0]
-    row = largest | {"tested": largest["p"] if shown else None, "untested": largest["reason"] if shown else None}
+    row = largest | {"untested": largest["reason"]}
     return line | {name: row[name] for name in names}
 
 

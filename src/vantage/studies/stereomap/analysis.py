@@ -13,7 +13,6 @@ import polars as pl
 from scipy import special, stats
 
 from vantage.instruments import Instrument
-from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.texts.clusters import (
@@ -29,6 +28,7 @@ from vantage.measures.texts.composites import composites, expected_values, score
 from vantage.measures.texts.dictionary import Dictionary, lemmas
 from vantage.measures.texts.keywords import matched
 from vantage.report.engine import Analysis
+from vantage.report.ledger import LEVEL
 from vantage.studies.stereomap import elicitation
 from vantage.studies.stereomap.elicitation import USUAL, StereomapOptions
 
@@ -84,15 +84,15 @@ class PlacedGroups:
         clusters = self.clusters
         return {item: clusters.of(item) for item in clusters.items} if clusters else {}
 
-    def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> tuple[float | None, ...]:
-        """The 95 % interval of a weighted sum of the scores, averaged over the groups `inside`, and its p value.
+    def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> tuple[float | None, float | None]:
+        """The 95 % interval of a weighted sum of the scores, averaged over the groups `inside`.
 
-        Both are from a t test over runs (Student 1908), which holds for few of them. Runs of different models are no
+        It is Student's (1908) over runs, which holds for few of them. Runs of different models are no
         replicates of each other, and runs that do not differ say nothing about others: both have no interval. Nor has
         a model that was read by option scoring, which has one run only.
         """
         if self.name == ALL or not len(self.replicates) or not len(inside):
-            return None, None, None
+            return None, None
         estimate = float((self.points[inside] @ weights).mean())
         used = [d for d, weight in enumerate(weights) if weight]
         each = np.tensordot(self.cube[inside][:, used], [weights[d] for d in used], axes=(1, 0))
@@ -101,10 +101,9 @@ class PlacedGroups:
         away = np.nanmean(known - np.nanmean(known, axis=1, keepdims=True), axis=0) if known.size else np.zeros(0)
         error = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else 0.0
         if error < 1e-12:
-            return None, None, None
+            return None, None
         reach = float(stats.t.ppf(0.975, len(away) - 1)) * error
-        p = 2 * float(stats.t.sf(abs(estimate) / error, len(away) - 1))
-        return estimate - reach, estimate + reach, p
+        return estimate - reach, estimate + reach
 
     def ellipse(self, group: int, pair: Sequence[int]) -> tuple[float, float, float] | None:
         """The 95 % region of a group's two means: its width, its height, and the angle of its width in degrees.
@@ -182,12 +181,12 @@ def _clustered(source: PlacedGroups, k: int, ends: tuple[float, float], asked: i
 def one_against_another(source: PlacedGroups) -> pl.DataFrame:
     """Every score against every later one over the runs of a source, cluster by cluster.
 
-    `difference` is that of the centroid, with its interval over runs. In the test, each run comes with every group in
+    `difference` is that of the centroid. In the test, each run comes with every group in
     the cluster in which the *other* runs put it, so that the runs that are tested had no part in the choice of the
     groups. `held_out` is their mean difference, `dz` that over its standard deviation between runs (Cohen 1988). Two
     runs share most of the runs that chose their groups, so they vary together; the test and the interval of dz count
-    that (Nadeau and Bengio 2003). p values are corrected after Holm (1979) within the source. The runs of several
-    models together are no replicates of each other and are not tested.
+    that (Nadeau and Bengio 2003). `relation` is by p values times the tests of the source, as in the ledger of claims.
+    The runs of several models together are no replicates of each other and are not tested.
     """
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     pairs, rows = list(combinations(source.axes, 2)), []
@@ -196,15 +195,15 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
         for pair in pairs:
             weights = contrast(source.axes, *pair)
             mean = float((source.points[inside] @ weights).mean())
-            rows.append((name, *pair, mean, *source.over_runs(inside, weights)[:2]))
+            rows.append((name, *pair, mean))
     keys = ["cluster", "first", "second"]
-    kinds = dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64)
-    table = pl.DataFrame(rows, schema={**dict.fromkeys(keys, pl.String), **kinds}, orient="row")
+    schema = {**dict.fromkeys(keys, pl.String), "difference": pl.Float64}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
     why = "one run only: there is nothing to test over" if source.runs < 2 else ""
     why = "runs of several models are not replicates of each other" if source.name == ALL else why
     scores = pl.DataFrame() if why else _held_out(source)
     if scores.is_empty():
-        none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.lit(None, pl.Float64))
+        none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p"), pl.lit(None, pl.Float64))
         untested = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
         return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **untested)
     names = {"difference": "held_out", "estimate": "dz", "units": "runs"}
@@ -218,12 +217,12 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
     over_runs = [_over_shared_runs(*row) for row in tested.select("dz", "runs").iter_rows()]
     results = pl.DataFrame(over_runs, schema=dict.fromkeys(("dz_low", "dz_high", "p"), pl.Float64), orient="row")
     tested = tested.hstack(results).with_columns(
-        pl.Series("p_holm", adjusted(results["p"].to_list(), "holm"), dtype=pl.Float64),
         pl.col("runs").cast(pl.Int64),
         pl.col("reason").cast(pl.String),
     )
     signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
-    shown = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
+    clear = pl.col("p") * pl.col("p").count() < LEVEL
+    shown = pl.when(clear).then(signs).when(pl.col("p").is_not_null()).then(pl.lit("="))
     return tested.with_columns(shown.alias("relation"))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import student_interval
 from vantage.measures.presentation import Column
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.clusters import described, initials, k_table, overlaps, rand_by_chance
@@ -81,7 +82,7 @@ def groups(analysis: Stereomap) -> Data:
         for n, item in enumerate(source.items):
             row: dict[str, Any] = {"source": source.name, "item": item, "group": analysis.labels.get(item, item)}
             for name, weight in weights.items():
-                low, high, _ = source.over_runs([n], weight)
+                low, high = source.over_runs([n], weight)
                 row |= {name: float(source.points[n] @ weight), f"{name}_low": low, f"{name}_high": high}
             held = source.sure.held[n] if source.sure is not None else np.nan
             row |= {"cluster": source.cluster_of.get(item), "held": float(held) if np.isfinite(held) else None}
@@ -116,9 +117,8 @@ def clusters(analysis: Stereomap) -> Data:
     frame = pl.concat(frames, how="diagonal").with_columns(position.alias("position"), pair.alias("pair"))
     columns = {axis: Column(digits=2) for axis in axes}
     if len(axes) == 2:
-        ends = ("difference_low", "difference_high")
         columns |= {"relation": Column(" : ".join(initials(axes)))}
-        columns |= {"difference": Column(f"{axes[0]} − {axes[1]}", 2, signed=True, interval=ends)}
+        columns |= {"difference": Column(f"{axes[0]} − {axes[1]}", 2, signed=True)}
     return Data(frame.with_columns(analysis.beside("position").alias("of")), {}, columns)
 
 
@@ -215,8 +215,9 @@ def people(analysis: Stereomap) -> pl.DataFrame:
 def recovered(analysis: Stereomap) -> pl.DataFrame:
     """For each human cluster: does the source see the same difference, and in which of its clusters are the groups?
 
-    `difference` is competence minus warmth over the groups of the human cluster, with its interval over runs; people's
-    own comes first. For clusters in which people see a difference, `agreeing` is its size in their direction.
+    `difference` is competence minus warmth over the groups of the human cluster. For clusters in which people see a
+    difference, `agreeing` is its size in their direction, with its interval over groups: runs of one model agree with
+    each other about any map, also one without rhyme or reason.
     """
     sources, known = _compared(analysis), human_clusters().values()
     rows: list[dict[str, Any]] = []
@@ -226,16 +227,16 @@ def recovered(analysis: Stereomap) -> pl.DataFrame:
         for cluster in known:
             if not (inside := _inside(analysis, source, cluster.id)):
                 continue
-            low, high, p = source.over_runs(inside, APART)
-            difference = float((source.points[inside] @ APART).mean())
+            apart = source.points[inside] @ APART
+            difference = float(apart.mean())
             row = {"source": source.name, "human": cluster.id, "title": cluster.title, "groups": len(inside)}
-            row |= {"difference": difference, "difference_low": low, "difference_high": high, "p": p}
+            row |= {"difference": difference, "units": len(inside)}
             closest = best.get(cluster.id, {})
             row |= {"cluster": closest.get("second"), **{name: closest.get(name) for name in ("shared", "jaccard")}}
             if cluster.relation != "=":
                 sign = 1 if cluster.relation == ">" else -1
-                bounds = sorted(sign * end for end in (low, high) if end is not None) or (None, None)
-                row |= {"agreeing": sign * difference, "agreeing_low": bounds[0], "agreeing_high": bounds[1]}
+                low, high = student_interval(sign * apart)
+                row |= {"agreeing": sign * difference, "agreeing_low": low, "agreeing_high": high}
             rows.append(row)
     seen = {row["human"] for row in rows}
     theirs = [

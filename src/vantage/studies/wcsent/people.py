@@ -21,11 +21,9 @@ from vantage.corpora.readers.files import read_table, text_of
 from vantage.errors import InputError
 from vantage.measures.aggregation.labels import aggregate, bands
 from vantage.measures.agreement.pairwise import unanimity
-from vantage.measures.relations.compare import compare
 from vantage.measures.relations.correlate import correlate
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Absent, Analysis, Data
-from vantage.report.groups import grouped_by
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
 from vantage.studies.wcsent.learning import QUESTIONS
@@ -158,18 +156,6 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
         names = {"rows": pl.lit(one), "columns": pl.lit(other), "two": pl.lit(f"{one} and {other}")}
         grids.append(data.with_columns(**names))
     return pl.concat(grids) if grids else None
-
-
-def traits(analysis: Analysis) -> pl.DataFrame | None:
-    """Groups of annotators compared, one person being one unit; none where nobody's traits are known."""
-    people = analysis.people
-    how: dict[str, Any] = {"by": "question", "unit": "rater", "paired": False, "seed": analysis.seed}
-    frames = [
-        compare(part, between=trait, **how).select(pl.lit(trait).alias("trait"), pl.all())
-        for trait in people.traits
-        if trait not in ("model", "style") and (part := grouped_by(people, trait, 1)) is not None
-    ]
-    return pl.concat(frames, how="diagonal_relaxed") if frames else None
 
 
 COLUMNS: Final = ("id", "target", "text", "stance", "opinion", "sentiment")

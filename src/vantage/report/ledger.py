@@ -1,0 +1,272 @@
+"""The ledger of claims: every statement that a report can make is one row, and the row alone decides what may be said.
+
+Claims belong to families: the research questions that a recipe declares, primary first, and never the page; which row
+is the highest is a question of its own. Within a family every rule has the same share of the error rate, which its
+comparisons divide (Bonferroni): `p_family` is the p value divided by that share, and `low` and `high` are the interval
+at the same level. Both hold for all comparisons of the family at once, and the interval leaves out the reference
+exactly where `p_family` is below .05. `seen` is the distance from the reference that would have been found with a power
+of 80 %.
+
+Which families may open a report is a selection over families (Benjamini and Bogomolov 2014): those whose smallest
+`p_family` passes Benjamini and Hochberg's procedure, and of these the claims that hold at the share of families that
+were selected. Exploratory claims have a family of their own table, say so, and open nothing.
+
+>>> claim = Claim("against", estimate=0.5, low=0.1, high=0.9, reference=0.0, p=p_value(0.5, 0.1, 0.9, 0.0))
+>>> [[alone]] = settle([[claim]])
+>>> alone.rule, round(alone.low, 2), round(alone.p_family, 3)
+('against:above', 0.1, 0.014)
+>>> [several] = settle([[claim] * 5])
+>>> several[0].rule, round(several[0].low, 2), round(several[0].p_family, 3), round(several[0].seen, 2)
+('against:within', -0.03, 0.071, 0.7)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
+from typing import Any, Final
+
+import polars as pl
+from scipy.special import stdtr, stdtrit
+
+LEVEL: Final = 0.05
+"""The error rate of a family."""
+POWER: Final = 0.8
+"""With which probability an effect of the size `seen` would have been found."""
+LARGE: Final = 10**6
+"""The degrees of freedom of an interval whose units are not known."""
+CLAIMS: Final = ("above", "below", "most", "least")
+"""Verdicts that claim something; the others are `within`, `alike`, `untested` and, of facts, `stated`."""
+JUDGED: Final = ("floor", "floor_rater", "ceiling", "skill")
+"""What a row says of a model besides its estimate: raters without skill, and what people reach among themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One row of the ledger.
+
+    Args:
+        rule: The kind of statement with its verdict, such as `against:above` or `extreme:most`; facts are `fact`.
+        estimate: The number it speaks of.
+        low: The lower end of its interval, simultaneous within the family once it is settled.
+        high: The upper end.
+        reference: What it was compared with: chance, zero, or the runner-up.
+        p: The p value by itself.
+        name: The row of the table that it speaks of.
+        numbers: The numbers that a plain fact states.
+        question: The question of the instrument.
+        estimand: What was estimated.
+        population: Whose judgments these are, and what the interval generalises to.
+        family: The research question.
+        exploratory: Whether no declared research question asks for it.
+        p_family: The p value within the family.
+        error: The standard error of the estimate less the reference.
+        seen: The distance from the reference that would have been found with a power of 80 %.
+        floor: The best score of a rater without skill.
+        floor_rater: Which one that is.
+        ceiling: What people reach among themselves.
+        skill: The share of the way from floor to ceiling.
+        opens: Whether it may open the report.
+        units: How many units the interval rests on.
+        confidence: The coverage of the interval.
+        low_alone: The lower end of the interval of this row by itself.
+        high_alone: The upper end.
+        table: The table that it is about.
+        row: Its row there.
+        columns: The columns of estimate, lower and upper end in the table.
+        part: Which rows it ranks, where a table is ranked in parts.
+        limits: Between which numbers the estimate lies, where it is bounded.
+    """
+
+    rule: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reference: float | None = None
+    p: float | None = None
+    name: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    question: str = ""
+    estimand: str = ""
+    population: str = ""
+    family: str = ""
+    exploratory: bool = False
+    p_family: float | None = None
+    error: float | None = None
+    seen: float | None = None
+    floor: float | None = None
+    floor_rater: str | None = None
+    ceiling: float | None = None
+    skill: float | None = None
+    opens: bool = False
+    units: float | None = None
+    confidence: float = 0.95
+    low_alone: float | None = None
+    high_alone: float | None = None
+    table: str = ""
+    row: int | None = None
+    columns: Sequence[str] = ()
+    part: Sequence[Any] = ()
+    limits: Sequence[float] | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What the numbers allow to be said."""
+        return self.rule.partition(":")[2] or "stated"
+
+    @property
+    def level(self) -> float:
+        """The error rate of its family: where an interval of another confidence was asked for, so was another test."""
+        return round(1 - self.confidence, 12)
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Which interval of which table it is about."""
+        return self.table, tuple(self.columns), self.row
+
+    @property
+    def claims(self) -> bool:
+        """Whether it claims a difference, a direction or a ranking."""
+        return self.verdict in CLAIMS
+
+
+def settle(rules: Sequence[Sequence[Claim]]) -> list[list[Claim]]:
+    """The claims of several rules with verdicts, p values and intervals that hold within their families."""
+    tested = Counter((n, claim.family) for n, one in enumerate(rules) for claim in one if claim.p is not None)
+    ruled = Counter(family for _, family in tested)
+    shares = {key: 1 / (count * ruled[key[1]]) for key, count in tested.items()}
+    settled = [[_settled(claim, shares.get((n, claim.family), 1.0)) for claim in one] for n, one in enumerate(rules)]
+    return _opening(_alike(settled))
+
+
+def _alike(rules: list[list[Claim]]) -> list[list[Claim]]:
+    """The claims with one interval for a row of a table, whatever is said of it: the one that holds for all of that."""
+    ends: dict[Any, tuple[float, float]] = {}
+    for claim in (claim for one in rules for claim in one if claim.rule.startswith("against") and claim.table):
+        if claim.low is not None and claim.high is not None:
+            low, high = ends.get(claim.place, (inf, -inf))
+            ends[claim.place] = (min(low, claim.low), max(high, claim.high))
+
+    def shared(claim: Claim) -> Claim:
+        low, high = ends.get(claim.place, (claim.low, claim.high))
+        return replace(claim, low=low, high=high)
+
+    return [[shared(claim) for claim in one] for one in rules]
+
+
+def p_value(
+    estimate: float,
+    low: float | None,
+    high: float | None,
+    reference: float,
+    confidence: float = 0.95,
+    units: float | None = None,
+) -> float | None:
+    """The two-sided p value that belongs to an interval; null where there is none, or one of a single point.
+
+    Tails are those of Student's t with one degree of freedom less than there are units, where their number is known.
+
+    >>> round(p_value(0.5, 0.0, 1.0, 0.0), 3), p_value(0.5, None, None, 0.0), p_value(1.0, 1.0, 1.0, 0.5)
+    (0.05, None, None)
+    """
+    if low is None or high is None or not low < high:
+        return None
+    facing, away = (estimate - low, high - estimate) if estimate > reference else (high - estimate, estimate - low)
+    # Where an interval reaches to one side of its estimate only, that side says how sure it is.
+    t = abs(estimate - reference) / (facing if facing > 0 else away) * quantile((1 + confidence) / 2, units)
+    return 2 * float(stdtr(_freedom(units), -t))
+
+
+def quantile(probability: float, units: float | None = None) -> float:
+    """A quantile of Student's t for an interval over so many units."""
+    return float(stdtrit(_freedom(units), probability))
+
+
+_FIRST: Final = ("family", "exploratory", "question", "estimand", "population", "name", "verdict", "opens")
+"""What the ledger begins with; the numbers follow."""
+
+
+def ledger_frame(claims: Iterable[Claim]) -> pl.DataFrame:
+    """The ledger as a table: one row per statement, without what only finds a row in its table again."""
+    kinds = {"verdict": "str", **Claim.__annotations__}
+    order = dict.fromkeys([*_FIRST, *(name for name in kinds if name not in _INNER)])
+    schema = {name: _TYPES.get(kinds[name], pl.String) for name in order}
+    return pl.DataFrame([_row(claim) for claim in claims], schema=schema, strict=False)
+
+
+_TYPES: Final = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+_INNER: Final = ("rule", "columns", "part", "limits")
+
+
+def _row(claim: Claim) -> dict[str, Any]:
+    numbers = ", ".join(f"{name}: {value}" for name, value in claim.numbers.items())
+    return {"verdict": claim.verdict, **asdict(claim), "numbers": numbers}
+
+
+def _settled(claim: Claim, share: float) -> Claim:
+    """A claim at its share of the error rate; what has no p value was not tested, and a fact needs none."""
+    if claim.p is None:
+        return claim if claim.rule == "fact" else replace(claim, rule=f"{claim.rule.partition(':')[0]}:untested")
+    assert claim.estimate is not None  # noqa: S101 - there is no test without an estimate
+    assert claim.reference is not None  # noqa: S101 - nor without a reference
+    p, beyond = min(1.0, claim.p / share), quantile(1 - claim.level * share / 2, claim.units)
+    kind, _, end = claim.rule.partition(":")
+    side = end or ("above" if claim.estimate > claim.reference else "below")
+    verdict = side if p < claim.level else "within" if kind == "against" else "alike"
+    low, high = (claim.low, claim.high) if end else _widened(claim, beyond)
+    error = claim.error if claim.error is not None else _error(claim, claim.estimate - claim.reference)
+    seen = None if error is None else error * (beyond + quantile(POWER, claim.units))
+    return replace(claim, rule=f"{kind}:{verdict}", p_family=p, low=low, high=high, error=error, seen=seen)
+
+
+def _error(claim: Claim, apart: float) -> float | None:
+    """The standard error that belongs to the interval, or to the test where that is less sure."""
+    of = []
+    if claim.low is not None and claim.high is not None:
+        of.append((claim.high - claim.low) / 2 / quantile((1 + claim.confidence) / 2, claim.units))
+    if claim.p is not None and 0 < claim.p < 1 and (not of or abs(apart) > of[0]):
+        of.append(abs(apart) / max(quantile(1 - claim.p / 2, claim.units), 1e-9))
+    return max(of, default=None)
+
+
+def _widened(claim: Claim, beyond: float) -> tuple[float | None, float | None]:
+    """The interval at the level of the family; it leaves out the reference exactly where the test does."""
+    if claim.low is None or claim.high is None:
+        return claim.low, claim.high
+    estimate, p = claim.estimate or 0.0, claim.p or 0.0
+    wider = beyond / quantile((1 + claim.confidence) / 2, claim.units)
+    below, above = (estimate - claim.low) * wider, (claim.high - estimate) * wider
+    if 0 < p < 1:
+        # The test may be stricter than the interval that came with it: then the side that faces the reference follows.
+        apart = estimate - (claim.reference or 0.0)
+        facing = abs(apart) * min(beyond / max(quantile(1 - p / 2, claim.units), 1e-9), _FARTHEST)
+        below, above = (max(below, facing), above) if apart > 0 else (below, max(above, facing))
+    lowest, highest = claim.limits or (-inf, inf)
+    return max(estimate - below, min(lowest, estimate)), min(estimate + above, max(highest, estimate))
+
+
+_FARTHEST: Final = 3.0
+"""How many times as far as the reference an interval is drawn out at most, where a test sees nothing at all."""
+
+
+def _opening(rules: list[list[Claim]]) -> list[list[Claim]]:
+    """The claims with those marked that may open the report (Benjamini and Bogomolov 2014)."""
+    smallest: dict[str, float] = {}
+    for claim in (claim for one in rules for claim in one if not claim.exploratory and claim.p_family is not None):
+        smallest[claim.family] = min(smallest.get(claim.family, 1.0), claim.p_family or 0.0)
+    ordered = sorted(smallest.values())
+    passing = [place for place, p in enumerate(ordered, 1) if p < LEVEL * place / len(ordered)]
+    level = LEVEL * max(passing, default=0) / max(len(ordered), 1)
+    return [
+        [
+            replace(one, opens=not one.exploratory and one.p_family is not None and one.p_family < level)
+            for one in claims
+        ]
+        for claims in rules
+    ]
+
+
+def _freedom(units: float | None) -> float:
+    return max(units - 1, 1) if units else LARGE
