@@ -83,10 +83,14 @@ def test_another_task_is_read_with_an_instrument(tmp_path: Path) -> None:
         {**sample("c", ""), "output": {"choices": []}, "error": {"message": "the server was gone"}},
         sample("d", "attachment://77", attachments={"77": "Clearly ironic: yes"}),
         {**sample("e", "no"), "input": "Just text"},
+        sample("f", "yes", stop="unknown"),
     ]
     samples[0]["output"] = {
         "choices": [
-            {"message": {"content": [{"type": "reasoning", "reasoning": "no"}, {"type": "text", "text": "yes"}]}}
+            {
+                "message": {"content": [{"type": "reasoning", "reasoning": "no"}, {"type": "text", "text": "yes"}]},
+                "stop_reason": "stop",
+            }
         ]
     }
     found = load("inspect", logged(tmp_path / "x.eval", head(), samples), instrument="irony", condition="static")
@@ -98,6 +102,7 @@ def test_another_task_is_read_with_an_instrument(tmp_path: Path) -> None:
         ("c", 0): (None, "failed"),
         ("d", 0): (1.0, "answered"),
         ("e", 0): (0.0, "answered"),
+        ("f", 0): (None, "failed"),  # why the reply ended is not known, so it may be half of one
     }
     assert set(found.judgments["condition"]) == {"static"}
     assert dict(found.items.select("item", "text").iter_rows())["e"] == "Just text"

@@ -15,14 +15,16 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import check_sending
 from vantage.raters.models.base import ChatModel, Unopened
 from vantage.raters.models.embedded import WEAKNESS
+from vantage.raters.models.evidence import COMPLETE
 from vantage.raters.scoring import with_distributions
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
 from vantage.runs.job import Budget, Job
+from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import discounted, price_of
-from vantage.runs.records import State, begin, end, ledger, open_sitting
+from vantage.runs.records import Serving, State, begin, changes, end, ledger, open_sitting, servings
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
@@ -53,6 +55,8 @@ class JudgedPart:
     notes: list[str] = field(default_factory=list)
     clarified: bool = False
     """Whether models were asked which answer an unreadable reply gives."""
+    served: list[str] = field(default_factory=list)
+    """The versions of the model that answered in this run, as they name themselves."""
 
 
 @dataclass(slots=True)
@@ -106,12 +110,27 @@ def run(
             if outcome.interrupted or outcome.tally.ended:
                 break
         tally = outcome.tally
+        _tell_served(outcome, servings(store, number))
         tally.tell_mass([(one.judgments["mass"], one.rater.least_mass) for one in outcome.judged])
         ended: State = "interrupted" if outcome.interrupted else "stopped"
         state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
     finally:
         end(store, number, state, outcome.tally)
     return outcome
+
+
+def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
+    """Says of every rater what served it, and as a caveat where that changed within the run."""
+    caveats = changes(rows)
+    for judged in outcome.judged:
+        name = str(identity(judged.rater)["model"])
+        mine = [row for row in rows if row.model == name]
+        versions = (" ".join(filter(None, (row.served, row.provider, row.fingerprint))) for row in mine)
+        judged.served = list(dict.fromkeys(filter(None, versions)))
+        judged.notes += [caveat for caveat in caveats if caveat.startswith(f"{name} ")]
+        if broken := [row for row in mine if row.reason not in COMPLETE]:
+            reasons = ", ".join(f"'{row.reason or 'none'}' ({row.calls:,})" for row in broken)
+            judged.notes.append(f"Replies of {name} that ended otherwise than complete, by finish reason: {reasons}.")
 
 
 def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None) -> Outcome:

@@ -14,7 +14,7 @@ from vantage.errors import InputError
 from vantage.raters.models.base import Completion, estimate_tokens
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
-from vantage.runs.prices import Price, cost_of
+from vantage.runs.prices import Price, cost_of, paid
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
 from vantage.runs.tables import FinishedCall, StoreError
@@ -72,9 +72,7 @@ class Budget:
             self._aside -= self._reserved.pop(call.key, 0.0)
             # Rounding errors do not outlive the requests.
             self._aside = self._aside if self._reserved else 0.0
-            self.spent += cost_of(
-                self.price, completion.prompt_tokens, completion.completion_tokens, completion.cached_tokens
-            )
+            self.spent += paid(self.price, completion) or 0.0
 
     @property
     def sentence(self) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.raters.models.base import Completion
 from vantage.raters.scoring import mass_note
-from vantage.runs.prices import Price, cost_of
+from vantage.runs.prices import Price, paid
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""
@@ -80,11 +80,8 @@ class RunTally:
         self.completion_tokens += completion.completion_tokens
         self.cached_tokens += completion.cached_tokens
         self.reasoning_tokens += completion.reasoning_tokens
-        if price is None:
-            self.cost = None
-        elif self.cost is not None:
-            answer = completion
-            self.cost += cost_of(price, answer.prompt_tokens, answer.completion_tokens, answer.cached_tokens)
+        cost = 0.0 if completion.finish == "failed" else paid(price, completion)
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def too_many_failed(self, fail_on: float | None) -> str:
         """Why to stop because of failures, in a sentence; empty when there is no reason to."""

@@ -57,12 +57,12 @@ def parse_reply(text: str | None, question: Question, source: str | None = None,
     """
     if question.scale.text:
         return parse_text(text, question, cut=cut)
-    plain = plain_text(text)
+    said, unclosed = without_thought(text) if isinstance(text, str) else (text, False)
+    plain = plain_text(said)
     if plain is None:
         return unparsed("not-text")
-    plain, thinking = without_thought(plain)
-    if not plain:
-        return unparsed("truncated" if thinking else "cut" if cut else "empty")
+    if unclosed or not plain:
+        return unparsed("unclosed-thinking" if unclosed else "cut" if cut else "empty")
     parser = Parser(question, source)
     return parser.parse_cut(plain) if cut else parser.parse(plain)
 
