@@ -80,8 +80,9 @@ def _limits(
     ] = None,
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
     clarify: Annotated[
-        bool, typer.Option("--clarify", help="Where a reply cannot be read, ask once which answer it gives.")
-    ] = False,
+        bool,
+        typer.Option("--clarify/--no-clarify", help="Where a reply cannot be read, ask once for the answer alone."),
+    ] = True,
 ) -> dict[str, Any]:
     known = {}
     if prices is not None:

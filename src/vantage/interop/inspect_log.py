@@ -111,7 +111,7 @@ def _corpus(path: Path, named: str | Instrument | None, question: str | None, co
         shown = metadata.get("shown")
         items.setdefault(id_, {"item": id_, **(shown if isinstance(shown, Mapping) else {"text": _input(sample)})})
         completion = _completion(sample)
-        reply = read_reply(completion, [asked], _words(items[id_]), lettered=True)[asked.id]
+        reply = read_reply(completion, [asked], _words(items[id_]), lettered=True, prose=not log.ours)[asked.id]
         said = completion.error if completion.finish == "failed" else completion.text
         key = (id_, asked.id, rater["rater"], condition, int(sample.get("epoch") or 1) - 1)
         rows.append((*key, reply.value, reply.status, reply.rationale, said, reply.rule))

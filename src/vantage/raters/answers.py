@@ -62,14 +62,15 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
 
 
 def begin_apart(scale: Scale) -> bool:
-    """Whether the first token of an answer tells which it is, however a tokenizer splits it.
+    """Whether the first token of a reply tells which answer it is, and no ordinary sentence begins with one.
+
+    Digits do, each alone; the beginning of a word may be that of any sentence ("In" of "inappropriate").
 
     >>> from vantage import Scale
-    >>> begin_apart(Scale.points(1, 5)), begin_apart(Scale.points(-3, 3)), begin_apart(Scale.points(1, 10))
+    >>> begin_apart(Scale.points(1, 5)), begin_apart(Scale.points(-3, 3)), begin_apart(Scale.labels("no", "yes"))
     (True, False, False)
     """
-    starts = [choice.word[0].casefold() for choice in choices(scale)]
-    return len(set(starts)) == len(starts) and all(start.isalnum() for start in starts)
+    return all(len(choice.word) == 1 and choice.word.isdecimal() for choice in choices(scale))
 
 
 def listed(scale: Scale, *, letters: bool = False) -> str:

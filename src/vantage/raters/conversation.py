@@ -93,15 +93,14 @@ class Conversations:
         condition: str = "",
         clarify: bool = False,
     ) -> None:
-        if clarify and (rater.template is not None or rater.model_name.startswith("recorded:")):
-            what = "recorded replies" if rater.template is None else "prompts that are put as they are printed"
-            raise InputError(f"{what} have no second turn", remedy="leave clarify out")
-        self.rater, self.condition, self.clarify = rater, condition, clarify
+        # Recorded replies, and prompts that are put as they are printed, have no second turn.
+        second = rater.template is None and not rater.model_name.startswith("recorded:")
+        self.rater, self.condition, self.clarify = rater, condition, clarify and second
         self._meant = {question.id: choices(question.scale.meaning) for question in instrument.questions}
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
-        self._lettered = rater.model_name.startswith("recorded:")
+        self._recorded = rater.model_name.startswith("recorded:")
         self._known: dict[tuple[str, str, str], Mapping[str, ParsedReply]] = {}
 
     def about(self, call: PlannedCall) -> Conversation:
@@ -208,8 +207,10 @@ class Conversations:
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        lettered = self._lettered or "labels=letters" in way or questions[0].scale.called == "letters"
-        replies = read_reply(completion, questions, source, self.rater.template, lettered=lettered)
+        lettered = self._recorded or "labels=letters" in way or questions[0].scale.called == "letters"
+        replies = read_reply(
+            completion, questions, source, self.rater.template, lettered=lettered, prose=self._recorded
+        )
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
@@ -304,6 +305,7 @@ def read_reply(
     template: Template | None = None,
     *,
     lettered: bool = False,
+    prose: bool = False,
 ) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
 
@@ -315,6 +317,8 @@ def read_reply(
         lettered: Whether the options may have been put to the model with letters, as in recorded replies and where
             the presentation has them. Other prompts have none, so that "A" chooses nothing; nor have options in words
             numbers, so that "1" may be the first of them as well as the one whose code it is.
+        prose: Whether the prompt was somebody else's, as with recorded replies, so that free prose is read too. A
+            prompt of Vantage says in which form to answer, and only that form is read.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -342,9 +346,10 @@ def read_reply(
     if template is not None:
         return {questions[0].id: template.read(answer, questions[0], source, cut=cut)}
     if len(questions) == 1:
-        replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+        only = parse_reply(answer, questions[0], source, cut=cut, strict=not prose)
+        replies: Mapping[str, ParsedReply] = {questions[0].id: only}
     else:
-        replies = parse_replies(answer, questions, source, cut=cut)
+        replies = parse_replies(answer, questions, source, cut=cut, strict=not prose)
     return replies if lettered else {one.id: as_offered(replies[one.id], one.scale) for one in questions}
 
 

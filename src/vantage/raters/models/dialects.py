@@ -80,8 +80,8 @@ def split_thinking(text: str) -> Parted:
 
     >>> split_thinking("[THINK]I would give it a 3.[/THINK]2")
     Parted(answer='2', thinking='I would give it a 3.', dialect='mistral', open=False)
-    >>> split_thinking("Hm. So 4.</think>4").answer, split_thinking("<think>Let me see").open, split_thinking("<musing_thought>3").open
-    ('4', True, True)
+    >>> split_thinking("Hm. So 4.</think>4").answer, split_thinking("<think>Let me see").open
+    ('4', True)
     """
     if _ANY.search(text) is None:
         return Parted(text, "")

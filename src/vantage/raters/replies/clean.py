@@ -63,6 +63,21 @@ def without_thought(text: str) -> tuple[str, bool]:
     return reply.answer.strip(), reply.open
 
 
+def readable(text: object, *, cut: bool = False) -> tuple[str, str]:
+    """The text of a reply without thinking, and why it cannot be read, where it cannot.
+
+    >>> readable("[THINK]A 3?[/THINK] −2"), readable("<think>Let me see"), readable("", cut=True)
+    (('-2', ''), ('', 'unclosed-thinking'), ('', 'cut'))
+    """
+    said, unclosed = without_thought(text) if isinstance(text, str) else (text, False)
+    plain = plain_text(said)
+    if plain is None:
+        return "", "not-text"
+    if unclosed:
+        return "", "unclosed-thinking"
+    return plain, "" if plain else "cut" if cut else "empty"
+
+
 def _shortened(text: str) -> str:
     if len(text) <= LONGEST:
         return text
