@@ -8,6 +8,8 @@ import pytest
 
 MISSING = [name for name in ("torch", "transformers") if find_spec(name) is None]
 needs_torch = [
-    pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed: pip install vantage-raters[local]"),
+    pytest.mark.skipif(
+        bool(MISSING), reason=f"{' and '.join(MISSING)} not installed: pip install vantage-raters[local]"
+    ),
     pytest.mark.xdist_group("torch"),
 ]

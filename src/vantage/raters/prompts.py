@@ -94,12 +94,12 @@ class Prompter:
     def letters(self, question: Question) -> bool:
         """Whether the answers are written as letters, because a first token could not tell them apart."""
         needed = self.style.scoring and self.first_tokens and not begin_apart(question.scale)
-        if needed and question.scale.called not in ("", "letters"):
+        if needed and question.scale.called in ("words", "numbers"):
             raise InputError(
                 f"the {question.scale.called} of question '{question.id}' cannot be told apart by their first tokens",
                 remedy="use labels=letters where options are scored, or another format",
             )
-        return needed and question.scale.called != "letters"
+        return needed
 
     def answered(self, asked: Request, questions: Sequence[Question], reasons: str) -> Request:
         """The turn after the reasons, in which nothing but the answer is asked for."""

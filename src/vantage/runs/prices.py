@@ -1,9 +1,10 @@
-"""Prices of models, from a file of the user's: what a million tokens cost, and what a run does."""
+"""Prices of models, as they ship or from a file of the user's: what a million tokens cost, and what a run does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Final, NotRequired
 
@@ -51,6 +52,12 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     if wrong := [model for model in listed if model not in prices]:
         raise InputError(f"'{wrong[0]}' has a date and no price", file=path, remedy="write {input: …, output: …}")
     return {model: Price(**{"date": str(when), **price}) if when else price for model, price in prices.items()}
+
+
+@cache
+def shipped_prices() -> dict[str, Price]:
+    """The prices that come with Vantage, with the date on which they were looked up (`prices.yaml`)."""
+    return read_prices(Path(__file__).with_name("prices.yaml"))
 
 
 BATCH_SHARE: Final = 0.5

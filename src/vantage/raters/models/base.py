@@ -105,6 +105,13 @@ class Passing(VantageError):  # noqa: N818 - it says how long, not how bad
         self.overload, self.after = overload, after
 
 
+class AccountError(VantageError):
+    """A fault of the account and not of a request: a refused key, no credit, an exhausted quota.
+
+    Every further request would meet it too, so nothing more is sent on this account.
+    """
+
+
 class ChatModel(Protocol):
     """A chat model. `notes` collects what it could not do as asked and did otherwise, each said once."""
 

@@ -133,9 +133,9 @@ _AROUND: Final = " \t\n\u2581\u0120\"'`*_([{.,:;)]}"
 def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str]) -> list[float]:
     """The log-probabilities of options, from those of the likeliest tokens with which a reply begins.
 
-    Only a token that is a whole option counts: the beginning of one may be that of any sentence ("In" of "inappropriate",
-    "A" of "A sentence"). An option that is none of the tokens has probability 0 here: nothing is known of it but that it
-    is less likely than all of them. What falls outside all options is left out, and counts as their missing mass.
+    Only a token that is a whole option counts: the beginning of one may be that of any sentence ("In" of
+    "inappropriate"). An option that is none of the tokens has probability 0 here: nothing is known of it but that it is
+    less likely than all of them. What falls outside all options is left out, and counts as their missing mass.
 
     >>> first_tokens([("4", -0.5), (" 4", -3.0), ("2", -2.0), ("The", -4.0)], ["2", "4", "5"])
     [-2.0, -0.4211..., -inf]
