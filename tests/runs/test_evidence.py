@@ -24,7 +24,11 @@ from .conftest import MakePlan, case, corpus
 
 def served(body: dict[str, Any], text: str = "2", **more: Any) -> Answer:
     """An answer of the Chat protocol with whatever evidence a test wants."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": more.pop("finish", "stop")}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": more.pop("finish", "stop"),
+    }
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, **more.pop("usage", {})}
     return Answer(raw=json.dumps({"id": f"c-{case(body)}", "model": "m", "choices": [choice], "usage": usage, **more}))
 

@@ -43,7 +43,15 @@ MARKS = [
 UNDOCUMENTED = ["", None, "eos", "abandoned", "STOPPED", "repetition", "preempted", "done", "end", "tool_calls"]
 INTERRUPTED = ["error", "abort", "insufficient_system_resource", "cancelled", "timeout"]
 ANSWERS = ["2", "**2**", "Answer: 2", "It is kind.\nAnswer: 2", '{"answer": 2}', "<answer>2</answer>"]
-OTHERWISE = ["I would say 2, but then", "Maybe 2?", "Not a 2.", "2 or 3", "If pressed, 2.", "It could be a 2 or so.", "2, no, 1"]
+OTHERWISE = [
+    "I would say 2, but then",
+    "Maybe 2?",
+    "Not a 2.",
+    "2 or 3",
+    "If pressed, 2.",
+    "It could be a 2 or so.",
+    "2, no, 1",
+]
 
 
 def _chat(text: str, reason: object) -> Completion:
