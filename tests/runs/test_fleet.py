@@ -22,13 +22,13 @@ def fleet(endpoint: Endpoint, items: int, *names: str) -> RunPlan:
 
 
 def test_models_are_asked_side_by_side_and_each_keeps_its_own(store: RunStore, endpoint: Endpoint) -> None:
-    endpoint.reply = lambda body: Answer({"a": "1", "b": "2", "c": "3"}[body["model"]], wait=0.02)
+    endpoint.reply = lambda body: Answer({"a": "1", "b": "2", "c": "3"}[body["model"]], wait=0.3)
     outcome = run(fleet(endpoint, 12, "a", "b", "c"), store)
     assert [set(one.judgments["value"]) for one in outcome.judged] == [{1.0}, {2.0}, {3.0}]
     assert (outcome.tally.sent, outcome.tally.planned, outcome.complete) == (36, 36, True)
     assert Counter(body["model"] for body in endpoint.requests) == {"a": 12, "b": 12, "c": 12}
-    order = [body["model"] for body in endpoint.requests]
-    assert order.index("c") < len(order) - 1 - order[::-1].index("a")
+    # One model has eight requests under way at most.
+    assert endpoint.busiest > 8
     again = run(fleet(endpoint, 12, "a", "b", "c"), store)
     assert (again.tally.sent, again.complete) == (0, True)
 

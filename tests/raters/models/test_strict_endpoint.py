@@ -100,7 +100,7 @@ PROTOCOLS: dict[str, tuple[str, Callable[[str, object], Completion]]] = {
 
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_is_invented_in_two_thousand_generated_replies() -> None:
-    draw, counts = random.Random(46), Counter[str]()
+    draw, counts = random.Random(46), Counter[str]()  # noqa: S311 - draws test cases
     for _ in range(2000):
         protocol, read = PROTOCOLS[draw.choice(list(PROTOCOLS))]
         reason = draw.choice([*ENDINGS[protocol], *([*ENDINGS[protocol]] * 2), *UNDOCUMENTED, *INTERRUPTED])
