@@ -11,8 +11,8 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, astuple, dataclass, replace
+from typing import Any, Final, Literal
 
 from vantage._version import __version__
 from vantage.errors import InputError
@@ -144,6 +144,9 @@ class Serving:
     last: float
 
 
+_NAMED: Final = ("served", "provider", "fingerprint", "reason")
+
+
 def servings(store: RunStore, run: int) -> list[Serving]:
     """What served a run, in the order in which it was first met; calls of which nothing was recorded have no row."""
     if not store.has("evidence"):
@@ -154,13 +157,15 @@ def servings(store: RunStore, run: int) -> list[Serving]:
         "WHERE run = ? OR calls.id IN (SELECT call FROM uses WHERE uses.run = ?) GROUP BY context, facts ORDER BY 4",
         (run, run),
     )
-    merged: dict[tuple[str, ...], Serving] = {}
+    merged: dict[str, Serving] = {}
     for context, facts, count, first, last in rows:
-        known = json.loads(unpacked(facts))
-        names = tuple(known[name] for name in ("served", "provider", "fingerprint", "reason"))
-        key = (json.loads(unpacked(context))["model"], *names)
-        old = merged.get(key)
-        merged[key] = Serving(*key, count + (old.calls if old else 0), old.first if old else first, last)
+        known, model = json.loads(unpacked(facts)), str(json.loads(unpacked(context))["model"])
+        served, provider, fingerprint, reason = (str(known[name]) for name in _NAMED)
+        one = Serving(model, served, provider, fingerprint, reason, count, first, last)
+        key = json.dumps(astuple(one)[:5])
+        if old := merged.get(key):
+            one = replace(one, calls=old.calls + count, first=old.first)
+        merged[key] = one
     return list(merged.values())
 
 

@@ -73,29 +73,18 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
         completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
         replies: Mapping[str, ParsedReply] = parse_replies(record["reply"], questions)
         if not record.get("shown"):  # the prompts of some showed letters, which `read_reply` does not expect
-            replies = read_reply(completion, questions, ITEMS.get(record["questions"][0], ""))
+            replies = read_reply(completion, questions, ITEMS.get(record["questions"][0], ""), prose=True)
         for question, meant in zip(questions, record["meant"], strict=True):
             reply = replies[question.id]
             got = reply.status if reply.value is None else f"{reply.value:g}"
             wrong = "missed" if reply.value is None else "invented"
             counts[record["part"], "right" if got in meant.split("/") else wrong] += 1
+    # Prose is left unread where anything casts doubt on it; no value is invented.
     right = {
-        "A": 259,
-        "B": 663,
-        "C": 708,
-        "D": 700,
-        "G": 2506,
-        "H": 128,
-        "I": 8,
-        "L": 36,
-        "M": 381,
-        "O": 383,
-        "P": 87,
-        "R": 106,
-        "again": 48,
-        "sums": 21,
+        **{"A": 258, "B": 662, "C": 708, "D": 696, "G": 2483, "H": 61, "I": 1, "L": 18, "M": 381, "O": 383, "P": 78},
+        **{"R": 106, "again": 48, "sums": 16},
     }
-    missed = {"G": 8, "H": 28, "I": 13, "M": 65, "P": 3, "sums": 28}
+    missed = {"A": 1, "B": 1, "D": 4, "G": 31, "H": 95, "I": 20, "L": 18, "M": 65, "P": 12, "sums": 33}
     assert counts == {(part, "right"): n for part, n in right.items()} | {
         (part, "missed"): n for part, n in missed.items()
     }

@@ -60,7 +60,7 @@ def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
 def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
     # SmolLM2-135M, asked without guidelines at temperature 0.7 and 0.8; most replies answer nothing.
     # When each part was first read: 80 of 89 (7 invented), 147 of 157 (1 invented).
-    assert read_as_meant("smollm2.jsonl") == {"": (89, 88, 0), "ninth": (157, 149, 0)}
+    assert read_as_meant("smollm2.jsonl") == {"": (89, 87, 0), "ninth": (157, 141, 0)}
 
 
 @pytest.mark.slow
@@ -69,10 +69,10 @@ def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() 
     # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
     # the rules were mended after each. Where a reply can be read in two ways, both are right.
     assert read_as_meant("gemma.jsonl") == {
-        "fifth": (585, 570, 0),
-        "sixth": (584, 571, 0),
-        "seventh": (320, 319, 0),
-        "eighth": (259, 256, 0),
+        "fifth": (585, 526, 0),
+        "sixth": (584, 550, 1),
+        "seventh": (320, 297, 0),
+        "eighth": (259, 240, 1),
     }
 
 
@@ -83,7 +83,7 @@ def read_as_meant(file: str) -> dict[str, tuple[int, int, int]]:
         record = json.loads(line)
         question = Instrument.load(record["instrument"]).question(record["question"])
         completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
-        reply = read_reply(completion, [question], record["item"])[question.id]
+        reply = read_reply(completion, [question], record["item"], prose=True)[question.id]
         meant = str(record["meant"]).split("|")
         said = shown(reply) if shown(reply) in meant else meant[0]
         counts.setdefault(record.get("part", ""), Counter())[judged(reply, said)] += 1
