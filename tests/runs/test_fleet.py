@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,13 @@ def test_a_wait_of_hours_is_respected_and_costs_no_try(
     from vantage.runs.engines import local
 
     slept: list[float] = []
-    real = local.asyncio.sleep
+    real = asyncio.sleep
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
         await real(min(seconds, 0.01))
 
-    monkeypatch.setattr(local.asyncio, "sleep", sleep)
+    monkeypatch.setattr("vantage.runs.engines.local.asyncio.sleep", sleep)
     monkeypatch.setattr(local.AdaptiveLimiter, "overloaded", lambda self, since, after: None)
     answers = iter([Answer(status=429, headers={"retry-after": "7200"}, error={"message": "daily quota"})] * 3)
     endpoint.reply = lambda body: next(answers, "2")

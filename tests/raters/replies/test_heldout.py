@@ -81,8 +81,20 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
             counts[record["part"], "right" if got in meant.split("/") else wrong] += 1
     # Prose is left unread where anything casts doubt on it; no value is invented.
     right = {
-        **{"A": 258, "B": 662, "C": 708, "D": 696, "G": 2483, "H": 61, "I": 1, "L": 18, "M": 381, "O": 383, "P": 78},
-        **{"R": 106, "again": 48, "sums": 16},
+        "A": 258,
+        "B": 662,
+        "C": 708,
+        "D": 696,
+        "G": 2483,
+        "H": 61,
+        "I": 1,
+        "L": 18,
+        "M": 381,
+        "O": 383,
+        "P": 78,
+        "R": 106,
+        "again": 48,
+        "sums": 16,
     }
     missed = {"A": 1, "B": 1, "D": 4, "G": 31, "H": 95, "I": 20, "L": 18, "M": 65, "P": 12, "sums": 33}
     assert counts == {(part, "right"): n for part, n in right.items()} | {
