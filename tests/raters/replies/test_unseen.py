@@ -46,7 +46,8 @@ def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
         question = questions[int(row["column"].removeprefix("dim").partition("_")[0]) - 1]
         reply = parse_reply(texts[row["file"], row["row"], row["column"]], question, posts[row["row"]])
         found.setdefault(row["part"], Counter())[judged(reply, row["meant"])] += 1
-    # Explanations are prose, of which most is left unread today. When each part was first read: 233 of 267 (13 invented), 130 of 135 (2), 90 of 96 (3), 72 of 73 (none).
+    # Explanations are prose, of which most is left unread today.
+    # When each part was first read: 233 of 267 (13 invented), 130 of 135 (2), 90 of 96 (3), 72 of 73 (none).
     assert {part: counts["right"] for part, counts in found.items()} == {
         "first": 166,
         "second": 85,
