@@ -130,8 +130,7 @@ def choix() -> Any:
         return import_module("choix")
     except ImportError:
         raise InputError(
-            "Bradley–Terry scores need the package choix",
-            remedy="run: pip install 'vantage-raters[scaling]', or use counts",
+            "Bradley–Terry scores need the package choix", remedy="run: pip install 'vantage-raters[scaling]', or use counts"
         ) from None
 
 
