@@ -126,7 +126,7 @@ def test_every_turn_that_would_be_sent_is_shown(vantage: Vantage, demo: Path) ->
     assert "Why is this your answer?" in vantage(*words, "--style", "two-step").out
     scored = vantage(*words, "--style", "reasoning+scoring", "--model", "openai:x").out
     assert "Now give your answer." in scored
-    assert "── scored\nA, B, C, D, E, F, G" in scored
+    assert "── scored\nB, C, D, E, F, G, H" in scored
     assert "── asked 5 times" in vantage(*words, "--style", "sampling:5").out
 
 

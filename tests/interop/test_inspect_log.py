@@ -51,11 +51,11 @@ def ours(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_a_log_of_our_task_needs_no_options(tmp_path: Path) -> None:
-    samples = of_the_task(tmp_path, ["2", "I'd say −1, I think.", "As an AI I cannot judge people."])
+    samples = of_the_task(tmp_path, ["2", "Answer: −1", "As an AI I cannot judge people."])
     found = load("inspect", logged(tmp_path / "log.eval", ours(tmp_path), samples))
     assert found.judgments["value"].to_list() == [2.0, -1.0, None]
     assert found.judgments["status"].to_list() == ["answered", "answered", "refused"]
-    assert found.judgments["reply"][1] == "I'd say −1, I think."
+    assert found.judgments["reply"][1] == "Answer: −1"
     assert found.raters.row(0, named=True) == {
         "rater": "inspect:openai/m+zero-shot",
         "kind": "model",
@@ -81,12 +81,16 @@ def test_another_task_is_read_with_an_instrument(tmp_path: Path) -> None:
         sample("a", "no", epoch=2),
         sample("b", "", stop="content_filter"),
         {**sample("c", ""), "output": {"choices": []}, "error": {"message": "the server was gone"}},
-        sample("d", "attachment://77", attachments={"77": "Clearly ironic: yes"}),
+        sample("d", "attachment://77", attachments={"77": "Clearly ironic.\nAnswer: yes"}),
         {**sample("e", "no"), "input": "Just text"},
+        sample("f", "yes", stop="unknown"),
     ]
     samples[0]["output"] = {
         "choices": [
-            {"message": {"content": [{"type": "reasoning", "reasoning": "no"}, {"type": "text", "text": "yes"}]}}
+            {
+                "message": {"content": [{"type": "reasoning", "reasoning": "no"}, {"type": "text", "text": "yes"}]},
+                "stop_reason": "stop",
+            }
         ]
     }
     found = load("inspect", logged(tmp_path / "x.eval", head(), samples), instrument="irony", condition="static")
@@ -98,6 +102,7 @@ def test_another_task_is_read_with_an_instrument(tmp_path: Path) -> None:
         ("c", 0): (None, "failed"),
         ("d", 0): (1.0, "answered"),
         ("e", 0): (0.0, "answered"),
+        ("f", 0): (None, "failed"),  # why the reply ended is not known, so it may be half of one
     }
     assert set(found.judgments["condition"]) == {"static"}
     assert dict(found.items.select("item", "text").iter_rows())["e"] == "Just text"

@@ -47,7 +47,7 @@ def test_a_bare_answer_is_read_as_any_other() -> None:
     for call in list(rater.plan(corpus, INSTRUMENT, questions=["trust"]))[:4]:
         for text in ("2", "2", "-3", "maybe 1", "purple"):
             rows += drive(conversations.about(call), lambda ask, text=text: Completion(text))[1]  # type: ignore[misc]
-    assert [row["value"] for row in rows[:5]] == [2, 2, -3, 1, None]
+    assert [row["value"] for row in rows[:5]] == [2, 2, -3, None, None]
     assert [row["rule"] for row in rows[:5]] == [row["rule"] for row in rows[15:]]
 
 
@@ -155,13 +155,12 @@ def test_a_reason_is_asked_for_after_the_answer_that_was_stated() -> None:
 
 def test_recorded_replies_and_printed_prompts_have_no_second_turn() -> None:
     rater = ChatRater("recorded:replies.csv")
-    with pytest.raises(InputError, match="recorded replies have no second turn"):
-        Conversations(rater, demo_corpus(), INSTRUMENT, clarify=True)
+    assert not Conversations(rater, demo_corpus(), INSTRUMENT, clarify=True).clarify
 
 
 def test_options_are_scored_and_a_scale_without_any_is_told() -> None:
     asks, (row,) = drive(talk("scoring"), lambda ask: Completion("", scores=tuple(-1.0 for _ in ask.options)))
-    assert asks[0].options == ("A", "B", "C", "D", "E", "F", "G")
+    assert asks[0].options == ("B", "C", "D", "E", "F", "G", "H")
     assert row["scores"] == [-1.0] * 7
     free = Instrument.of_questions("free", "Free", {"degrees": Scale.continuous(0, 1)})
     corpus, rater = demo_corpus(), ChatRater("openai:x", "scoring")
@@ -173,9 +172,9 @@ def test_options_are_scored_and_a_scale_without_any_is_told() -> None:
 def test_scales_that_first_tokens_cannot_tell_apart_get_letters_at_endpoints_only() -> None:
     asks, _ = drive(talk("scoring+few-shot:1"), lambda ask: Completion("", scores=(-1.0,) * 7))
     system, *_, example, _ = asks[0].request.messages
-    assert "A = -3" in system.content
-    assert "Reply with A, B, C, D, E, F or G, and nothing else." in system.content
-    assert example.content in "ABCDEFG"
+    assert "B = -3" in system.content
+    assert "Reply with B, C, D, E, F, G or H, and nothing else." in system.content
+    assert example.content in "BCDEFGH"
     here = ChatRater("gguf:model.gguf", "scoring")
     call = next(here.plan(demo_corpus(), INSTRUMENT, questions=["trust"]))
     assert "-3 = " in call.request.messages[0].content
@@ -199,7 +198,7 @@ def test_options_can_be_scored_after_reasons() -> None:
     assert "only your reasons" in asks[0].request.messages[0].content
     assert [m.role for m in asks[1].request.messages] == ["system", "user", "assistant", "user"]
     assert asks[1].request.messages[2].content == "It is kind."
-    assert asks[1].request.messages[3].content.startswith("Now give your answer. Reply with A, B")
+    assert asks[1].request.messages[3].content.startswith("Now give your answer. Reply with B, C")
     assert (row["rationale"], row["scores"]) == ("It is kind.", [-1.0] * 7)
     _, (failed,) = drive(talk("reasoning+scoring"), lambda ask: Completion("", "failed", error="No."))
     assert (failed["status"], failed["reply"]) == ("failed", "No.")

@@ -84,7 +84,7 @@ def test_only_what_the_settings_name_is_an_answer(tmp_path: Path, reply: str, st
 
 
 def test_without_settings_replies_are_read_as_any_others(tmp_path: Path) -> None:
-    rater = ChatRater(Echo(reply="I strongly agree."), template=written(tmp_path, "{{ text }} Worth it?"))
+    rater = ChatRater(Echo(reply="Strongly agree."), template=written(tmp_path, "{{ text }} Worth it?"))
     assert rate(items(1), rater, INSTRUMENT, questions=["worth"]).judgments["value"].to_list() == [2.0]
 
 

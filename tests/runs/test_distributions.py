@@ -47,8 +47,8 @@ def test_the_summary_tells_the_mass_and_what_failed_is_not_sent_again(
     endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     def reply(body: dict[str, Any]) -> Answer:
-        good = {"B": math.log(0.8), "C": math.log(0.1)}
-        return Answer("B", logprobs=good if case(body) else {"The": -0.1, "I": -3.0})
+        good = {"C": math.log(0.8), "D": math.log(0.1)}
+        return Answer("C", logprobs=good if case(body) else {"The": -0.1, "I": -3.0})
 
     endpoint.reply = reply
     outcome = run(plan(4, "scoring"), store)

@@ -80,20 +80,21 @@ def _is_why(body: dict[str, Any]) -> bool:
     return "Why is this your answer?" in body["messages"][-1]["content"]
 
 
-def test_which_answer_a_reply_gives_is_asked_only_when_told_to_and_counted(
+def test_which_answer_a_reply_gives_is_asked_unless_told_otherwise_and_counted(
     endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     def stated(body: dict[str, Any]) -> bool:
         return "State the answer" in body["messages"][-1]["content"]
 
     endpoint.reply = lambda body: "2" if stated(body) or case(body) else "purple"
-    first = run(plan(2), store)
+    first = run(plan(2), store, RunOptions(clarify=False))
     assert first.tally.clarified == 0
     assert summaries(first)[0]["notes"] == [
         "1 of 2 replies give no answer that can be read; the same command with --clarify asks once which answer each "
         "of them gives."
     ]
-    outcome = run(plan(2), store, RunOptions(clarify=True))
+    outcome = run(plan(2), store)
+    assert outcome.judged[0].judgments["rule"].to_list() == ["clarified:whole:number", "whole:number"]
     assert (outcome.tally.sent, outcome.tally.stored, outcome.tally.clarified) == (1, 2, 1)
     assert outcome.judged[0].judgments["status"].cast(str).to_list() == ["answered", "answered"]
     assert run(plan(2), store, RunOptions(clarify=True)).tally.sent == 0
@@ -128,7 +129,7 @@ def test_progress_is_told(endpoint: Endpoint, plan: MakePlan, store: RunStore) -
 
 def test_costs_stay_within_the_limit(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     prices = {"openai:tester": {"input": 0.0, "output": 1e6}}
-    options = RunOptions(max_cost=30.5, prices=prices, concurrency=4)  # type: ignore[arg-type]
+    options = RunOptions(max_cost=30.5, prices=prices, concurrency=4, clarify=False)  # type: ignore[arg-type]
     endpoint.reply = lambda body: Answer("2 2 2", wait=0.01)
     outcome = run(plan(40, max_tokens=5), store, options)
     assert "over the limit of 30.5" in outcome.tally.ended
@@ -138,7 +139,7 @@ def test_costs_stay_within_the_limit(endpoint: Endpoint, plan: MakePlan, store: 
     assert outcome.judged[0].judgments.height == 9
     # The limit is the run's, not the sitting's.
     assert run(plan(40, max_tokens=5), store, options).tally.sent == 0
-    more = run(plan(40, max_tokens=5), store, RunOptions(max_cost=1e9, prices=prices))  # type: ignore[arg-type]
+    more = run(plan(40, max_tokens=5), store, RunOptions(max_cost=1e9, prices=prices, clarify=False))  # type: ignore[arg-type]
     assert more.complete
     assert more.tally.sent == 31
 
@@ -241,10 +242,10 @@ def test_half_a_character_and_other_odd_replies_do_no_harm(endpoint: Endpoint, p
         return Answer(raw=sent.replace("TEXT", texts[case(body)]))
 
     endpoint.reply = reply
-    outcome = run(plan(7), store)
+    outcome = run(plan(7), store, RunOptions(clarify=False))
     assert outcome.tally.sent == 7
     assert outcome.judged[0].judgments["reply"].to_list()[0] == "2 ?"
-    again = run(plan(7), store, RunOptions(retry_failed=False))
+    again = run(plan(7), store, RunOptions(retry_failed=False, clarify=False))
     assert again.judged[0].judgments.equals(outcome.judged[0].judgments)
 
 

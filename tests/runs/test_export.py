@@ -8,7 +8,7 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import InputError
-from vantage.runs import RunStore, run
+from vantage.runs import RunOptions, RunStore, run
 from vantage.runs.export import COLUMNS, calls, export
 
 from .conftest import MakePlan, case
@@ -20,8 +20,8 @@ def filled(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> RunStore:
         return Answer(status=400, error={"message": "no"}) if case(body) == 3 else "=2+2"
 
     endpoint.reply = reply
-    run(plan(4), store)
-    run(plan(2, samples=2), store)
+    run(plan(4), store, RunOptions(clarify=False))
+    run(plan(2, samples=2), store, RunOptions(clarify=False))
     return store
 
 

@@ -74,7 +74,6 @@ def test_a_fault_that_passes_costs_a_try_and_nothing_else(
         (Answer(status=500, error={"message": "boom"}), "(500: boom) (after 3 tries).", 3),
         (Answer(status=404, error={"message": "unknown"}), "has no model 'tester'", 1),
         (Answer(status=400, error={"message": "bad prompt"}), "(400: bad prompt)", 1),
-        (Answer(status=429, error={"message": "pay", "code": "insufficient_quota"}), "(429: pay)", 1),
         (Answer(status=500, error={"message": "no"}, headers={"x-should-retry": "false"}), "(500: no)", 1),
         (Answer("2", silent=True), "did not answer within 0.2 seconds (after 3 tries).", 3),
         (Answer("2", drip=0.05), "did not answer within 0.2 seconds (after 3 tries).", 3),
@@ -193,7 +192,7 @@ def test_too_many_failures_end_the_run(
 
 
 def test_a_run_in_which_nothing_works_ends_by_itself(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
-    endpoint.reply = lambda body: Answer(status=401, error={"message": "no"})
+    endpoint.reply = lambda body: Answer(status=400, error={"message": "no"})
     outcome = run(plan(300), store)
     assert "all failed" in outcome.tally.ended
     assert len(endpoint.requests) < 150

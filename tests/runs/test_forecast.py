@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater, Instrument, Personas, demo_corpus
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.runs import RunOptions, RunPlan, RunStore, added, run
-from vantage.runs.forecast import ASSUMED, LATENCY, SHARED, SPEED, TIMED, UNTIMED, Forecast
+from vantage.runs.forecast import ASSUMED, CLARIFYING, LATENCY, SHARED, SPEED, TIMED, UNTIMED, Forecast
+
+from .conftest import MakePlan, case
 
 INSTRUMENT = Instrument.load("warmth-competence")
 PRICES: Any = {"openai:x": {"input": 2.0, "output": 10.0}}
@@ -68,7 +72,11 @@ def test_calls_are_those_that_a_run_sends(store: RunStore, style: str, samples: 
     assert found.total.calls == calls
     # A persona to whom everything is relevant is asked everything.
     model = Counting("Answer: 10" if who else "Answer: 2")
-    run(RunPlan.of(demo_corpus(), ChatRater(model, style, samples=samples, **who), INSTRUMENT), store)
+    run(
+        RunPlan.of(demo_corpus(), ChatRater(model, style, samples=samples, **who), INSTRUMENT),
+        store,
+        RunOptions(clarify=False),
+    )
     assert len(model.seen) == calls
     sent = sum(len(message.content) for request in model.seen for message in request.messages)
     assert found.total.prompt_tokens == pytest.approx(sent / 4, rel=0.02)
@@ -115,8 +123,8 @@ def test_time_follows_concurrency_and_limits() -> None:
 
 
 def test_what_was_assumed_is_told() -> None:
-    assert forecast(ChatRater("openai:x")).assumptions == []
-    assert forecast(ChatRater("openai:x", "two-step")).assumptions == [ASSUMED["why"]]
+    assert forecast(ChatRater("openai:x")).assumptions == [CLARIFYING]
+    assert forecast(ChatRater("openai:x", "two-step")).assumptions == [ASSUMED["why"], CLARIFYING]
     found = Forecast()
     found.add(RunPlan(()), "never said of nothing")
     assert (found.assumptions, found.notes, found.total.calls) == ([], [], 0)
@@ -132,3 +140,32 @@ def test_raters_of_a_model_and_style_are_added_up() -> None:
         ("openai:x", "persona", 90, 3),
         ("openai:y", "zero-shot", 30, 1),
     ]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_estimate_of_a_thinking_model_is_near_what_it_costs(
+    plan: MakePlan, store: RunStore, endpoint: Endpoint
+) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        thought = 800 + 20 * (case(body) % 10)
+        message = {"role": "assistant", "content": "2", "reasoning_content": "Hm."}
+        usage = {
+            "prompt_tokens": sum(len(m["content"]) for m in body["messages"]) // 4,
+            "completion_tokens": thought + 2,
+        }
+        usage |= {"completion_tokens_details": {"reasoning_tokens": thought}}  # type: ignore[dict-item]
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return Answer(raw=json.dumps({"id": "1", "model": "m", "choices": [choice], "usage": usage}))
+
+    endpoint.reply = reply
+    options = RunOptions(prices={"openai:tester": {"input": 1.0, "output": 8.0}})
+    run(plan(10, max_tokens=4096), store, options)
+    found = Forecast(options, store)
+    found.add(plan(60, max_tokens=4096))
+    outcome = run(plan(60, max_tokens=4096), store, options)
+    assert outcome.tally.sent == 50
+    assert found.total.cost == pytest.approx(outcome.tally.cost, rel=0.25)
+    other = Forecast(options, store)
+    other.add(plan(5, "reasoning", max_tokens=4096))
+    assert other.total.completion_tokens > 5 * 800
+    assert any("thinks for about" in note for note in other.assumptions)

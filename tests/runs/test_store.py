@@ -171,7 +171,7 @@ def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     for read_only in (False, True):
-        with pytest.raises(InputError, match="has version 99, this Vantage reads version 1; update Vantage"):
+        with pytest.raises(InputError, match="has version 99, this Vantage reads version 2; update Vantage"):
             RunStore(path, read_only=read_only)
 
 

@@ -73,21 +73,23 @@ with_connection = shared("connection", _connection)
 
 
 def _limits(
-    prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(help="A YAML file of prices per million tokens, instead of those that ship (docs/models.md)."),
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
     fail_on: Annotated[
         float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
     ] = None,
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
     clarify: Annotated[
-        bool, typer.Option("--clarify", help="Where a reply cannot be read, ask once which answer it gives.")
-    ] = False,
+        bool,
+        typer.Option("--clarify/--no-clarify", help="Where a reply cannot be read, ask once for the answer alone."),
+    ] = True,
 ) -> dict[str, Any]:
-    known = {}
-    if prices is not None:
-        from vantage.runs.prices import read_prices
+    from vantage.runs.prices import read_prices, shipped_prices
 
-        known = read_prices(prices)
+    known = {**shipped_prices(), **(read_prices(prices) if prices is not None else {})}
     limits = {"concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
     return {"prices": known, "clarify": clarify, **limits}
 

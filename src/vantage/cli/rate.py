@@ -50,8 +50,9 @@ def rate(
         typer.Option(metavar="STUDY", help="Instead: the flow of a study file of collect, or flow:NAME."),
     ] = None,
     model: Annotated[
-        str, typer.Option(help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded.")
-    ] = "embedded",
+        list[str] | None,
+        typer.Option(help="openai:NAME, gguf:PATH, recorded:PATH, embedded …; several times: side by side (embedded)."),
+    ] = None,
     style: Annotated[
         str, typer.Option(help="Parts joined by +, such as few-shot:4+reasoning; see docs/raters.md.")
     ] = "zero-shot",
@@ -185,13 +186,14 @@ def rate(
             f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
             err=True,
         )
-    asked = names(question)
+    asked, models = names(question), list(dict.fromkeys(model or ["embedded"]))
     for option, given, needed, there in (
         ("--balanced", balanced, "--vary", vary),
         ("--design", design != "balanced", "--vary", vary),
         ("--personas", personas, "--persona", persona),
         ("--shots-from", shots_from, "few-shot or history in --style", parts.shots or parts.voice == "history"),
         ("--retrieval", retrieval != "tfidf", "history in --style", parts.voice == "history"),
+        ("--name", name, "one --model", len(models) == 1),
         ("--min-mass", min_mass is not None, "scoring or sampling in --style", parts.distribution),
         ("--workers", workers, "--engine ray", engine == "ray"),
         ("--batch-wait", batch_wait is not None, "--batch", batch or engine == "batch"),
@@ -200,7 +202,8 @@ def rate(
             raise InputError(f"{option} has no effect without {needed}", remedy="add it, or leave the option out")
     raters = [
         varied(rater, known, asked, vary=vary, design=design, presentation=presentation)
-        for rater in _raters(model, style, name, persona, personas, names(user), options)
+        for one in models
+        for rater in _raters(one, style, name, persona, personas, names(user), options)
     ]
 
     def plan_of(chosen: list[ChatRater]) -> RunPlan:
@@ -227,7 +230,7 @@ def rate(
         tokens_per_minute=tpm,
     )
     if estimate:
-        _estimate(plan_of(raters), raters, carried, store or to or folder, as_json=as_json)
+        _estimate(plan_of, raters, carried, store or to or folder, max_tokens, as_json=as_json)
     else:
         ask = _Asking(plan_of, study, carried, folder, to or folder, store, max_tokens, probe, balanced, as_json)
         ask.run(raters)
@@ -319,14 +322,25 @@ def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
         typer.echo(f"── then: {ask.step}" if seen else f"━━ then, in a new chat: {ask.step}")
 
 
-def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store: Path, *, as_json: bool) -> None:
+def _estimate(
+    plan_of: Callable[[list[ChatRater]], RunPlan],
+    raters: list[ChatRater],
+    options: RunOptions,
+    store: Path,
+    max_tokens: int | None,
+    *,
+    as_json: bool,
+) -> None:
     from vantage.runs.forecast import Forecast, design_notes
+    from vantage.runs.profiles import kept, suited
     from vantage.runs.store import NAME, RunStore
 
     with ExitStack() as opened:
-        # A design is often widened, and only what is new is asked for.
-        known = raters[0].design and (store.is_file() or (store / NAME).is_file())
-        forecast = Forecast(options, opened.enter_context(RunStore(store, read_only=True)) if known else None)
+        there = store.is_file() or (store / NAME).is_file()
+        known = opened.enter_context(RunStore(store, read_only=True)) if there else None
+        if known is not None:
+            raters = [suited(rater, kept(known, rater), max_tokens=max_tokens)[0] for rater in raters]
+        plan, forecast = plan_of(raters), Forecast(options, known)
         forecast.add(plan)
     notes = design_notes(plan.parts[0])
     if as_json:
@@ -403,18 +417,23 @@ class _Asking:
 
     def _suited(self, raters: list[ChatRater], store: RunStore) -> tuple[list[ChatRater], list[str]]:
         """The raters with the defaults that suit their model, which is probed when it is first used."""
-        from vantage.raters.models.probe import probe
+        from vantage.raters.models.probe import ModelProfile, probe
         from vantage.runs.profiles import keep, kept, suited
 
-        profile = kept(store, raters[0])
-        if profile is None and self.probe and raters[0].remote and self.options.engine == "local":
-            model = raters[0].open()
-            try:
-                profile = probe(model)
-            finally:
-                model.close()
-            keep(store, raters[0], profile)
-        suited_raters = [suited(rater, profile, max_tokens=self.max_tokens) for rater in raters]
+        profiles: dict[str, ModelProfile | None] = {}
+        for rater in raters:
+            if rater.model_name in profiles:
+                continue
+            profile = kept(store, rater)
+            if profile is None and self.probe and rater.remote and self.options.engine == "local":
+                model = rater.open()
+                try:
+                    profile = probe(model)
+                finally:
+                    model.close()
+                keep(store, rater, profile)
+            profiles[rater.model_name] = profile
+        suited_raters = [suited(rater, profiles[rater.model_name], max_tokens=self.max_tokens) for rater in raters]
         notes = list(dict.fromkeys(note for _, hints in suited_raters for note in hints))
         return [rater for rater, _ in suited_raters], notes
 

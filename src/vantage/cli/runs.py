@@ -57,18 +57,31 @@ def show_(
     Everything that was asked for, how it went, and some of its calls as they were sent.
     """
     from vantage.runs.export import calls as stored
-    from vantage.runs.records import record
+    from vantage.runs.records import changes, record, servings
 
     with _reading(store) as opened:
         record_ = record(opened, run)
         some, row = list(stored(opened, run=run, limit=calls)), _row(opened, record_)
+        known = servings(opened, run)
+    caveats = changes(known)
+    serving = [{**asdict(one), "first": _when(one.first), "last": _when(one.last)} for one in known]
     if as_json:
-        details = {"plan": record_.plan, "summary": record_.summary, "calls": some}
+        details = {
+            "plan": record_.plan,
+            "summary": record_.summary,
+            "served": serving,
+            "caveats": caveats,
+            "calls": some,
+        }
         print_json({**row, **details})
         return
     for name, value in row.items():
         typer.echo(f"{name.replace('_', ' ')}: {show(value)}")
     typer.echo("")
+    print_rows(serving, empty="What served the calls was not recorded.")
+    typer.echo("")
+    for caveat in caveats:
+        typer.echo(f"• {printable(caveat)}")
     for part in record_.plan["parts"]:
         typer.echo("\n".join(f"  {key}: {show(value)}" for key, value in part.items() if value not in ("", [])))
         typer.echo("")

@@ -28,10 +28,10 @@ from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.raters.conversation import read_reply
-from vantage.raters.models.base import Completion, Finish
+from vantage.raters.models.base import Completion
+from vantage.raters.models.evidence import ENDINGS
 
 HOME: Final = "inspect.aisi.org.uk"
-FINISHED: Final[dict[str, Finish]] = {"max_tokens": "length", "model_length": "length", "content_filter": "filtered"}
 """Why a reply ended, as Inspect says it; everything else is an ordinary end."""
 LARGEST: Final = 256 * 2**20
 """Bytes of one file, unpacked; a sample of a text task has some thousands."""
@@ -111,7 +111,7 @@ def _corpus(path: Path, named: str | Instrument | None, question: str | None, co
         shown = metadata.get("shown")
         items.setdefault(id_, {"item": id_, **(shown if isinstance(shown, Mapping) else {"text": _input(sample)})})
         completion = _completion(sample)
-        reply = read_reply(completion, [asked], _words(items[id_]), lettered=True)[asked.id]
+        reply = read_reply(completion, [asked], _words(items[id_]), lettered=True, prose=not log.ours)[asked.id]
         said = completion.error if completion.finish == "failed" else completion.text
         key = (id_, asked.id, rater["rater"], condition, int(sample.get("epoch") or 1) - 1)
         rows.append((*key, reply.value, reply.status, reply.rationale, said, reply.rule))
@@ -187,7 +187,8 @@ def _completion(sample: Mapping[str, Any]) -> Completion:
         message = _mapping(error).get("message") or output.get("error") or "there is no reply"
         return Completion("", "failed", error=str(message))
     text = output.get("completion") or _text(_mapping(first.get("message")).get("content"))
-    return Completion(_attached(str(text), sample), FINISHED.get(str(first.get("stop_reason")), "stop"))
+    reason = str(first.get("stop_reason") or "")
+    return Completion(_attached(str(text), sample), ENDINGS["inspect"].get(reason, "broken"), reason=reason)
 
 
 def _input(sample: Mapping[str, Any]) -> str:

@@ -11,6 +11,8 @@ from vantage.instruments import MultipleChoice, Question, put
 from vantage.raters.replies.reply import is_named
 from vantage.scales import Scale, Status, show_code
 
+ALIASES: Final = "".join(letter for letter in ascii_uppercase if letter not in "AIO")
+"""Letters that stand for options where only the first token of a reply is told: "A" and "I" begin sentences."""
 NONE: Final = "none"
 """What is written where no option applies."""
 
@@ -29,13 +31,13 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """The answers of a scale in the order shown, under the names that its presentation gives them.
 
     Without any, these are labels where the scale is nominal or a label is all there is, else the codes. With `letters`,
-    each is written as a letter that stands for it.
+    each is written as a letter that stands for it and with which no sentence begins.
 
     >>> from vantage import Scale
     >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(1, 3, anchors={1: "low", 3: "high"}))]
     [('1', 'low'), ('2', ''), ('3', 'high')]
     >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(-1, 1, anchors={-1: "bad"}), letters=True)]
-    [('A', '-1 (bad)'), ('B', '0'), ('C', '1')]
+    [('B', '-1 (bad)'), ('C', '0'), ('D', '1')]
     """
     worded = all(o.label for o in scale.options)
     lettered = scale.called == "letters"
@@ -57,19 +59,20 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
         return (*offered, *declined)
     return tuple(
         replace(c, word=letter, meaning=f"{c.word} ({c.meaning})" if c.meaning else c.word)
-        for letter, c in zip(ascii_uppercase, (*offered, *declined), strict=False)
+        for letter, c in zip(ALIASES if letters else ascii_uppercase, (*offered, *declined), strict=False)
     )
 
 
 def begin_apart(scale: Scale) -> bool:
-    """Whether the first token of an answer tells which it is, however a tokenizer splits it.
+    """Whether the first token of a reply tells which answer it is, and no ordinary sentence begins with one.
+
+    Digits do, each alone; the beginning of a word may be that of any sentence ("In" of "inappropriate").
 
     >>> from vantage import Scale
-    >>> begin_apart(Scale.points(1, 5)), begin_apart(Scale.points(-3, 3)), begin_apart(Scale.points(1, 10))
+    >>> begin_apart(Scale.points(1, 5)), begin_apart(Scale.points(-3, 3)), begin_apart(Scale.labels("no", "yes"))
     (True, False, False)
     """
-    starts = [choice.word[0].casefold() for choice in choices(scale)]
-    return len(set(starts)) == len(starts) and all(start.isalnum() for start in starts)
+    return all(len(choice.word) == 1 and choice.word.isdecimal() for choice in choices(scale))
 
 
 def listed(scale: Scale, *, letters: bool = False) -> str:

@@ -23,7 +23,7 @@ from vantage.raters.answers import AnswerChoice, choices
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Completion, Message, Request
-from vantage.raters.models.chat_protocol import apart
+from vantage.raters.models.dialects import split_thinking
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.raters.replies.numbers import NUMERIC
@@ -65,6 +65,8 @@ class Ask:
     """What is to be scored, where no reply is to be drawn."""
     sample: int = 0
     step: Step = "answer"
+    named: str = ""
+    """How the prompt calls the options: letters, words, numbers or text; kept as evidence, no part of a key."""
     ahead: tuple[Ask, ...] = ()
     """What will be asked next whatever the reply is, so that it may be sent at the same time."""
 
@@ -91,15 +93,14 @@ class Conversations:
         condition: str = "",
         clarify: bool = False,
     ) -> None:
-        if clarify and (rater.template is not None or rater.model_name.startswith("recorded:")):
-            what = "recorded replies" if rater.template is None else "prompts that are put as they are printed"
-            raise InputError(f"{what} have no second turn", remedy="leave clarify out")
-        self.rater, self.condition, self.clarify = rater, condition, clarify
+        # Recorded replies, and prompts that are put as they are printed, have no second turn.
+        second = rater.template is None and not rater.model_name.startswith("recorded:")
+        self.rater, self.condition, self.clarify = rater, condition, clarify and second
         self._meant = {question.id: choices(question.scale.meaning) for question in instrument.questions}
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
-        self._lettered = rater.model_name.startswith("recorded:")
+        self._recorded = rater.model_name.startswith("recorded:")
         self._known: dict[tuple[str, str, str], Mapping[str, ParsedReply]] = {}
 
     def about(self, call: PlannedCall) -> Conversation:
@@ -123,10 +124,10 @@ class Conversations:
             if unanswered:
                 return [*rows, *unanswered]
         asked, completion, replies = yield from self._answer(call)
-        if style.two_step and not style.reasoning and completion.finish != "failed":
+        if style.two_step and not style.reasoning and completion.finish not in ("failed", "broken"):
             asked = replace(call.prompter.why(asked, completion.text), sampling=call.request.sampling)
             why = yield Ask(asked, sample=call.repetition, step="why")
-            reason = why.text.strip() or None if why.finish != "failed" else None
+            reason = why.text.strip() or None if why.finish in ("stop", "length") else None
         for question in call.questions:
             (parsed, given), way = replies[question.id], call.presented(question.id)
             if parsed.value is not None:
@@ -140,7 +141,7 @@ class Conversations:
     def _reasons(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[PlannedCall, str, list[Row]]]:
         """The turn for the reasons: the call that follows, what was said, and what is recorded if nothing was."""
         first = yield Ask(call.request, sample=call.repetition, step="reasons")
-        if first.finish in ("failed", "filtered"):
+        if first.finish in ("failed", "filtered", "broken"):
             replies = read_reply(first, call.questions, "")
             rows = []
             for question in call.questions:
@@ -148,7 +149,7 @@ class Conversations:
                 key = self._key(call, question.id, call.sample)
                 rows.append((*key, *self._row(reply, first, reply.rationale, way=way)))
             return call, "", rows
-        reasons = apart(first.text)[0].strip()
+        reasons = split_thinking(first.text).answer.strip()
         return replace(call, request=call.prompter.answered(call.request, call.questions, reasons)), reasons, []
 
     def _relevant(
@@ -170,7 +171,7 @@ class Conversations:
     ) -> Generator[Ask, Completion, tuple[Request, Completion, dict[str, tuple[ParsedReply, Completion]]]]:
         """The last request with its reply and, by question, what was read from which reply."""
         asked, way = call.request, str(call.presentations[0]) if call.presentations else ""
-        completion = yield Ask(asked, sample=call.repetition)
+        completion = yield Ask(asked, sample=call.repetition, named=_named(call.questions[0]))
         replies = {id_: (r, completion) for id_, r in self._read(completion, call.questions, call.item, way).items()}
         unread = [id_ for id_, (r, _) in replies.items() if r.status == "unparsed" and r.rule not in SILENT]
         if not (self.clarify and unread):
@@ -178,7 +179,7 @@ class Conversations:
         said = _parted(completion)[0]
         again = call.prompter.clarified(asked, call.questions, said)
         stated = yield Ask(again, sample=call.repetition, step="clarify")
-        if stated.finish == "failed":
+        if stated.finish in ("failed", "broken"):
             return asked, completion, replies
         both = replace(stated, text=f"{said}\n\n{_ASIDE}\n{_parted(stated)[0]}")
         for id_, reply in self._read(stated, call.questions, call.item, way).items():
@@ -206,8 +207,10 @@ class Conversations:
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        lettered = self._lettered or "labels=letters" in way or questions[0].scale.called == "letters"
-        replies = read_reply(completion, questions, source, self.rater.template, lettered=lettered)
+        lettered = self._recorded or "labels=letters" in way or questions[0].scale.called == "letters"
+        replies = read_reply(
+            completion, questions, source, self.rater.template, lettered=lettered, prose=self._recorded
+        )
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
@@ -220,7 +223,8 @@ class Conversations:
             call, reasons, unanswered = yield from self._reasons(call)
             if unanswered:
                 return unanswered
-        completion = yield Ask(call.request, tuple(option.word for option in options))
+        named = "letters" if call.prompter.letters(question) else _named(question)
+        completion = yield Ask(call.request, tuple(option.word for option in options), named=named)
         return [(*key, *self._scored(completion, question, way, reasons))]
 
     def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:
@@ -234,7 +238,7 @@ class Conversations:
         for number in range(call.prompter.style.sampling):
             sampling = replace(drawn, temperature=drawn.temperature or 1.0, seed=(drawn.seed or 0) + number)
             tag = (str(call.item["item"]), question.id, number)
-            asks.append(Ask(replace(request, sampling=sampling, tag=tag), sample=number))
+            asks.append(Ask(replace(request, sampling=sampling, tag=tag), sample=number, named=_named(question)))
         for ask in (replace(asks[0], ahead=tuple(asks[1:])), *asks[1:]):
             completion = yield ask
             reply = self._read(completion, call.questions, call.item, str(way))[question.id]
@@ -301,6 +305,7 @@ def read_reply(
     template: Template | None = None,
     *,
     lettered: bool = False,
+    prose: bool = False,
 ) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
 
@@ -312,6 +317,8 @@ def read_reply(
         lettered: Whether the options may have been put to the model with letters, as in recorded replies and where
             the presentation has them. Other prompts have none, so that "A" chooses nothing; nor have options in words
             numbers, so that "1" may be the first of them as well as the one whose code it is.
+        prose: Whether the prompt was somebody else's, as with recorded replies, so that free prose is read too. A
+            prompt of Vantage says in which form to answer, and only that form is read.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -320,6 +327,9 @@ def read_reply(
     """
     if completion.finish == "failed":
         return {question.id: ParsedReply(None, "failed", None, "failed") for question in questions}
+    if completion.finish == "broken":
+        # What was going to be said is not known, so nothing of it is an answer.
+        return {question.id: ParsedReply(None, "failed", None, "broken-off") for question in questions}
     if completion.finish == "filtered":
         return {
             question.id: ParsedReply(None, "refused", completion.category or None, "filtered") for question in questions
@@ -329,12 +339,17 @@ def read_reply(
         # All tokens went into thinking: there is no answer to be read, and the summary says what to do.
         return {question.id: ParsedReply(None, "unparsed", None, "thinking") for question in questions}
     cut = completion.finish == "length"
+    if split_thinking(completion.text).open:
+        # Whether the thinking has come to its end is not known, nor then which words are the answer.
+        rule = "thinking" if cut else "unclosed-thinking"
+        return {question.id: ParsedReply(None, "unparsed", None, rule) for question in questions}
     if template is not None:
         return {questions[0].id: template.read(answer, questions[0], source, cut=cut)}
     if len(questions) == 1:
-        replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+        only = parse_reply(answer, questions[0], source, cut=cut, strict=not prose)
+        replies: Mapping[str, ParsedReply] = {questions[0].id: only}
     else:
-        replies = parse_replies(answer, questions, source, cut=cut)
+        replies = parse_replies(answer, questions, source, cut=cut, strict=not prose)
     return replies if lettered else {one.id: as_offered(replies[one.id], one.scale) for one in questions}
 
 
@@ -352,8 +367,14 @@ def as_offered(reply: ParsedReply, scale: Scale) -> ParsedReply:
 
 def _parted(completion: Completion) -> tuple[str, str]:
     """The answer and the thinking, also where the endpoint left thinking between tags in the text."""
-    answer, thought = apart(completion.text)
+    answer, thought, *_ = split_thinking(completion.text)
     return answer, "\n".join(part for part in (completion.thinking, thought) if part)
+
+
+def _named(question: Question) -> str:
+    """How a prompt calls the options of a question."""
+    scale = question.scale
+    return "text" if scale.text else scale.called or ("words" if is_named(scale) else "numbers")
 
 
 def _options(question: Question, *, letters: bool = False) -> tuple[AnswerChoice, ...]:

@@ -94,7 +94,7 @@ class Prompter:
     def letters(self, question: Question) -> bool:
         """Whether the answers are written as letters, because a first token could not tell them apart."""
         needed = self.style.scoring and self.first_tokens and not begin_apart(question.scale)
-        if needed and question.scale.called:
+        if needed and question.scale.called in ("words", "numbers"):
             raise InputError(
                 f"the {question.scale.called} of question '{question.id}' cannot be told apart by their first tokens",
                 remedy="use labels=letters where options are scored, or another format",

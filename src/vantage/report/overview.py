@@ -167,6 +167,10 @@ def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
         yield "Some raters are seats that different people may have taken, so that one seat is not one person."
     if again:
         yield f"This report leaves out {counted(again, 'answer')} that people gave to items they had judged before."
+    if "served" in corpus.raters.columns:
+        for rater, served in corpus.raters.select("rater", pl.col("served").cast(pl.String)).iter_rows():
+            if served and len(versions := served.split("; ")) > 1:
+                yield f"{rater} was answered by {len(versions)} versions of its model: {', '.join(versions)}."
     by_rater = corpus.judgments.group_by("rater", maintain_order=True).agg(
         pl.len().alias("all"),
         pl.col("value").is_not_null().sum().alias("values"),

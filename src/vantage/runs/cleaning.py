@@ -67,9 +67,10 @@ def clean(store: RunStore, drop: Sequence[int] = (), *, dry_run: bool = False) -
         calls = connection.execute(f"DELETE FROM calls WHERE {orphans}").rowcount  # noqa: S608
         made_good = "key IN (SELECT key FROM calls)"
         failures = connection.execute(f"DELETE FROM failures WHERE {orphans} OR {made_good}").rowcount  # noqa: S608
+        for table in ("details", "evidence"):
+            connection.execute(f"DELETE FROM {table} WHERE key NOT IN (SELECT key FROM calls)")  # noqa: S608
         texts = _remove_texts(connection)
         connection.execute("DELETE FROM uses WHERE call NOT IN (SELECT id FROM calls)")
-        connection.execute("DELETE FROM details WHERE key NOT IN (SELECT key FROM calls)")
         connection.execute(f"DELETE FROM batched WHERE batch IN ({_COLLECTED}) AND key NOT IN (SELECT key FROM calls)")  # noqa: S608
         connection.execute(f"DELETE FROM batches WHERE id IN ({_COLLECTED}) AND id NOT IN (SELECT batch FROM batched)")  # noqa: S608
         connection.execute("ROLLBACK TO cleaning" if dry_run else "RELEASE cleaning")
@@ -88,6 +89,8 @@ def _remove_texts(connection: sqlite3.Connection) -> int:
             used[context] = True
             for word in messages.split():
                 used[int(word[1:])] = True
+    for (facts,) in connection.execute("SELECT facts FROM evidence"):
+        used[facts] = True
     unused = [(int(id_),) for (id_,) in connection.execute("SELECT id FROM texts").fetchall() if not used[id_]]
     connection.executemany("DELETE FROM texts WHERE id = ?", unused)
     return len(unused)

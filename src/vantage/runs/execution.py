@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -15,14 +16,16 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import check_sending
 from vantage.raters.models.base import ChatModel, Unopened
 from vantage.raters.models.embedded import WEAKNESS
+from vantage.raters.models.evidence import COMPLETE
 from vantage.raters.scoring import with_distributions
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
-from vantage.runs.job import Budget, Job
+from vantage.runs.job import Budget, Job, Spending
+from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import discounted, price_of
-from vantage.runs.records import State, begin, end, ledger, open_sitting
+from vantage.runs.records import Serving, State, begin, changes, end, ledger, open_sitting, servings
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
@@ -53,6 +56,8 @@ class JudgedPart:
     notes: list[str] = field(default_factory=list)
     clarified: bool = False
     """Whether models were asked which answer an unreadable reply gives."""
+    served: list[str] = field(default_factory=list)
+    """The versions of the model that answered in this run, as they name themselves."""
 
 
 @dataclass(slots=True)
@@ -63,6 +68,8 @@ class Outcome:
     tally: RunTally
     judged: list[JudgedPart]
     interrupted: bool = False
+    gathered: list[RunTally] = field(default_factory=list, repr=False)
+    """The counts of models that have ended, which the tally sums up."""
 
     @property
     def complete(self) -> bool:
@@ -101,17 +108,29 @@ def run(
     outcome.tally.notes += store.notes
     state: State = "stopped"
     try:
-        for parts in _by_model(plan):
-            _run_parts(parts, store, options, outcome, engine, progress or (lambda _: None))
-            if outcome.interrupted or outcome.tally.ended:
-                break
+        _run_all(list(_by_model(plan)), store, options, outcome, engine, progress or (lambda _: None))
         tally = outcome.tally
+        _tell_served(outcome, servings(store, number))
         tally.tell_mass([(one.judgments["mass"], one.rater.least_mass) for one in outcome.judged])
         ended: State = "interrupted" if outcome.interrupted else "stopped"
         state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
     finally:
         end(store, number, state, outcome.tally)
     return outcome
+
+
+def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
+    """Says of every rater what served it, and as a caveat where that changed within the run."""
+    caveats = changes(rows)
+    for judged in outcome.judged:
+        name = str(identity(judged.rater)["model"])
+        mine = [row for row in rows if row.model == name]
+        versions = (" ".join(filter(None, (row.served, row.provider, row.fingerprint))) for row in mine)
+        judged.served = list(dict.fromkeys(filter(None, versions)))
+        judged.notes += [caveat for caveat in caveats if caveat.startswith(f"{name} ")]
+        if broken := [row for row in mine if row.reason not in COMPLETE]:
+            reasons = ", ".join(f"'{row.reason or 'none'}' ({row.calls:,})" for row in broken)
+            judged.notes.append(f"Replies of {name} that ended otherwise than complete, by finish reason: {reasons}.")
 
 
 def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None) -> Outcome:
@@ -125,67 +144,109 @@ def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None)
     return outcome
 
 
-def _run_parts(
-    parts: list[PlanPart],
+def _run_all(
+    groups: list[list[PlanPart]],
     store: RunStore,
     options: RunOptions,
     outcome: Outcome,
     engine: Engine,
     progress: Callable[[RunTally], None],
 ) -> None:
-    """All raters of one model: their requests go out together."""
-    name, tally = parts[0].rater.model_name, outcome.tally
-    price = price_of(name, options.prices)
-    # What earlier sittings of the same run have cost counts too, and so does what its other models cost, at today's
-    # prices and as far as these are known.
-    entries = [] if options.max_cost is None else ledger(store, outcome.run, options.prices)
-    known = sum(entry.cost or 0.0 for entry in entries)
-    budget = Budget(options.max_cost, price and discounted(price, engine.price_share), name, known)
-    with _Model(parts[0].rater, lambda rater: engine.open(rater, options)) as model:
-        source = CallSource(parts, store, outcome.run, model.opened, options, tally)
-        job = Job(source, store, outcome.run, options, tally, budget)
+    """All models of a run: those behind networks side by side, with one budget, others one after the other."""
+    spending = Spending(options.max_cost)
+    if options.max_cost is not None:
+        # What earlier sittings of the same run have cost counts too, at today's prices and as far as these are known.
+        spending.spent = sum(entry.cost or 0.0 for entry in ledger(store, outcome.run, options.prices))
+    beside = options.engine == "local" and all(parts[0].rater.remote for parts in groups)
+    for together in [groups] if beside else [[parts] for parts in groups]:
+        with ExitStack() as stack:
+            shares = [_Share(parts, store, options, outcome.run, engine, spending, stack) for parts in together]
+            try:
+                _watch(shares, outcome, progress)
+            finally:
+                for share in shares:
+                    if share.job.error is None:
+                        share.job.settle()
+                _tell(shares, outcome, progress)
+                outcome.gathered += [share.tally for share in shares]
+            if errors := [share.job.error for share in shares if share.job.error is not None]:
+                raise errors[0]
+            for share in shares:
+                _collect(share.source, outcome, share.model)
+            outcome.tally.missing = sum(one.missing for one in outcome.judged)
+        if outcome.interrupted or outcome.tally.ended:
+            break
+
+
+class _Share:
+    """One model's part of a run: all its raters, whose requests go out together."""
+
+    def __init__(
+        self,
+        parts: list[PlanPart],
+        store: RunStore,
+        options: RunOptions,
+        run: int,
+        engine: Engine,
+        spending: Spending,
+        stack: ExitStack,
+    ) -> None:
+        name, price = parts[0].rater.model_name, price_of(parts[0].rater.model_name, options.prices)
+        self.engine, self.tally, self.done = engine, RunTally(), threading.Event()
+        self.model = stack.enter_context(_Model(parts[0].rater, lambda rater: engine.open(rater, options)))
+        self.source = CallSource(parts, store, run, self.model.opened, options, self.tally)
+        budget = Budget(spending, price and discounted(price, engine.price_share), name)
+        self.job = Job(self.source, store, run, options, self.tally, budget)
+        self.error: BaseException | None = None
+
+    def start(self) -> None:
+        """Sends what is open, in a thread of its own."""
+        # Where nothing is open there is nothing to load a model for.
+        self.source.put_back(self.source.take(1))
+        if self.source.idle:
+            self.done.set()
+            return
+        threading.Thread(target=self._work, name="engine", daemon=True).start()
+
+    def _work(self) -> None:
         try:
-            outcome.interrupted = _watch(job, lambda: engine.run(model.opened(), job), progress)
-        finally:
-            if job.error is None:
-                job.settle()
-            progress(tally)
-        if job.error is not None:
-            raise job.error
-        _collect(source, outcome, model)
-
-
-def _watch(job: Job, work: Callable[[], None], progress: Callable[[RunTally], None]) -> bool:
-    """Runs work in a thread while this one shows progress and hears `Ctrl-C`; whether it was interrupted."""
-    errors: list[BaseException] = []
-    # Where nothing is open there is nothing to load a model for.
-    job.source.put_back(job.source.take(1))
-    if job.source.idle:
-        return False
-
-    def guarded() -> None:
-        try:
-            work()
+            self.engine.run(self.model.opened(), self.job)
         except BaseException as error:
-            errors.append(error)
+            self.error = error
         finally:
-            done.set()
+            self.done.set()
 
-    # Not `join`: a thread whose `join` was interrupted counts as ended in Python 3.11, though it still runs.
-    done, interrupted = threading.Event(), False
-    threading.Thread(target=guarded, name="engine", daemon=True).start()
-    while not done.is_set():
+
+def _watch(shares: list[_Share], outcome: Outcome, progress: Callable[[RunTally], None]) -> None:
+    """Lets all shares run while this thread shows progress and hears `Ctrl-C`.
+
+    An account that is at fault stops its own share; whatever else ends one ends all.
+    """
+    for share in shares:
+        share.start()
+    while waiting := [share for share in shares if not share.done.is_set()]:
         try:
-            done.wait(_LOOK)
-            progress(job.tally)
+            waiting[0].done.wait(_LOOK)
+            _tell(shares, outcome, progress)
         except KeyboardInterrupt:
-            if interrupted:
+            if outcome.interrupted:
                 raise
-            interrupted = True
-            job.stop(INTERRUPTED)
-    if errors:
-        raise errors[0]
-    return interrupted
+            outcome.interrupted = True
+            for share in shares:
+                share.job.stop(INTERRUPTED)
+        failed = [share for share in shares if share.error is not None]
+        ended = [share.tally.ended for share in shares if share.tally.ended and not share.job.broken]
+        for share in waiting if failed or ended else ():
+            share.job.stop(ended[0] if ended else str(failed[0].error))
+    for share in shares:
+        if share.error is not None:
+            raise share.error
+
+
+def _tell(shares: list[_Share], outcome: Outcome, progress: Callable[[RunTally], None]) -> None:
+    """Counts what all models of the run have come to, together."""
+    outcome.tally.gather([*outcome.gathered, *(share.tally for share in shares)])
+    progress(outcome.tally)
 
 
 def _collect(source: CallSource, outcome: Outcome, model: _Model) -> None:

@@ -17,17 +17,18 @@ import polars as pl
 from vantage.corpora.writers.cells import flat, safe
 from vantage.errors import InputError
 from vantage.runs.store import RunStore
-from vantage.runs.tables import FINISHES, among, unpacked
+from vantage.runs.tables import FACTS, FINISHES, among, unpacked
 
 PART: Final = 5000
 _ROLES: Final = {"s": "system", "u": "user", "a": "assistant"}
+EVIDENCE: Final = (*FACTS, "options", "request")
 COLUMNS: Final[dict[str, Any]] = {
     "key": pl.String,
     "run": pl.Int64,
     **dict.fromkeys(("at", "rater", "model", "instrument", "version", "condition", "persona", "step"), pl.String),
     **dict.fromkeys(("item", "question"), pl.String),
     **dict.fromkeys(("sample", "attempt", "seed"), pl.Int64),
-    **dict.fromkeys(("finish", "reply", "thinking", "category", "error"), pl.String),
+    **dict.fromkeys(("finish", *EVIDENCE, "reply", "thinking", "category", "error"), pl.String),
     "scores": pl.List(pl.Float64),
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "tries"), pl.Int64),
     "seconds": pl.Float64,
@@ -70,6 +71,7 @@ class _Texts:
         self._store = store
         self._known: dict[int, str] = {}
         self._details: dict[bytes, tuple[Any, ...]] = {}
+        self._evidence: dict[bytes, dict[str, Any]] = {}
 
     def load(self, rows: Sequence[tuple[Any, ...]]) -> None:
         wanted = {row[4] for row in rows} | {int(word[1:]) for row in rows for word in row[5].split()}
@@ -78,6 +80,7 @@ class _Texts:
         bodies = among(self._store.select, "SELECT id, body FROM texts WHERE id IN ({})", missing)
         self._known |= {id_: unpacked(body) for id_, body in bodies}
         self._details = self._store.details([row[1] for row in rows])
+        self._evidence = self._store.evidence([row[1] for row in rows])
 
     def call(self, row: tuple[Any, ...]) -> dict[str, Any]:
         _, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds, *more = row
@@ -86,6 +89,7 @@ class _Texts:
         failed = len(more) == 1
         finish, reply, scores, *tokens = ("failed", None, None, 0, 0) if failed else more
         thinking, category, cached, thought = self._details.get(key, ("", "", 0, 0))
+        known = self._evidence.get(key, {})
         about = {name: shared.get(name) for name in ("rater", "model", "instrument", "condition", "persona", "step")}
         return {
             "key": key.hex(),
@@ -99,6 +103,7 @@ class _Texts:
             "attempt": attempt,
             "seed": seed,
             "finish": FINISHES.get(finish, "failed"),
+            **{name: known.get(name) or None for name in EVIDENCE},
             "reply": None if reply is None else unpacked(reply),
             "thinking": unpacked(thinking) or None,
             "category": category or None,

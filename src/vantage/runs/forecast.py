@@ -24,6 +24,7 @@ from vantage.runs.keys import Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import BATCH_SHARE, Price, cost_of, discounted, price_of
+from vantage.runs.profiles import TokenUse, token_use
 from vantage.runs.store import RunStore
 
 TOKEN_LENGTH: Final = 4
@@ -98,6 +99,7 @@ class Forecast:
         self.assumptions: list[str] = []
         self._seen: dict[bytes, int] = {}
         self._estimates: dict[tuple[str, str], Estimate] = {}
+        self._uses: dict[str, TokenUse] = {}
 
     def add(self, plan: RunPlan, assumption: str = "") -> None:
         """Adds what a plan asks beyond what was added before; `assumption` says what had to be assumed for it."""
@@ -168,7 +170,7 @@ class Forecast:
                     sent = math.ceil(times / part.rater.several)
                     mine.calls += sent
                     characters += sent * sum(len(message.content) for message in ask.request.messages)
-                    mine.completion_tokens += times * _reply_tokens(ask, part.rater, call.questions)
+                    mine.completion_tokens += round(times * self._reply_tokens(ask, part.rater, call.questions))
                     if ask.step in ASSUMED:
                         self._assume(ASSUMED[ask.step])
                 elif ask.step == "answer":
@@ -178,6 +180,26 @@ class Forecast:
                 except StopIteration:
                     break
         mine.prompt_tokens = round(characters / TOKEN_LENGTH)
+
+    def _reply_tokens(self, ask: Ask, rater: ChatRater, questions: Sequence[Question]) -> float:
+        """Tokens of a reply: as of stored ones of this model in this style, else typical ones and its thinking."""
+        if ask.options:
+            return 0
+        usage = self._usage(rater)
+        usual = usage.by_step.get((rater.style_name, ask.step))
+        if usual is None:
+            written = FOLLOWING[ask.step] if ask.step in FOLLOWING else rater.reply_tokens(questions)
+            usual = written + usage.thinking
+            if usage.thinking:
+                self._assume(f"{rater.model_name} thinks for about {usage.thinking:,.0f} tokens, as {usage.source}.")
+        else:
+            self._assume("Replies are taken to be as long as those that the store has of the same model and style.")
+        return min(usual, ask.request.sampling.max_tokens)
+
+    def _usage(self, rater: ChatRater) -> TokenUse:
+        if rater.model_name not in self._uses:
+            self._uses[rater.model_name] = token_use(self._store, rater)
+        return self._uses[rater.model_name]
 
     def _assume(self, sentence: str) -> None:
         if sentence and sentence not in self.assumptions:
@@ -235,13 +257,6 @@ def design_notes(part: PlanPart) -> list[str]:
             f"that vary by {100 * EFFECT_SD:.0f} % of it from item to item."
         )
     return notes
-
-
-def _reply_tokens(ask: Ask, rater: ChatRater, questions: Sequence[Question]) -> int:
-    if ask.options:
-        return 0
-    usual = FOLLOWING[ask.step] if ask.step in FOLLOWING else rater.reply_tokens(questions)
-    return min(usual, ask.request.sampling.max_tokens)
 
 
 def _reply(ask: Ask, questions: Sequence[Question]) -> Completion:

@@ -14,7 +14,7 @@ from vantage.errors import InputError
 from vantage.raters.models.base import Completion, estimate_tokens
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
-from vantage.runs.prices import Price, cost_of
+from vantage.runs.prices import Price, cost_of, paid
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
 from vantage.runs.tables import FinishedCall, StoreError
@@ -24,39 +24,46 @@ _TURN: Final = 8
 """Tokens that a chat template may put around a message."""
 
 
+class Spending:
+    """What a run has spent and has put aside for requests under way, over all its models, and its limit."""
+
+    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
+        self.limit, self.spent, self.aside = limit, spent, 0.0
+        # Requests set out in some threads and are settled in another.
+        self.lock = threading.Lock()
+
+
 class Budget:
-    """What was spent, and what the requests under way may still cost at most.
+    """What one model may still spend of what the run may.
 
     A request is allowed only while all that was spent, all that is under way and the request itself stay within
     the limit, each request taken at its most expensive: a prompt of as many tokens as it may have and a reply of
     as many as it is allowed.
     """
 
-    def __init__(self, limit: float | None, price: Price | None, model: str, spent: float = 0.0) -> None:
-        if limit is not None and price is None:
+    def __init__(self, spending: Spending, price: Price | None, model: str) -> None:
+        if spending.limit is not None and price is None:
             raise InputError(
                 f"max-cost needs the price of '{model}'",
                 remedy=f"write a line '{model}: {{input: …, output: …}}' into a file and pass it with --prices",
             )
-        self.limit, self.price, self.spent = limit, price, spent
+        self.spending, self.price = spending, price
         self._reserved: dict[bytes, float] = {}
-        self._aside = 0.0
-        # Requests set out in one thread and are settled in another.
-        self._lock = threading.Lock()
 
     def reserve(self, call: KeyedCall) -> bool:
         """Whether the call may be sent; what it may cost is then put aside."""
-        if self.limit is None or self.price is None:
+        spending = self.spending
+        if spending.limit is None or self.price is None:
             return True
         request = call.ask.request
         prompt = sum(estimate_tokens(message.content) + _TURN for message in request.messages)
         most = cost_of(self.price, prompt, 1 if call.ask.options else request.sampling.max_tokens)
-        with self._lock:
-            if self.spent + self._aside + most > self.limit:
+        with spending.lock:
+            if spending.spent + spending.aside + most > spending.limit:
                 return False
             self._reserved[call.key] = most
             # Kept as a sum, since a batch holds tens of thousands of requests.
-            self._aside += most
+            spending.aside += most
         return True
 
     @property
@@ -64,22 +71,22 @@ class Budget:
         """Whether something is put aside for requests that have not ended."""
         return bool(self._reserved)
 
+    def release(self, call: KeyedCall) -> None:
+        """Frees what was put aside for a call."""
+        with self.spending.lock:
+            self.spending.aside -= self._reserved.pop(call.key, 0.0)
+
     def settle(self, call: KeyedCall, completion: Completion) -> None:
         """Replaces what was put aside by what the call did cost."""
-        if self.price is None:
-            return
-        with self._lock:
-            self._aside -= self._reserved.pop(call.key, 0.0)
-            # Rounding errors do not outlive the requests.
-            self._aside = self._aside if self._reserved else 0.0
-            self.spent += cost_of(
-                self.price, completion.prompt_tokens, completion.completion_tokens, completion.cached_tokens
-            )
+        self.release(call)
+        with self.spending.lock:
+            self.spending.spent += paid(self.price, completion) or 0.0
 
     @property
     def sentence(self) -> str:
         """Why nothing more is sent."""
-        return f"The next request could take the cost over the limit of {self.limit:g}; {self.spent:.4g} is spent."
+        limit, spent = self.spending.limit, self.spending.spent
+        return f"The next request could take the cost over the limit of {limit:g}; {spent:.4g} is spent."
 
 
 UNSTORED: Final = 4000
@@ -96,6 +103,8 @@ class Job:
         self.budget = budget
         self.stopping = threading.Event()
         """Set when nothing more is to be sent."""
+        self.broken = False
+        """Whether the account that the model is used on is at fault."""
         self.error: StoreError | None = None
         """Why calls could not be stored."""
         self.on_news: Callable[[], object] = lambda: None
@@ -108,6 +117,13 @@ class Job:
         self.tally.ended = self.tally.ended or sentence
         self.stopping.set()
         self.on_news()
+
+    def break_off(self, sentence: str, calls: Sequence[KeyedCall]) -> None:
+        """Stops what is sent on an account that is at fault; the calls that met the fault stay open."""
+        self.broken = True
+        for call in calls:
+            self.budget.release(call)
+        self.stop(sentence)
 
     @property
     def crowded(self) -> bool:

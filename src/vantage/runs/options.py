@@ -25,7 +25,8 @@ class RunOptions:
         tries: How often a request is sent before it has failed.
         deadline: Seconds after which a request has failed, all its tries and waits included.
         retry_failed: Whether calls that failed in an earlier run are sent again.
-        clarify: Whether a model whose reply cannot be read is shown it and asked, once, which answer it gives.
+        clarify: Whether a model whose reply is not in the form that was asked for is shown it and asked, once, for the
+            answer alone. Recorded replies and templates have no second turn.
         fail_on: Ends the run when more calls have failed than this: a count, or a share below 1.
         max_cost: Ends the run before it costs more than this, in the currency of the prices.
         prices: Prices per million tokens, by model.
@@ -42,7 +43,7 @@ class RunOptions:
     tries: int = TRIES
     deadline: float = DEADLINE
     retry_failed: bool = True
-    clarify: bool = False
+    clarify: bool = True
     fail_on: float | None = None
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)

@@ -1,9 +1,10 @@
-"""Prices of models, from a file of the user's: what a million tokens cost, and what a run does."""
+"""Prices of models, as they ship or from a file of the user's: what a million tokens cost, and what a run does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Final, NotRequired
 
@@ -12,6 +13,7 @@ from typing_extensions import TypedDict
 
 from vantage.documents import Document
 from vantage.errors import InputError
+from vantage.raters.models.base import Completion
 
 LOCAL: Final = ("embedded", "gguf:", "hf:", "recorded:")
 """Models that run here and cost nothing per token."""
@@ -24,6 +26,8 @@ class Price(TypedDict):
     output: float
     cached: NotRequired[float]
     """Of prompt tokens that the endpoint had in its cache; as any other where it is not given."""
+    written: NotRequired[float]
+    """Of prompt tokens that the endpoint put into its cache; as any other where it is not given."""
     date: NotRequired[str]
     """When the price was looked up."""
 
@@ -50,6 +54,12 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     return {model: Price(**{"date": str(when), **price}) if when else price for model, price in prices.items()}
 
 
+@cache
+def shipped_prices() -> dict[str, Price]:
+    """The prices that come with Vantage, with the date on which they were looked up (`prices.yaml`)."""
+    return read_prices(Path(__file__).with_name("prices.yaml"))
+
+
 BATCH_SHARE: Final = 0.5
 """What the common providers charge for a token in a batch, as a share of its price."""
 
@@ -70,15 +80,28 @@ def discounted(price: Price, share: float) -> Price:
     reduced = Price(input=price["input"] * share, output=price["output"] * share)
     if "cached" in price:
         reduced["cached"] = price["cached"] * share
+    if "written" in price:
+        reduced["written"] = price["written"] * share
     return reduced
 
 
-def cost_of(price: Price, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-    """What tokens cost, at a price per million; those of the prompt that were cached may have a price of their own.
+def cost_of(
+    price: Price, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, written_tokens: int = 0
+) -> float:
+    """What tokens cost, at a price per million; those read from or put into a cache may have prices of their own.
 
     >>> cost_of({"input": 2.0, "output": 8.0, "cached": 0.5}, 1_000_000, 100_000, 600_000)
     1.9
     """
     cached = min(cached_tokens, prompt_tokens)
-    fresh = (prompt_tokens - cached) * price["input"] + cached * price.get("cached", price["input"])
-    return (fresh + completion_tokens * price["output"]) / 1e6
+    written = min(written_tokens, prompt_tokens - cached)
+    fresh = (prompt_tokens - cached - written) * price["input"] + cached * price.get("cached", price["input"])
+    return (fresh + written * price.get("written", price["input"]) + completion_tokens * price["output"]) / 1e6
+
+
+def paid(price: Price | None, completion: Completion) -> float | None:
+    """What a call cost: what the endpoint says, else by its price; null where neither is known."""
+    if completion.cost is not None or price is None:
+        return completion.cost
+    one = completion
+    return cost_of(price, one.prompt_tokens, one.completion_tokens, one.cached_tokens, one.written_tokens)

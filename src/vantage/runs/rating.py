@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,8 @@ from vantage.runs.tally import RunTally
 from vantage.scales import NO_OPT_OUTS
 
 Progress = Callable[[int], None]
+SERVED: Final = "; "
+"""Stands between the versions of a model that answered, in the column `served` of the raters."""
 COUNTED: Final = ("answered", "refused", "unparsed", "failed")
 
 
@@ -96,10 +98,29 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     rows = pl.concat([one.judgments for one in given], how="diagonal")
     if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
+    served = {one.rater.id: one.served for one in given if one.served}
     rows_of = {one.rater.id: {**one.rater.row(), "settings": settings(one.rater)} for one in given}
+    rows_of = {
+        id_: {**row, **({"served": SERVED.join(served[id_])} if id_ in served else {})} for id_, row in rows_of.items()
+    }
+    corpus = _still_served(corpus, served)
     new = [pl.DataFrame([rows_of[id_]]) for id_ in rows_of if id_ not in set(corpus.raters["rater"])]
     raters = pl.concat(new, how="diagonal_relaxed") if new else None
     return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])
+
+
+def _still_served(corpus: Corpus, served: Mapping[str, Sequence[str]]) -> Corpus:
+    """The corpus with what served raters that it has already, beside what served them before."""
+    known: dict[str, str] = {}
+    if "served" in corpus.raters.columns:
+        known = {id_: text for id_, text in corpus.raters.select("rater", "served").iter_rows() if text}
+    there = set(corpus.raters["rater"]) & set(served)
+    joined = {id_: SERVED.join(dict.fromkeys([*known.get(id_, "").split(SERVED), *served[id_]])) for id_ in there}
+    joined = {id_: text.removeprefix(SERVED) for id_, text in joined.items()}
+    if all(known.get(id_) == text for id_, text in joined.items()):
+        return corpus
+    column = pl.Series("served", [{**known, **joined}.get(id_) for id_ in corpus.raters["rater"]], dtype=pl.String)
+    return corpus._with(raters=corpus.raters.with_columns(column))
 
 
 def write(outcome: Outcome, folder: Path, to: Path) -> Corpus:

@@ -11,8 +11,8 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, astuple, dataclass, replace
+from typing import Any, Final, Literal
 
 from vantage._version import __version__
 from vantage.errors import InputError
@@ -89,13 +89,17 @@ def ledger_rows(entries: list[LedgerEntry], by: str) -> list[dict[str, Any]]:
 def _entries(
     store: RunStore, run: int, sitting: int, started: float, end: float, prices: Mapping[str, Price]
 ) -> list[LedgerEntry]:
-    joined = store.has("details")
-    more = "SUM(COALESCE(cached_tokens, 0)), SUM(COALESCE(reasoning_tokens, 0))" if joined else "0, 0"
+    details, evidence = store.has("details"), store.has("evidence")
+    more = ["SUM(COALESCE(cached_tokens, 0))", "SUM(COALESCE(reasoning_tokens, 0))"] if details else ["0", "0"]
+    more += ["SUM(COALESCE(written_tokens, 0))", "SUM(cost)"] if evidence else ["0", "NULL"]
+    joins = "LEFT JOIN details ON details.key = calls.key " if details else ""
+    joins += "LEFT JOIN evidence ON evidence.key = calls.key " if evidence else ""
     when = "WHERE run = ? AND at >= ? AND at < ? GROUP BY context"
     calls = store.select(
         "SELECT body, calls.key IN (SELECT key FROM batched) AS in_batch, COUNT(*), SUM(prompt_tokens), "  # noqa: S608
-        f"SUM(completion_tokens), {more} FROM calls JOIN texts ON texts.id = context "
-        f"{'LEFT JOIN details ON details.key = calls.key' if joined else ''} {when}, in_batch",
+        f"SUM(completion_tokens), {', '.join(more)} FROM calls JOIN texts ON texts.id = context {joins}"
+        # Where the endpoint says what a call cost, its tokens are not priced.
+        f"{when}, in_batch{', cost IS NULL' if evidence else ''}",
         (run, started, end),
     )
     failures = store.select(
@@ -109,7 +113,7 @@ def _entries(
         date = str(prices[model].get("date", "")) if model in prices else ""
         return entries.setdefault(model, LedgerEntry(run, sitting, started, model, prices_of=date))
 
-    for context, in_batch, count, prompt, reply, cached, thought in calls:
+    for context, in_batch, count, prompt, reply, cached, thought, written, told_cost in calls:
         mine = entry(context)
         mine.calls += count
         mine.prompt_tokens += prompt
@@ -117,13 +121,68 @@ def _entries(
         mine.cached_tokens += cached
         mine.reasoning_tokens += thought
         price, share = price_of(mine.model, prices), BATCH_SHARE if in_batch else 1.0
-        if price is None or mine.cost is None:
-            mine.cost = None
-        else:
-            mine.cost += share * cost_of(price, prompt, reply, cached)
+        cost = told_cost
+        if cost is None and price is not None:
+            cost = share * cost_of(price, prompt, reply, cached, written)
+        mine.cost = None if cost is None or mine.cost is None else mine.cost + cost
     for context, count in failures:
         entry(context).failures += count
     return list(entries.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What served calls of a run: one row for each model, version and configuration that answered, by reason."""
+
+    model: str
+    served: str
+    provider: str
+    fingerprint: str
+    reason: str
+    calls: int
+    first: float
+    last: float
+
+
+_NAMED: Final = ("served", "provider", "fingerprint", "reason")
+
+
+def servings(store: RunStore, run: int) -> list[Serving]:
+    """What served a run, in the order in which it was first met; calls of which nothing was recorded have no row."""
+    if not store.has("evidence"):
+        return []
+    rows = store.select(
+        "SELECT c.body, f.body, COUNT(*), MIN(at), MAX(at) FROM calls JOIN evidence ON evidence.key = calls.key "
+        "JOIN texts c ON c.id = context JOIN texts f ON f.id = facts "
+        "WHERE run = ? OR calls.id IN (SELECT call FROM uses WHERE uses.run = ?) GROUP BY context, facts ORDER BY 4",
+        (run, run),
+    )
+    merged: dict[str, Serving] = {}
+    for context, facts, count, first, last in rows:
+        known, model = json.loads(unpacked(facts)), str(json.loads(unpacked(context))["model"])
+        served, provider, fingerprint, reason = (str(known[name]) for name in _NAMED)
+        one = Serving(model, served, provider, fingerprint, reason, count, first, last)
+        key = json.dumps(astuple(one)[:5])
+        if old := merged.get(key):
+            one = replace(one, calls=old.calls + count, first=old.first)
+        merged[key] = one
+    return list(merged.values())
+
+
+def changes(rows: list[Serving]) -> list[str]:
+    """A caveat for each model of a run that did not stay the same: another version, or another configuration."""
+    caveats: list[str] = []
+    for model in dict.fromkeys(row.model for row in rows):
+        mine = [row for row in rows if row.model == model]
+        for what, name in (("versions", "served"), ("configurations", "fingerprint")):
+            calls: dict[str, int] = {}
+            for row in mine:
+                calls[getattr(row, name)] = calls.get(getattr(row, name), 0) + row.calls
+            if len(calls) > 1:
+                parts = ", ".join(f"{value or 'not named'} ({count:,} calls)" for value, count in calls.items())
+                caveats.append(f"{model} was served by {len(calls)} {what} within one run: {parts}.")
+                break
+    return caveats
 
 
 State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]

@@ -112,12 +112,13 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply
         key = (rater in styles, *asked_for)
         if key not in known:
             shown = _shown(questions[question], way)
-            parsed = parse_reply(reply, shown, sources.get(item), cut=cut)
+            parsed = parse_reply(reply, shown, sources.get(item), cut=cut, strict=rater in styles)
             known[key] = _meant(parsed, shown, way, unlettered=rater in styles)
         yield row, known[key]
     for key, part in rows.filter(joint).group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
         asked = [_shown(questions[id_], way) for id_, way in part.select("question", "presentation").iter_rows()]
-        replies = parse_replies(str(key[4]), asked, sources.get(str(key[0])), cut=part.select(_WAS_CUT.any()).item())
+        was_cut, strict = part.select(_WAS_CUT.any()).item(), key[1] in styles
+        replies = parse_replies(str(key[4]), asked, sources.get(str(key[0])), cut=was_cut, strict=strict)
         for shown, (row, way) in zip(asked, part.select("__row", "presentation").iter_rows(), strict=True):
             yield row, _meant(replies[shown.id], shown, way, unlettered=key[1] in styles)
 

@@ -19,7 +19,7 @@ import polars as pl
 from vantage.corpora.schema import KEY
 from vantage.raters.asked import fitted
 from vantage.raters.chat import PlannedCall
-from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations, Row
+from vantage.raters.conversation import ROWS, SILENT, Ask, Conversation, Conversations, Row
 from vantage.raters.models.base import ChatModel, Completion
 from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import KeyedCall, Keys
@@ -102,21 +102,21 @@ class PartProgress:
         self.keys = Keys(part.rater, part.used, part.condition)
         self.conversations = Conversations(part.rater, part.corpus, part.used, part.condition, clarify=options.clarify)
         open_statuses = {"failed"} if options.retry_failed else set()
-        open_statuses |= {"unparsed"} if options.clarify else set()
+        open_statuses |= {"unparsed"} if self.conversations.clarify else set()
         self._done = part.done(open_statuses)
         self.skipped = part.skipped(self._done)
         self.truncated = self.ended = self.calls = self.prompt_tokens = self.completion_tokens = 0
-        self.recalled = False
+        self.recalled = self.clarified = False
 
     @property
     def plain(self) -> bool:
         """Whether every planned request is gone through, and none is cut, clarified or read only."""
-        return not (self.skipped or self.truncated or self.options.clarify)
+        return not (self.skipped or self.truncated or self.clarified)
 
     def recall(self, finished: FinishedParts, use: Callable[[Mapping[int, int]], None]) -> bool:
         """Takes all judgments of a part from the store, if an earlier run finished it."""
         tables = finished.recall(self.part, self.keys, self.conversations, use) if self.plain else None
-        if tables is not None:
+        if tables is not None and not (self.conversations.clarify and any(map(_unread, tables))):
             self.rows.put(tables)
             self.recalled, self.ended = True, self.part.size
         return self.recalled
@@ -143,6 +143,12 @@ class PartProgress:
             for call in part.calls(done.clear()):
                 if (str(call.item["item"]), call.questions[0].id, call.sample) in known:
                     yield call, True
+
+
+def _unread(rows: pl.DataFrame) -> bool:
+    """Whether a table has replies that are still to be asked about."""
+    unread = (pl.col("status").cast(pl.String) == "unparsed") & ~pl.col("rule").is_in(SILENT)
+    return bool(rows.select(unread.any()).item())
 
 
 @dataclass(slots=True)
@@ -322,6 +328,7 @@ class CallSource:
             if turn.ahead:
                 turn.heard[turn.key] = completion
                 continue
+            turn.progress.clarified |= turn.ask.step == "clarify"
             try:
                 turn.ask = turn.conversation.send(completion)
             except StopIteration as end:

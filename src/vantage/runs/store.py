@@ -6,6 +6,7 @@ neither `kill -9` nor a power cut loses a finished call.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import tempfile
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from vantage.runs.tables import (
     checksum,
     completion_of,
     store_error,
+    unpacked,
 )
 from vantage.runs.writer import Acknowledge, Claims, StoreWriter
 
@@ -125,6 +127,14 @@ class RunStore:
         rows = among(self.select, f"SELECT {columns} FROM details WHERE key IN ({{}})", keys)  # noqa: S608
         return {key: tuple(more) for key, *more in rows}
 
+    def evidence(self, keys: Sequence[bytes]) -> dict[bytes, dict[str, Any]]:
+        """How replies ended and what served them, of those among these calls of which it was recorded."""
+        if not keys or not self.has("evidence"):
+            return {}
+        sql = "SELECT evidence.key, body, request, cost FROM evidence JOIN texts ON texts.id = facts "
+        rows = among(self.select, f"{sql}WHERE evidence.key IN ({{}})", keys)
+        return {k: {**json.loads(unpacked(body)), "request": id_, "cost": cost} for k, body, id_, cost in rows}
+
     def has(self, table: str) -> bool:
         """Whether the file has a table with rows; one that an older Vantage made and that is only read may not."""
         there = self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (table,))
@@ -212,10 +222,12 @@ def begun(path: Path) -> bool:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Makes the tables of a new file; an older file would be brought up to date here, a newer one is refused."""
+    """Makes the tables of a new file; an older file is brought up to date, a newer one is refused."""
     if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         _check(connection, path)
+        # Version 1 lacks tables only; what its calls do not tell stays unknown.
         _execute(connection, LATER)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         return
     _execute(connection, LATER + SCHEMA)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -54,8 +54,8 @@ def store_error(error: Exception, path: Path) -> StoreError:
     return StoreError(f"the store cannot be used ({error})", file=path)
 
 
-VERSION: Final = 1
-"""The version of the tables, in the file's `user_version`."""
+VERSION: Final = 2
+"""The version of the tables, in the file's `user_version`; 1 had no evidence and no replies that broke off."""
 APPLICATION: Final = 0x56414E54
 """Marks the file as a run store (`application_id`)."""
 SCHEMA: Final = """
@@ -105,9 +105,15 @@ CREATE TABLE IF NOT EXISTS sittings (
 CREATE TABLE IF NOT EXISTS profiles (
     id INTEGER PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, profile TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS evidence (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, facts INTEGER NOT NULL, request TEXT NOT NULL,
+    written_tokens INTEGER NOT NULL, cost REAL
+);
 """
-"""What was added without a new version: an older Vantage, which does not know of it, does no harm."""
-FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered"}
+"""What was added to the first tables, and is made in an older file when it is opened."""
+FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered", "b": "broken"}
+FACTS: Final = ("reason", "served", "provider", "fingerprint")
+"""What is stored of how a reply ended and what served it, with how the options were named in the prompt."""
 _CODES: Final = {finish: code for code, finish in FINISHES.items()}
 _PLAIN: Final = 60
 """Characters up to which a text is not worth compressing."""
@@ -148,7 +154,7 @@ class Inserts:
 
     def add(self, batch: Sequence[FinishedCall]) -> None:
         """Adds calls inside the transaction that is open; one that is there already stays as it is."""
-        calls, details, failures, answered = [], [], [], []
+        calls, details, evidence, failures, answered = [], [], [], [], []
         for one in batch:
             call, completion, request = one.call, one.completion, one.call.ask.request
             tag = request.tag or (None, None, 0)
@@ -176,9 +182,15 @@ class Inserts:
             more = (completion.cached_tokens, completion.reasoning_tokens)
             if completion.thinking or completion.category or any(more):
                 details.append((call.key, packed(completion.thinking), completion.category, *more))
+            if completion.reason or completion.served or completion.request_id or completion.cost is not None:
+                facts = {name: getattr(completion, name) for name in FACTS} | {"options": call.ask.named}
+                text = json.dumps(facts, sort_keys=True)
+                billed = (completion.request_id, completion.written_tokens, completion.cost)
+                evidence.append((call.key, self._text(text_key(text), text), *billed))
         execute = self.connection.executemany
         execute(f"INSERT OR IGNORE INTO calls VALUES (NULL{', ?' * 18})", calls)  # noqa: S608
         execute("INSERT OR IGNORE INTO details VALUES (NULL, ?, ?, ?, ?, ?)", details)
+        execute("INSERT OR IGNORE INTO evidence VALUES (NULL, ?, ?, ?, ?, ?)", evidence)
         execute(f"INSERT INTO failures VALUES (NULL{', ?' * 14})", failures)  # noqa: S608
         execute("DELETE FROM claims WHERE key = ?", answered)
 
@@ -252,6 +264,7 @@ SOUND: Final[dict[str, Callable[[Sequence[Any]], Any]]] = {
     "details": lambda row: len(row[1]) == SIZE and isinstance(unpacked(row[2]), str),
     "sittings": lambda row: isinstance(row[1], int) and isinstance(json.loads(row[4]), dict),
     "profiles": lambda row: isinstance(json.loads(row[3]), dict),
+    "evidence": lambda row: len(row[1]) == SIZE and isinstance(row[2], int) and isinstance(row[3], str),
 }
 """How to tell, for the tables that are saved from a damaged file; the others only say who is working or used what."""
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.raters.models.base import Completion
 from vantage.raters.scoring import mass_note
-from vantage.runs.prices import Price, cost_of
+from vantage.runs.prices import Price, paid
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""
@@ -62,6 +62,26 @@ class RunTally:
     """Whether it ended at a limit that was given, where the same command would only end again."""
     notes: list[str] = field(default_factory=list)
 
+    def gather(self, others: Sequence[RunTally]) -> None:
+        """Becomes the sum of the counts of several models, with all that is told of them."""
+        for name in self.__dataclass_fields__:
+            values = [getattr(other, name) for other in others]
+            if name in ("notes", "mass") or not values:
+                continue
+            if isinstance(values[0], str):
+                setattr(self, name, " ".join(dict.fromkeys(filter(None, values))))
+            elif name == "cost":
+                self.cost = None if None in values else sum(values)
+            else:
+                setattr(self, name, any(values) if isinstance(values[0], bool) else sum(values))
+        for sentence in (one for other in others for one in other.notes):
+            self.note(sentence)
+
+    def note(self, sentence: str) -> None:
+        """Adds a sentence to the notes, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
     def tell_mass(self, scored: Sequence[tuple[pl.Series, float]]) -> None:
         """Counts what share of the probability the options had, from each rater's masses and its least mass."""
         masses = pl.concat([mass for mass, _ in scored]).drop_nulls() if scored else pl.Series([], dtype=pl.Float64)
@@ -80,11 +100,8 @@ class RunTally:
         self.completion_tokens += completion.completion_tokens
         self.cached_tokens += completion.cached_tokens
         self.reasoning_tokens += completion.reasoning_tokens
-        if price is None:
-            self.cost = None
-        elif self.cost is not None:
-            answer = completion
-            self.cost += cost_of(price, answer.prompt_tokens, answer.completion_tokens, answer.cached_tokens)
+        cost = 0.0 if completion.finish == "failed" else paid(price, completion)
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def too_many_failed(self, fail_on: float | None) -> str:
         """Why to stop because of failures, in a sentence; empty when there is no reason to."""

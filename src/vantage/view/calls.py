@@ -106,7 +106,7 @@ def evidence(reply: str, question: Question, source: str | None = None, *, cut: 
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
     >>> shown = evidence("Well, hard to say. Rating: 4", question)
     >>> [shown["reply"][start:end] for start, end in shown["spans"]], shown["rule"]
-    (['4'], 'marker:number')
+    (['Rating: 4'], 'marker:number')
     """
     read = parse_reply(reply, question, source, cut=cut)
     words = [match.span() for match in _WORD.finditer(reply)]

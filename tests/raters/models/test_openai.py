@@ -351,23 +351,19 @@ class TestScores:
         body = endpoint.requests[0]
         assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 1)
 
-    def test_options_that_begin_alike_are_refused(self, make: Make) -> None:
-        with Endpoint(lambda _: Answer("very", logprobs={"very": -0.1, "not": -3.0})) as endpoint:
+    @pytest.mark.parametrize(
+        "options", [["very warm", "not warm"], ["no", "yes"], ["1", "10"], ["-1", "1"], ["a", "b"]]
+    )
+    def test_options_that_a_sentence_may_begin_with_are_refused(self, make: Make, options: list[str]) -> None:
+        with Endpoint(lambda _: Answer("x", logprobs={"In": -0.1, "no": -3.0})) as endpoint:
             model = make(endpoint)
-            with pytest.raises(ModelError, match="'very warm' and 'very cold' begin with the same token 'very'"):
-                model.score([Request(QUESTION)], ["very warm", "very cold", "not warm"])
+            with pytest.raises(ModelError, match="is no single digit or capital letter"):
+                model.score([Request(QUESTION)], options)
 
-    def test_a_negligible_common_beginning_does_no_harm(self, make: Make) -> None:
-        with Endpoint(lambda _: Answer("no", logprobs={"no": -0.1, "neutral": -3.0, "n": -9.0})) as endpoint:
-            assert make(endpoint).score([Request(QUESTION)], ["no", "neutral"]).tolist() == [[-0.1, -3.0]]
-
-    def test_ten_is_no_one_where_it_has_a_token_of_its_own(self, make: Make) -> None:
-        with Endpoint(lambda _: Answer("1", logprobs={"1": -1.0, "10": -2.0})) as endpoint:
-            assert make(endpoint).score([Request(QUESTION)], ["1", "10"]).tolist() == [[-1.0, -2.0]]
-        with Endpoint(lambda _: Answer("1", logprobs={"1": -1.0, "2": -2.0})) as endpoint:
-            model = make(endpoint)
-            with pytest.raises(ModelError, match="begin with the same token '1'"):
-                model.score([Request(QUESTION)], ["1", "10"])
+    def test_the_beginning_of_a_sentence_is_no_option(self, make: Make) -> None:
+        tops = {"In": -0.01, "It": -5.0, "b": -6.0, "Because": -7.0, "B": -8.0}
+        with Endpoint(lambda _: Answer("In", logprobs=tops)) as endpoint:
+            assert make(endpoint).score([Request(QUESTION)], ["B", "C"]).tolist() == [[-8.0, -math.inf]]
 
     def test_an_endpoint_without_log_probabilities_is_told(self, make: Make) -> None:
         with Endpoint(rejecting("logprobs")) as endpoint:

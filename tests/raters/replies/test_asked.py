@@ -33,19 +33,18 @@ def test_replies_to_the_prompts_of_vantage_are_read_as_meant() -> None:
         verdicts = {_verdict(one, meant) for one, meant in zip(said, record["meant"], strict=True)}
         worst = next(one for one in ("invented", "missed", "right") if one in verdicts)
         counts[record["part"], worst] += 1
-    # The values that nobody gave are in texts that contradict themselves or only describe; no sure rule tells them.
+    # Only the form that was asked for is read: a third of what small models wrote in another is left to the second
+    # question, and no value is invented.
     assert counts == {
         ("large", "right"): 125,
-        ("careless", "missed"): 18,
-        ("careless", "right"): 235,
-        ("first", "missed"): 12,
-        ("first", "right"): 765,
-        ("second", "invented"): 2,
-        ("second", "missed"): 19,
-        ("second", "right"): 585,
-        ("third", "invented"): 2,
-        ("third", "missed"): 17,
-        ("third", "right"): 471,
+        ("careless", "missed"): 93,
+        ("careless", "right"): 160,
+        ("first", "missed"): 263,
+        ("first", "right"): 514,
+        ("second", "missed"): 196,
+        ("second", "right"): 410,
+        ("third", "missed"): 168,
+        ("third", "right"): 322,
     }
 
 

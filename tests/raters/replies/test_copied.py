@@ -35,9 +35,9 @@ def test_echoes_of_the_scale() -> None:
     assert echoes("on a scale of 1 to 10, a 4") == ["on a scale of 1 to 10"]
 
 
-def test_a_restated_question_reaches_to_its_end() -> None:
+def test_a_question_that_is_asked_again_is_recognised() -> None:
     ask = 'How fair did they find what came to pass in the end, from 1, "not at all fair", to 9, "completely fair"?'
     text = f"4\n{ask}\nnot at all fair"
-    (span,) = restated(text, ask, SCALE)
+    (span,) = restated(text, ask)
     assert text[span[0] : span[1]] == ask[:-2]
-    assert restated("not at all fair", ask, SCALE) == []
+    assert restated("not at all fair", ask) == []

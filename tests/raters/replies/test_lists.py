@@ -37,8 +37,7 @@ def test_every_layout_is_read(text: str) -> None:
     assert values(text, TRAITS) == {"good-natured": 2.0, "friendly": 4.0, "honest": 3.0}
 
 
-def test_numbers_of_questions_stand_for_their_order() -> None:
-    assert values("1. -2\n2. 0\n3. 3", WARMTH) == {"trust": -2.0, "sociability": 0.0, "competence": 3.0}
+def test_numbers_of_questions_are_no_names() -> None:
     assert values("1. -2\n2. 0", WARMTH) == dict.fromkeys(["trust", "sociability", "competence"], "missing")
 
 
@@ -75,7 +74,7 @@ def test_a_single_question_is_read_as_usual() -> None:
     assert parse_replies("I'd say 2.", WARMTH[:1])["trust"].value == 2
 
 
-@pytest.mark.parametrize(("text", "rule"), [(None, "empty"), ("", "empty"), ("<think>hm", "truncated")])
+@pytest.mark.parametrize(("text", "rule"), [(None, "empty"), ("", "empty"), ("<think>hm", "unclosed-thinking")])
 def test_no_text_no_answers(text: str | None, rule: str) -> None:
     assert set(values(text, WARMTH).values()) == {rule}
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vantage.raters.replies.opt_outs import denies, phrase, read_opt_out
+from vantage.raters.replies.opt_outs import phrase, read_opt_out
 from vantage.scales import OptOut, Scale
 
 SILENT = Scale.points(1, 9, opt_outs=[OptOut("not_mentioned", "not said: the text is silent")])
@@ -43,8 +43,3 @@ def test_an_opt_out_that_is_not_offered() -> None:
 def test_phrases(sentence: str, scale: Scale, status: str | None) -> None:
     reading = phrase(sentence, scale)
     assert (reading.opt_out if reading else None) == status
-
-
-def test_only_this_question_is_denied() -> None:
-    assert denies("Hm. The text doesn't address this question.")
-    assert not denies("If the text doesn't address this question, mark it as NA.")

@@ -105,33 +105,28 @@ def test_the_sample_points_to_distinct_replies_of_every_model(cells: list[Record
 
 @pytest.mark.slow
 def test_the_checked_replies_are_read_as_meant(cells: list[Recorded]) -> None:
-    # When the rules first stood, before any was mended: development 400 of 407, held-out 124 of 128.
-    assert right("development", cells) == (406, 407)
-    assert right("held-out", cells) == (128, 128)
-    assert right("later", cells) == (114, 115)
+    # Prose is read only where nothing casts doubt on it, so that older rules read more: 648 of 650.
+    assert right("development", cells) == (359, 407)
+    assert right("held-out", cells) == (117, 128)
+    assert right("later", cells) == (95, 115)
+    read = {(cell.file, cell.post, cell.question): shown(cell.reply) for cell in cells}
+    values = [(read[row["file"], row["post"], row["question"]], row["meant"]) for row in checked()]
+    assert sum(value != meant for value, meant in values if value.isdigit()) == 1
 
 
 EXPLAINED = {
     # The release knows no words: an option by its name became 0.
-    "option named in words": (
-        "0 to value",
-        {"whole:label", "lead:label", "line:label", "end:label", "marker:label", "prose:label"},
-    ),
-    "rating behind a number that is none": ("0 to value", {"marker:number"}),
+    "option named in words": ("0 to value", {"whole:label", "lead:label", "marker:label"}),
     # The release takes the first run of digits, wherever it stands.
     "number and NA or another option": ("value to 0", {"conflict", "several"}),
     "number copied from the post": ("value to 0", {"copied"}),
     "number of the repeated prompt": ("value to 0", {"echo"}),
-    "NA, then the repeated prompt or other numbers": (
-        "value to 0",
-        {"whole:opt-out", "lead:opt-out", "line:opt-out", "end:opt-out"},
-    ),
+    "NA, then the repeated prompt or other numbers": ("value to 0", {"lead:opt-out", "line:opt-out"}),
     "decimal cut off": ("value to 0", {"decimal"}),
-    "number out of another top": ("value to 0", {"other-scale"}),
-    "number denied": ("value to 0", {"negated"}),
+    "number that is doubted or denied": ("value to 0", {"doubt"}),
     "refusal that holds a number": ("value to 0", {"prose:refusal"}),
-    "number in a sentence about something else": ("value to 0", {"no-answer", "truncated"}),
-    "another place than the first number": ("value to value", {"line:label", "prose:label", "marker:number"}),
+    "number in a sentence": ("value to 0", {"no-answer"}),
+    "another place than the first number": ("value to value", {"line:label"}),
 }
 
 
@@ -160,40 +155,37 @@ def test_the_published_cleaning_is_the_first_run_of_digits(cells: list[Recorded]
 def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list[Recorded]) -> None:
     found = Counter((cell.file.partition("_")[0], why) for cell in cells if (why := explanation(cell)))
     assert found == {
-        ("alpaca-native", "option named in words"): 1,
-        ("dolly-v2-7b", "option named in words"): 175,
-        ("dolly-v2-7b", "rating behind a number that is none"): 1,
-        ("dolly-v2-7b", "number and NA or another option"): 266,
+        ("alpaca-native", "number in a sentence"): 1,
+        ("dolly-v2-7b", "option named in words"): 68,
+        ("dolly-v2-7b", "number and NA or another option"): 280,
         ("dolly-v2-7b", "number copied from the post"): 100,
-        ("dolly-v2-7b", "number of the repeated prompt"): 10,
-        ("dolly-v2-7b", "NA, then the repeated prompt or other numbers"): 40,
-        ("dolly-v2-7b", "decimal cut off"): 55,
-        ("dolly-v2-7b", "number out of another top"): 1,
-        ("dolly-v2-7b", "number denied"): 2,
-        ("dolly-v2-7b", "refusal that holds a number"): 5,
-        ("dolly-v2-7b", "number in a sentence about something else"): 16,
-        ("dolly-v2-7b", "another place than the first number"): 4,
-        ("flan-t5-xxl", "option named in words"): 23,
+        ("dolly-v2-7b", "number of the repeated prompt"): 28,
+        ("dolly-v2-7b", "NA, then the repeated prompt or other numbers"): 10,
+        ("dolly-v2-7b", "decimal cut off"): 57,
+        ("dolly-v2-7b", "number that is doubted or denied"): 19,
+        ("dolly-v2-7b", "refusal that holds a number"): 4,
+        ("dolly-v2-7b", "number in a sentence"): 55,
+        ("dolly-v2-7b", "another place than the first number"): 2,
         ("flan-t5-xxl", "number copied from the post"): 107,
-        ("flan-t5-xxl", "number in a sentence about something else"): 1,
+        ("flan-t5-xxl", "number in a sentence"): 6,
     }
-    assert sum(found.values()) == 807
 
 
 @pytest.mark.slow
 def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:
     assert Counter((cell.file.partition("_")[0], cell.reply.status) for cell in cells) == {
-        ("alpaca-native", "answered"): 5780,
+        ("alpaca-native", "answered"): 5778,
         ("alpaca-native", "not_mentioned"): 4,
+        ("alpaca-native", "unparsed"): 2,
         ("chatgpt", "answered"): 5756,
         ("chatgpt", "not_mentioned"): 2,
         ("chatgpt", "unparsed"): 26,
-        ("dolly-v2-7b", "answered"): 2911,
-        ("dolly-v2-7b", "not_mentioned"): 1319,
-        ("dolly-v2-7b", "refused"): 70,
-        ("dolly-v2-7b", "unparsed"): 1484,
-        ("flan-t5-xxl", "answered"): 4839,
+        ("dolly-v2-7b", "answered"): 2745,
+        ("dolly-v2-7b", "not_mentioned"): 1228,
+        ("dolly-v2-7b", "refused"): 67,
+        ("dolly-v2-7b", "unparsed"): 1744,
+        ("flan-t5-xxl", "answered"): 4811,
         ("flan-t5-xxl", "not_mentioned"): 168,
         ("flan-t5-xxl", "refused"): 12,
-        ("flan-t5-xxl", "unparsed"): 765,
+        ("flan-t5-xxl", "unparsed"): 793,
     }

@@ -18,7 +18,8 @@ from vantage.errors import VantageError
 
 T = TypeVar("T")
 Role = Literal["system", "user", "assistant"]
-Finish = Literal["stop", "length", "filtered", "failed"]
+Finish = Literal["stop", "length", "filtered", "broken", "failed"]
+"""How a reply ended; `broken` is one that ended for no reason that is known to complete it."""
 LogProbs: TypeAlias = NDArray[np.float64]
 """One row per request, one column per option: natural logarithms of probabilities."""
 
@@ -73,6 +74,20 @@ class Completion:
     """Those of the prompt tokens that the endpoint had in its cache, and often charges less for."""
     reasoning_tokens: int = 0
     """Those of the completion tokens that went into thinking."""
+    written_tokens: int = 0
+    """Those of the prompt tokens that the endpoint put into its cache, and some charge more for."""
+    cost: float | None = None
+    """What the endpoint says that the call cost, in its currency."""
+    reason: str = ""
+    """Why the reply ended, in the word of the provider."""
+    served: str = ""
+    """The model that answered, as it names itself."""
+    provider: str = ""
+    """Who ran it, where a router says so."""
+    fingerprint: str = ""
+    """The configuration that answered (`system_fingerprint`)."""
+    request_id: str = ""
+    """The provider's name for the call."""
 
 
 class ModelError(VantageError):
@@ -88,6 +103,13 @@ class Passing(VantageError):  # noqa: N818 - it says how long, not how bad
     def __init__(self, sentence: str, *, overload: bool = False, after: float | None = None) -> None:
         super().__init__(sentence)
         self.overload, self.after = overload, after
+
+
+class AccountError(VantageError):
+    """A fault of the account and not of a request: a refused key, no credit, an exhausted quota.
+
+    Every further request would meet it too, so nothing more is sent on this account.
+    """
 
 
 class ChatModel(Protocol):

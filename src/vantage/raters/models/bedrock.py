@@ -7,23 +7,17 @@ import json
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any
 
-from vantage.raters.models.base import Completion, Finish, ModelError, Request, require
+from vantage.raters.models.base import Completion, ModelError, Request, require
 from vantage.raters.models.chat_protocol import parted
+from vantage.raters.models.evidence import ending, served
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.remote import RemoteModel
 
 boto3: Any = require("boto3", "bedrock")
 botocore: Any = require("botocore.exceptions", "bedrock")
 config_: Any = require("botocore.config", "bedrock")
-
-_FINISHES: Final[dict[str, Finish]] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "guardrail_intervened": "filtered",
-    "content_filtered": "filtered",
-}
 
 
 class BedrockModel(RemoteModel):
@@ -107,18 +101,20 @@ class BedrockModel(RemoteModel):
             for block in answer["output"]["message"]["content"]
         ]
         text, thinking = parted({"content": blocks})
-        reason = str(answer.get("stopReason"))
-        finish = _FINISHES.get(reason, "stop")
+        reason = str(answer.get("stopReason") or "")
+        finish = ending("bedrock", reason)
         usage = answer.get("usage") or {}
-        cached = int(usage.get("cacheReadInputTokens") or 0)
+        cached, written = (int(usage.get(f"cache{name}InputTokens") or 0) for name in ("Read", "Write"))
         return Completion(
             text,
             finish,
-            prompt_tokens=int(usage.get("inputTokens") or 0) + cached + int(usage.get("cacheWriteInputTokens") or 0),
+            prompt_tokens=int(usage.get("inputTokens") or 0) + cached + written,
             completion_tokens=int(usage.get("outputTokens") or 0),
             thinking=thinking,
             category=reason.replace("_", " ") if finish == "filtered" else "",
             cached_tokens=cached,
+            written_tokens=written,
+            **served({"id": (answer.get("ResponseMetadata") or {}).get("RequestId")}, reason=reason),
         )
 
     def _fault(self, error: Any) -> Fault:

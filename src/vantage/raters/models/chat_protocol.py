@@ -5,24 +5,15 @@ A reply is made of the answer, and of the thinking that some models put before i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Finish, ModelError, Passing, Request
+from vantage.raters.models.base import Completion, ModelError, Request
+from vantage.raters.models.evidence import counts, ending, served
 from vantage.raters.models.faults import Fault, filters
 from vantage.raters.models.options import first_tokens
 
-_BLOCK: Final = re.compile(r"<(think|thinking|reasoning)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_OPEN: Final = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_CLOSE: Final = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THINKING: Final = ("reasoning_content", "reasoning", "thinking")
-_FINISHES: Final[dict[str, Finish]] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "filtered",
-}
-"""Why Anthropic's models stop, unless they have said all."""
 
 
 def parted(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -52,40 +43,21 @@ def read_message(answer: Mapping[str, Any]) -> Completion:
     if not isinstance(answer["content"], list):
         raise TypeError("this is no message")
     text, thinking = parted({"content": answer["content"]})
-    finish = _FINISHES.get(str(answer.get("stop_reason")), "stop")
+    finish = ending("anthropic", answer.get("stop_reason"))
     details, usage = answer.get("stop_details") or {}, answer.get("usage") or {}
-    cached = int(usage.get("cache_read_input_tokens") or 0)
+    cached, written = (int(usage.get(f"cache_{name}_input_tokens") or 0) for name in ("read", "creation"))
     return Completion(
         text or str(details.get("explanation") or ""),
         finish,
-        prompt_tokens=sum(int(usage.get(n) or 0) for n in ("input_tokens", "cache_creation_input_tokens")) + cached,
+        prompt_tokens=int(usage.get("input_tokens") or 0) + cached + written,
         completion_tokens=int(usage.get("output_tokens") or 0),
         thinking=thinking,
         category=str(details.get("category") or "refusal") if finish == "filtered" else "",
         cached_tokens=cached,
         reasoning_tokens=int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0),
+        written_tokens=written,
+        **served(answer, reason=answer.get("stop_reason")),
     )
-
-
-def apart(text: str) -> tuple[str, str]:
-    r"""The answer and the thinking of a text in which thinking stands between tags; an open tag is all thinking.
-
-    >>> apart("<think>4 or 5? 4.</think>\n\nAnswer: 4"), apart("Hm. So 4.</think>4"), apart("<think>Let me see")
-    (('Answer: 4', '4 or 5? 4.'), ('4', 'Hm. So 4.'), ('', 'Let me see'))
-    """
-    if "<" not in text:
-        return text, ""
-    thought = [match[2].strip() for match in _BLOCK.finditer(text)]
-    rest = _BLOCK.sub("", text)
-    # A template may write the opening tag into the prompt, so that the reply has only the closing one.
-    *before, last = _CLOSE.split(rest)
-    thought += [part.strip() for part in before]
-    if opened := _OPEN.search(last):
-        thought.append(last[opened.end() :].strip())
-        last = last[: opened.start()]
-    if not thought:
-        return text, ""
-    return last.strip(), "\n".join(part for part in thought if part)
 
 
 def _sort(content: Any, said: list[str], thought: list[str]) -> None:
@@ -108,15 +80,6 @@ def _sort(content: Any, said: list[str], thought: list[str]) -> None:
             _sort(content["content"], said, thought)
 
 
-FINISHES: Final[dict[str, Finish]] = {
-    "stop": "stop",
-    "length": "length",
-    "content_filter": "filtered",
-    "refusal": "filtered",
-    "max_tokens": "length",
-    "model_length": "length",
-    "SAFETY": "filtered",
-}
 WITHOUT: Final = {
     "seed": "replies to the same prompt may differ from run to run",
     "response_format": "the form of the reply is asked for in words only",
@@ -161,18 +124,18 @@ class ChatProtocol:
         raise_if_error(choice)
         if options:
             logprobs = choice.get("logprobs") or {}
-            return _scores((logprobs.get("content") or [None])[0], options, usage(answer))
+            return _scores((logprobs.get("content") or [None])[0], options, {**counts(answer), **served(answer)})
         message = choice["message"]
         text, thinking = parted(message)
-        reason = str(choice.get("finish_reason"))
-        if reason == "error":
-            raise Passing("The provider behind the endpoint failed in the middle of the reply.")
-        finish, category = FINISHES.get(reason, "stop"), ""
+        reason = choice.get("finish_reason")
+        finish, category = ending("chat", reason), ""
         if not text and message.get("refusal"):
             text, finish, category = str(message["refusal"]), "filtered", "refusal"
         elif finish == "filtered":
             category = filters(choice.get("content_filter_results")) or "content filter"
-        return Completion(text, finish, thinking=thinking, category=category, **usage(answer))
+        return Completion(
+            text, finish, thinking=thinking, category=category, **counts(answer), **served(answer, reason=reason)
+        )
 
 
 def raise_if_error(answer: Any) -> None:
@@ -199,23 +162,12 @@ def one_each(answer: Any) -> list[dict[str, Any]]:
     >>> [one["usage"]["completion_tokens"] for one in one_each(result)]
     [3, 2]
     """
-    replies, counts = answer["choices"], answer.get("usage") or {}
-    total = int(counts.get("completion_tokens") or 0)
+    replies, used = answer["choices"], answer.get("usage") or {}
+    total = int(used.get("completion_tokens") or 0)
     shares = [total // len(replies) + (place < total % len(replies)) for place in range(len(replies))]
-    first = {**counts, "completion_tokens": shares[0]}
+    first = {**used, "completion_tokens": shares[0]}
     usages = [first, *({"completion_tokens": share} for share in shares[1:])]
     return [{**answer, "choices": [reply], "usage": one} for reply, one in zip(replies, usages, strict=True)]
-
-
-def usage(answer: Any, prompt: str = "prompt", reply: str = "completion") -> dict[str, Any]:
-    """The tokens that an answer took, as a completion keeps them, by what a protocol calls prompt and reply."""
-    counts = answer.get("usage") or {}
-    return {
-        "prompt_tokens": int(counts.get(f"{prompt}_tokens") or 0),
-        "completion_tokens": int(counts.get(f"{reply}_tokens") or 0),
-        "cached_tokens": int((counts.get(f"{prompt}_tokens_details") or {}).get("cached_tokens") or 0),
-        "reasoning_tokens": int((counts.get(f"{reply}_tokens_details") or {}).get("reasoning_tokens") or 0),
-    }
 
 
 def _scores(first: Any, options: Sequence[str], used: dict[str, Any]) -> Completion:
@@ -266,7 +218,7 @@ class ResponsesProtocol:
     def read(self, answer: Any, options: Sequence[str]) -> Completion:
         """What a response says: a reply, or the scores of options."""
         raise_if_error(answer)
-        output, used = answer["output"], usage(answer, "input", "output")
+        output, used = answer["output"], {**counts(answer, "input", "output"), **served(answer)}
         blocks = [b for one in output if one.get("type") == "message" for b in one.get("content") or ()]
         if options:
             first = next((b["logprobs"][0] for b in blocks if b.get("logprobs")), None)
@@ -275,8 +227,9 @@ class ResponsesProtocol:
         refusal = "".join(str(b.get("refusal") or "") for b in blocks if b.get("type") == "refusal")
         _, thinking = parted({"content": [one for one in output if one.get("type") == "reasoning"]})
         why = (answer.get("incomplete_details") or {}).get("reason")
-        finish: Finish = "length" if why == "max_output_tokens" else "filtered" if why == "content_filter" else "stop"
+        reason = "/".join(str(part) for part in (answer.get("status"), why) if part)
+        finish = ending("responses", reason)
         category = "content filter" if finish == "filtered" else ""
         if refusal and not text:
             text, finish, category = refusal, "filtered", "refusal"
-        return Completion(text, finish, thinking=thinking, category=category, **used)
+        return Completion(text, finish, thinking=thinking, category=category, **{**used, "reason": reason})

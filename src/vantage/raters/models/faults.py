@@ -16,12 +16,15 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-LONGEST_WAIT: Final = 300.0
-"""Seconds; an endpoint that asks for more is asked again after this."""
+LONGEST_WAIT: Final = 24 * 3600.0
+"""Seconds; nobody waits longer than a day."""
 _PASSING: Final = (408, 409, 425, 429)
 _OVERLOAD: Final = (429, 503, 529)
 _FINAL: Final = frozenset(
-    {"insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"}
+    {
+        *("insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"),
+        *("billing_not_active", "insufficient_balance", "credit_balance_too_low", "account_deactivated"),
+    }
 )
 """Codes of a 429 that waiting does not help."""
 _FILTERED: Final = frozenset(
@@ -131,6 +134,13 @@ class Fault:
         return verdict == "true" or self.status in _PASSING or self.status >= 500
 
     @property
+    def of_account(self) -> bool:
+        """Whether the account is at fault, and not the request: no other request would go better."""
+        if self.filtered or self.rejected(("logprobs", "top_logprobs")):
+            return False
+        return self.status in (401, 402) or bool(self.codes & _FINAL) or (self.status == 403 and not self.where)
+
+    @property
     def overload(self) -> bool:
         """Whether the endpoint asks for fewer requests."""
         return self.status in _OVERLOAD
@@ -173,6 +183,8 @@ class Fault:
         if self.status in (401, 403) and not self.rejected(("logprobs", "top_logprobs")):
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."
+        if self.status == 402 or self.codes & _FINAL:
+            return f"{host} has no credit or quota left for this account ({self.status}: {message})."
         if self.status == 404:
             return f"{host} has no model '{model}' at this base URL (404: {message})."
         if self.status == 429:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vantage.raters.models.base import Completion, Finish, ModelError, Request, require
+from vantage.raters.models.base import Completion, ModelError, Request, require
+from vantage.raters.models.evidence import ending, served
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.options import first_tokens
 from vantage.raters.models.remote import RemoteModel
@@ -15,9 +16,6 @@ errors_: Any = require("google.genai.errors", "gemini")
 httpx2: Any = require("httpx2", "gemini")
 
 _DEPTH: Final = 20
-_FILTERS: Final = frozenset(
-    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
-)
 
 
 class GeminiModel(RemoteModel):
@@ -104,6 +102,7 @@ class GeminiModel(RemoteModel):
             "completion_tokens": int(getattr(usage, "candidates_token_count", None) or 0) + thought,
             "cached_tokens": int(getattr(usage, "cached_content_token_count", None) or 0),
             "reasoning_tokens": thought,
+            **served({"model": answer.model_version, "id": answer.response_id}),
         }
         if not answer.candidates:
             feedback = answer.prompt_feedback
@@ -116,9 +115,9 @@ class GeminiModel(RemoteModel):
         text = "".join(part.text or "" for part in parts if not part.thought)
         thinking = "".join(part.text or "" for part in parts if part.thought)
         reason = _name(candidate.finish_reason)
-        finish: Finish = "length" if reason == "MAX_TOKENS" else "filtered" if reason in _FILTERS else "stop"
+        finish = ending("gemini", reason)
         category = reason.lower() if finish == "filtered" else ""
-        return Completion(text, finish, thinking=thinking, category=category, **tokens)
+        return Completion(text, finish, thinking=thinking, category=category, reason=reason, **tokens)
 
     def _fault(self, error: Any) -> Fault:
         if isinstance(error, errors_.APIError):

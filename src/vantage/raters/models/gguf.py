@@ -21,7 +21,6 @@ import numpy as np
 from vantage.raters.models.base import (
     GIVEN_UP,
     Completion,
-    Finish,
     LogProbs,
     Message,
     ModelError,
@@ -33,6 +32,7 @@ from vantage.raters.models.base import (
     too_long,
     turns,
 )
+from vantage.raters.models.evidence import ending
 from vantage.raters.models.options import LocalModel, OptionTree
 
 _HEADER: Final = 64 * 2**20
@@ -162,8 +162,9 @@ class GGUFModel(LocalModel):
             return Completion("", "failed", error=self._reason(answer["error"]))
         choice, usage = answer["choices"][0], answer.get("usage", {})
         text = choice["message"].get("content") if "message" in choice else choice["text"]
-        finish: Finish = "length" if choice["finish_reason"] == "length" else "stop"
-        return Completion(text or "", finish, usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
+        reason = choice["finish_reason"]
+        finish, tokens = ending("chat", reason), (usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
+        return Completion(text or "", finish, *tokens, reason=str(reason))
 
     def _answer(self, body: dict[str, Any], request: Request, schema: Mapping[str, Any] | None) -> Any:
         fields = dict(body)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from vantage.raters.models.base import ChatModel, Completion, Message, ModelError, Request, Sampling
-from vantage.raters.models.chat_protocol import apart
+from vantage.raters.models.dialects import split_thinking
 
 ROOM: Final = 4096
 """Tokens that a thinking model is given for a reply, where nothing else is said."""
@@ -56,6 +56,10 @@ class ModelProfile:
     mass: float | None = None
     """The probability that it does."""
     thinks: bool = False
+    dialect: str = ""
+    """How it marks thinking in its replies, where the endpoint leaves it there (see `dialects`)."""
+    unknown_marks: bool = False
+    """Whether its replies have marks like those of thinking that no dialect knows; such replies are not read."""
     thinking_tokens: int = 0
     window: int | None = None
     repeats: bool | None = None
@@ -99,10 +103,10 @@ class _Probe:
         if first.finish == "failed":
             raise ModelError(first.error)
         self.progress("thinking")
-        if not apart(first.text)[0].strip():
+        if not split_thinking(first.text).answer.strip():
             # A thinking model may need more room before it says anything.
             first = self._ask("Reply with the word: ready", ROOM)
-        thinks = any(c.thinking or c.reasoning_tokens or apart(c.text)[1] for c in self.replies)
+        thinks = any(c.thinking or c.reasoning_tokens or split_thinking(c.text).dialect for c in self.replies)
         room = ROOM if thinks else 64
         self.progress("the same seed again")
         repeats = self._repeats(room)
@@ -126,6 +130,8 @@ class _Probe:
             begins=begins,
             mass=mass,
             thinks=thinks,
+            dialect=next((name for c in self.replies if (name := split_thinking(c.text).dialect)), ""),
+            unknown_marks=any(c.finish == "stop" and split_thinking(c.text).open for c in self.replies),
             thinking_tokens=max((c.reasoning_tokens for c in self.replies), default=0),
             window=self.model.window or window,
             repeats=repeats,
@@ -155,7 +161,7 @@ class _Probe:
         if answer.finish == "failed":
             return "refused"
         try:
-            answer_of = json.loads(apart(answer.text)[0])
+            answer_of = json.loads(split_thinking(answer.text).answer)
         except ValueError:
             return "asked for"
         return "held" if isinstance(answer_of, dict) and answer_of.get("answer") in (1, 2, 3) else "asked for"

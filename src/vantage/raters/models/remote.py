@@ -18,11 +18,22 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from vantage.raters.models.base import Completion, LogProbs, ModelError, Passing, Request, estimate_tokens, note_once
+from vantage.raters.models.base import (
+    AccountError,
+    Completion,
+    LogProbs,
+    ModelError,
+    Passing,
+    Request,
+    estimate_tokens,
+    note_once,
+)
 from vantage.raters.models.faults import Fault, retry_after
 
 T = TypeVar("T")
 _FIRST_WAIT: Final = 0.5
+_LONGEST_WAIT: Final = 300.0
+"""Seconds that a model waits that is used without a run; a run waits as long as it is asked to."""
 
 
 class RemoteModel(ABC):
@@ -251,6 +262,8 @@ class RemoteModel(ABC):
             return Completion(self.scrubbed(fault.message), "filtered", category=fault.category or "content filter")
         if fault.status is not None and fault.status < 400:
             raise Passing(f"{self._host} did not answer with a chat completion.") from None
+        if fault.of_account:
+            raise AccountError(self.sentence(fault)) from None
         if fault.passing:
             raise Passing(self.sentence(fault), overload=fault.overload, after=retry_after(fault.headers)) from None
         return Completion("", "failed", error=self.sentence(fault))
@@ -264,10 +277,13 @@ class RemoteModel(ABC):
             for tries in range(1, self._tries + 1):
                 try:
                     return await self.attempt(request, options)
+                except AccountError as fault:
+                    return Completion("", "failed", error=str(fault))
                 except Passing as fault:
                     message = str(fault)
                     if tries < self._tries:
-                        await asyncio.sleep(_FIRST_WAIT * 2 ** (tries - 1) if fault.after is None else fault.after)
+                        after = _FIRST_WAIT * 2 ** (tries - 1) if fault.after is None else fault.after
+                        await asyncio.sleep(min(after, _LONGEST_WAIT))
             return Completion(
                 "", "failed", error=message if self._tries == 1 else f"{message.rstrip('.')} (after {tries} tries)."
             )

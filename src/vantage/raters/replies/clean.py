@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from vantage.raters.models.dialects import split_thinking
+
 LONGEST = 16_000
 """A longer reply is read at its two ends, where answers are."""
 
@@ -24,8 +26,6 @@ _LATEX = re.compile(
     r"(?:\$|\\\()\s?((?:[+-]|\\minus\s?|\{-\})?\s?\d{1,4}(?:\.\d+)?)\s?(?:\$|\\\))|\\text\{([^{}\n]{0,80})\}"
 )
 _MARKUP = re.compile(r"</?(?:b|i|u|em|strong|span|p|br)\s?/?>", re.IGNORECASE)
-_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 # Where a model goes on to write the next turn of a conversation, its answer is over.
 _NEXT_TURN = re.compile(
     r"###\s{0,4}(?:end|input|instruction|human|user)\b|</s>|<\|[a-z_]{1,30}\|>|<eos>|</?INST>|\[/?INST\]", re.IGNORECASE
@@ -54,18 +54,28 @@ def plain_text(reply: object) -> str | None:
 
 
 def without_thought(text: str) -> tuple[str, bool]:
-    """The text after a reasoning block, and whether the reply ended inside one.
+    """The text without thinking, and whether some of it was never closed.
 
     >>> without_thought("<think>4? No, 5.</think> 5"), without_thought("<think>Let me see")
     (('5', False), ('', True))
     """
-    closed = list(_THOUGHT_END.finditer(text))
-    if closed:
-        text = text[closed[-1].end() :]
-    opened = _THOUGHT.search(text)
-    if opened:
-        return text[: opened.start()].strip(), True
-    return text.strip(), False
+    reply = split_thinking(text)
+    return reply.answer.strip(), reply.open
+
+
+def readable(text: object, *, cut: bool = False) -> tuple[str, str]:
+    """The text of a reply without thinking, and why it cannot be read, where it cannot.
+
+    >>> readable("[THINK]A 3?[/THINK] −2"), readable("<think>Let me see"), readable("", cut=True)
+    (('-2', ''), ('', 'unclosed-thinking'), ('', 'cut'))
+    """
+    said, unclosed = without_thought(text) if isinstance(text, str) else (text, False)
+    plain = plain_text(said)
+    if plain is None:
+        return "", "not-text"
+    if unclosed:
+        return "", "unclosed-thinking"
+    return plain, "" if plain else "cut" if cut else "empty"
 
 
 def _shortened(text: str) -> str:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from vantage.raters.replies.doubts import FORCED
 from vantage.scales import Scale, show_code
 
 COPIED = "\ue000"
@@ -59,25 +58,11 @@ def copied(text: str, source: str) -> list[Span]:
     return spans
 
 
-def restated(text: str, ask: str, scale: Scale) -> list[Span]:
-    """Where a reply asks the question again; the range of the scale and the wording of options do not count."""
-    bare = masked(ask, scale_echoes(ask, scale), " ")
-    for option in scale.options:
-        if option.label:
-            bare = bare.replace(option.label, " ")
+def restated(text: str, ask: str) -> list[Span]:
+    """Where a reply asks the question again, in as many of its words in a row as no answer has."""
     words = list(_WORD.finditer(text))
-    folded = [word.group().casefold() for word in words]
-    asked = [span for span in _runs(words, folded, _Grams(bare).runs) if len(_WORD.findall(text, *span)) >= _RESTATED]
-    if not asked:
-        return []
-    # A word in between, such as another apostrophe, does not end a restatement; a new line does.
-    joined: list[Span] = []
-    for start, end in _runs(words, folded, _Grams(ask).runs):
-        if joined and start - joined[-1][1] <= 12 and "\n" not in text[joined[-1][1] : start]:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return [span for span in joined if any(one[0] < span[1] and span[0] < one[1] for one in asked)]
+    runs = _runs(words, [word.group().casefold() for word in words], _Grams(ask).runs)
+    return [span for span in runs if len(_WORD.findall(text, *span)) >= _RESTATED]
 
 
 def scale_echoes(text: str, scale: Scale) -> list[Span]:
@@ -108,7 +93,7 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
         else r"(?!)"
     )
     conditional = (
-        rf"\bif\b{FORCED}[^.!?\n]{{1,160}}"
+        r"\bif\b[^.!?\n]{1,160}"
         r"\b(?:mark|answer|write|say|choose|select|respond|reply|put|use)\b[^.!?\n]{0,80}"
     )
     instructed = (

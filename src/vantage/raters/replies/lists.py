@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vantage.instruments import MultipleChoice, put
-from vantage.raters.replies.clean import plain_text, without_thought
-from vantage.raters.replies.doubts import behind_withdrawal
+from vantage.raters.replies.clean import readable
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
 from vantage.raters.replies.own_words import names, parse_several, several_of, text_of
 from vantage.raters.replies.parse import Parser, parse_reply
+from vantage.raters.replies.prose import WITHDRAWN
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, unparsed
-from vantage.raters.replies.slots import read_all, read_lead, read_slot
+from vantage.raters.replies.slots import read_all, read_lead
 
 if TYPE_CHECKING:
     from vantage.instruments import Question
 
 _MARK = re.compile(r"\s{0,12}(?:(?:[-*•+>]|#{1,6}|\(?\d{1,3}[.):]|\(?[a-z][.)])\s{1,4}){0,2}[*_\"'`]{0,4}")
-_NUMBERED = re.compile(r"\s{0,8}\(?(\d{1,3})[.):]\s{1,4}(?=\S)")
 _AFTER_NAME = re.compile(
     r"[*_\"'`]{0,4}\s?(?:\([^()\n]{0,80}\)\s?)?[*_\"'`]{0,4}\s?(?:[:=|]|->|→|-(?=\s))[*_\"'`\s]{0,6}"
 )
@@ -65,7 +64,12 @@ class _Entry:
 
 
 def parse_replies(
-    text: str | None, questions: Iterable[Question], source: str | None = None, *, cut: bool = False
+    text: str | None,
+    questions: Iterable[Question],
+    source: str | None = None,
+    *,
+    cut: bool = False,
+    strict: bool = False,
 ) -> dict[str, ParsedReply]:
     r"""The replies to several questions that were answered together, by question id. Never raises.
 
@@ -81,12 +85,12 @@ def parse_replies(
     """
     asked = list(questions)
     if len(asked) == 1:
-        return {asked[0].id: parse_reply(text, asked[0], source, cut=cut)}
+        return {asked[0].id: parse_reply(text, asked[0], source, cut=cut, strict=strict)}
     whole = put(asked)
     if isinstance(whole[0], MultipleChoice) and len(whole) == 1:
         return parse_several(text, whole[0], cut=cut)
     points = [question for question in whole if not isinstance(question, MultipleChoice) and not question.scale.text]
-    replies = _points(text, points, source, cut) if points else {}
+    replies = _points(text, points, source, cut, strict) if points else {}
     for question in whole:
         if question not in points:
             replies |= _in_own_words(text, question)
@@ -98,7 +102,7 @@ def parse_replies(
 
 def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply]:
     """A text or a list of options among the answers to other questions: only what stands under its key counts."""
-    plain, _ = without_thought(plain_text(text) or "")
+    plain, _ = readable(text)
     for one in reversed(find_json(plain)):
         data = one.data if isinstance(one.data, dict) else {}
         key = next((key for key in data if words(key) in names(question)), None)
@@ -115,30 +119,24 @@ def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply
     return {part.id: missing for part in (question.parts() if isinstance(question, MultipleChoice) else [question])}
 
 
-def _points(text: str | None, asked: Sequence[Question], source: str | None, cut: bool) -> dict[str, ParsedReply]:
+def _points(
+    text: str | None, asked: Sequence[Question], source: str | None, cut: bool, strict: bool
+) -> dict[str, ParsedReply]:
     """The replies to questions that are answered by one point of a scale each."""
-    plain = plain_text(text)
-    if plain is None:
-        return {question.id: unparsed("not-text") for question in asked}
-    plain, thinking = without_thought(plain)
-    if not plain:
-        return {question.id: unparsed("truncated" if thinking else "cut" if cut else "empty") for question in asked}
-    batch = _Batch(asked, source)
+    plain, obstacle = readable(text, cut=cut)
+    if obstacle:
+        return {question.id: unparsed(obstacle) for question in asked}
+    batch = _Batch(asked, source, strict)
     entries = [*batch.json(plain)]
-    if any(entry.reply.status != "unparsed" for entry in entries):
-        entries += batch.lines(plain[find_json(plain)[-1].end :])
-    else:
+    if not strict:
         whole = _OFFERED.sub("", plain.rpartition("\n")[0] if cut else plain)
         *_, at = [0, *(heading.end() for heading in _REVISED.finditer(whole))]
-        revised = batch.lines(whole[at:])
-        settled_anew = {entry.question for entry in revised if at and entry.reply.status != "unparsed"}
-        first = [entry for entry in batch.lines(whole[:at]) if entry.question not in settled_anew]
-        entries += [*first, *revised] or batch.numbered(whole) or batch.in_a_row(whole)
-        entries += batch.unnamed(whole, {entry.question for entry in entries})
-    if not entries and refuses(plain) and not any(parser.answers(plain) for parser in batch.parsers.values()):
+        entries += batch.lines(whole[at:]) or batch.in_a_row(whole)
+    if not entries and refuses(plain):
         return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
-    settled |= {id_: unparsed("conflict") for id_ in batch.withdrawn(plain, settled)}
+    if WITHDRAWN.search(plain[find_json(plain)[-1].end :] if find_json(plain) else plain):
+        settled = {id_: reply if reply.status == "unparsed" else unparsed("conflict") for id_, reply in settled.items()}
     if not cut:
         return settled
     return {question: _of_cut(reply) for question, reply in settled.items()}
@@ -147,8 +145,8 @@ def _points(text: str | None, asked: Sequence[Question], source: str | None, cut
 class _Batch:
     """Reads what belongs to each of several questions."""
 
-    def __init__(self, questions: Sequence[Question], source: str | None) -> None:
-        self.parsers = {question.id: Parser(question, source) for question in questions}
+    def __init__(self, questions: Sequence[Question], source: str | None, strict: bool) -> None:
+        self.parsers = {question.id: Parser(question, source, strict=strict) for question in questions}
         self.ids: dict[str, str] = {}
         shared: set[str] = set()
         for question_id, parser in self.parsers.items():
@@ -223,53 +221,13 @@ class _Batch:
                 return answer[: name.start()], answer[name.start() :]
         return answer, ""
 
-    def withdrawn(self, text: str, settled: Mapping[str, ParsedReply]) -> Iterator[str]:
-        """Questions whose answer is taken back in running text: "On reflection, trust: 1"."""
-        rest = behind_withdrawal(text)
-        for name in self.name.finditer(rest):
-            question, after = self.ids[words(name.group())], _AFTER_NAME.match(rest, name.end())
-            again = read_slot(rest, after.end(), self.parsers[question].scale) if after else None
-            if again is not None and again.value is not None and settled[question].value not in (None, again.value):
-                yield question
-
-    def unnamed(self, text: str, answered: set[str]) -> list[_Entry]:
-        """The only question without an answer, where the reply opens with a line that is an option of no other."""
-        missing = [question for question in self.parsers if question not in answered]
-        lines = [line for line in text.split("\n")[:_LINES] if line.strip()]
-        if not answered or len(missing) != 1 or len(lines) < 2 or self._named(lines[1].lstrip("| \t")) is None:
-            return []
-        readings = {
-            question: read_all(lines[0][:_LONGEST_LINE], parser.scale) for question, parser in self.parsers.items()
-        }
-        own = readings.pop(missing[0])
-        if own is None or own.form != "label" or any(readings.values()):
-            return []
-        return [_Entry(missing[0], own.reply("line"))]
-
-    def numbered(self, text: str) -> list[_Entry]:
-        """Answers under the numbers of the questions, where there is one for each, in order."""
-        numbered = [
-            (int(number[1]), line[number.end() : _LONGEST_LINE])
-            for line in text.split("\n")[:_LINES]
-            if (number := _NUMBERED.match(line))
-        ]
-        if [number for number, _ in numbered] != list(range(1, len(self.parsers) + 1)):
-            return []
-        entries = [
-            _Entry(question, self._cell(question, line, "numbered"))
-            for question, (_, line) in zip(self.parsers, numbered, strict=True)
-        ]
-        return entries if all(entry.reply.rule.startswith("numbered") for entry in entries) else []
-
     def in_a_row(self, text: str) -> list[_Entry]:
         """Numbers alone on the first line, where there is one for each question, in order: "8 9"."""
         cells = re.split(r",\s{0,3}|\s{1,3}", text.strip().partition("\n")[0].strip())
         if len(cells) != len(self.parsers) or not all(re.fullmatch(r"[+-]?\d{1,3}(?:\.\d+)?", cell) for cell in cells):
             return []
-        entries = [
-            _Entry(question, self._cell(question, cell, "row"))
-            for question, cell in zip(self.parsers, cells, strict=True)
-        ]
+        both = zip(self.parsers, cells, strict=True)
+        entries = [_Entry(question, self._cell(question, cell, "row")) for question, cell in both]
         return entries if all(entry.reply.value is not None for entry in entries) else []
 
     def _cell(self, question: str, rest: str, place: str) -> ParsedReply:

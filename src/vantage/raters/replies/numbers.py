@@ -11,8 +11,8 @@ from vantage.scales import Scale
 DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
 NUMBER: Final = rf"(?P<sign>[+-]|(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<digits>{DIGITS})(?![\w])(?!:\d)"
 FILLER: Final = (
-    r"(?:(?:a|an|the|about|around|roughly|approximately|probably|likely|maybe|perhaps|clearly|definitely|simply|just|only"
-    r"|solid|strong|weak|firm|clear|low|high|number|option|score|rating|point|level|of|is|at|as|to\sbe|would\sbe)\s){0,4}"
+    r"(?:(?:a|an|the|clearly|definitely|simply|just|only|solid|strong|weak|firm|clear|low|high|number"
+    r"|option|score|rating|point|level|of|is|at|as|to\sbe|would\sbe)\s){0,4}"
 )
 NUMERIC: Final = ("number", "word", "fraction")
 """Forms of answers that are numbers."""

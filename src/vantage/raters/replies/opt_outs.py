@@ -59,14 +59,9 @@ _UNTOLD = re.compile(
     rf"(?:tell|told|determined?|determine|infer(?:red)?|know|known|deduced?)\b(?=[^.!?\n]{{0,80}}\b(?:{_TEXT}|alone|shown|context)\b|\s?[.!?\n]|$)",
     re.IGNORECASE,
 )
-_THIS_QUESTION = re.compile(
-    rf"\b{_TEXT}\s(?:does\snot|doesn't|doesnt)\s(?:\w{{1,12}}\s)?(?:address|answer|mention)\s(?:this|the)\s?(?:question)?\b",
-    re.IGNORECASE,
-)
 _HYPOTHETICAL = re.compile(r"\b(?:means?|mark)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:if|whether)\b", re.IGNORECASE)
 _INFERRED = re.compile(r"\bbut\b[^.!?\n]{0,60}\b(?:inferred|implied|implies|suggests?|assumed?)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 
 
 @lru_cache(maxsize=256)
@@ -132,20 +127,6 @@ def _first(statuses: tuple[Status, ...], end: int, scale: Scale) -> Reading | No
     has = [opt_out.status for opt_out in scale.opt_outs]
     status = next((status for status in statuses if status in has), None)
     return Reading("phrase", end, opt_out=status) if status else None
-
-
-def denies(text: str) -> bool:
-    """Whether a text says that this very question is not answered by the item.
-
-    >>> denies("7. The text does not address this question."), denies("It does not mention a date.")
-    (True, False)
-    """
-    return any(
-        _THIS_QUESTION.search(sentence.group())
-        and not _HYPOTHETICAL.search(sentence.group())
-        and not _CONDITION.search(sentence.group())
-        for sentence in _SENTENCE.finditer(text)
-    )
 
 
 def offered(status: Status, form: str, end: int, scale: Scale) -> Reading:

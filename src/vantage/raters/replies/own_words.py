@@ -9,7 +9,7 @@ import re
 from typing import Any, Final
 
 from vantage.instruments import MultipleChoice, Question, part_id
-from vantage.raters.replies.clean import plain_text, without_thought
+from vantage.raters.replies.clean import readable
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, find_json
@@ -129,13 +129,8 @@ def names(question: Question) -> frozenset[str]:
 
 def _plain(text: str | None, cut: bool) -> tuple[str, ParsedReply | None]:
     """The text that is to be read, and what stands in the way."""
-    plain = plain_text(text)
-    if plain is None:
-        return "", unparsed("not-text")
-    plain, thinking = without_thought(plain)
-    if not plain or cut:
-        return "", unparsed("truncated" if thinking else "cut" if cut else "empty")
-    return plain, None
+    plain, obstacle = readable(text, cut=cut)
+    return ("", unparsed(obstacle or "cut")) if obstacle or cut else (plain, None)
 
 
 def _declined(text: str, question: Question) -> str | None:

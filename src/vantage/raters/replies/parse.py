@@ -1,42 +1,56 @@
-"""One reply to one question: the rules, in the order in which they are tried.
+"""One reply to one question: the forms that prompts ask for, read strictly, and prose for replies that others recorded.
 
-What a format marks as the answer comes first (tags, JSON); text without a format is read as `prose` reads it. A
-question that the reply asks again parts what comes before it from what comes after.
+A form is a tag, a JSON object, an answer line at the end, or the option alone. What is in none of them is `unparsed`
+where Vantage asked; a recorded reply, whose prompt may have asked for anything, goes on to `prose`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
-from vantage.raters.replies.clean import LONGEST, plain_text, without_thought
-from vantage.raters.replies.copied import restated
+from vantage.raters.replies.clean import LONGEST, readable
+from vantage.raters.replies.copied import copied
 from vantage.raters.replies.json_answers import answer_fields, reason_of
+from vantage.raters.replies.labels import wordings, words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
-from vantage.raters.replies.markers import RATED, bracketed, tagged
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.own_words import names, parse_text
-from vantage.raters.replies.predicates import denies_answer
-from vantage.raters.replies.prose import Prose
+from vantage.raters.replies.prose import ANSWER_LINE, Prose, names_options
+from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, is_named, unparsed
 from vantage.raters.replies.slots import read_all
+from vantage.scales import Scale
 
 if TYPE_CHECKING:
     from vantage.instruments import Question
 
-_MARKED = "answer|rating|score|label|choice|verdict|response|judge?ment"
-_PAIR = re.compile(r"(?:^|(?<=[\s,]))([-+]?\d{1,3})\s?[:=–-]\s?([^\n.!?]{1,80})[.!]\s")
-_OPENING = re.compile(
-    r"[*_\"']{0,3}(?:final\s)?answer[*_\"']{0,3}:[*_\"']{0,3}\s?([^.,;\n]{1,40}+)[.,;]\s", re.IGNORECASE
+_FENCE: Final = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
+_TAG: Final = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
+_RATIONALE: Final = re.compile(r"<(rationale|reason|reasoning|explanation|justification)>", re.IGNORECASE)
+_BOXED: Final = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,80})\}")
+_BRACKETED: Final = re.compile(
+    r"\[\[\s?([^\[\]\n]{1,40}?)\s?\]\]"
+    r"|\[(?:RESULT|FINAL(?:\sANSWER)?|VERDICT)\][\s:*]{0,4}\(?([^\s()\[\]]{1,20})",
+    re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[^.!?\n]{8,300}\?")
-_FENCE = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
-_NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
-"""Obstacles that say only that there is no answer, not that there is an unusable one."""
+_EXAMPLE: Final = re.compile(
+    r"\b(?:example|format|form|possible|could|would|might|if|previous|others?)\b[^.!?\n]{0,60}:\W{0,3}$", re.IGNORECASE
+)
+"""A line that announces what is not the answer."""
+_RATED: Final = re.compile(r"rating|score|grade", re.IGNORECASE)
+_INLINE: Final = re.compile(r"(?<=[.!?)\"'])\s{1,3}[*_]{0,3}Answer[*_]{0,3}:[^:]{1,80}$")
+"""An answer line that was not given a line of its own."""
+_LONGEST_FIELD: Final = 4_000
+_TAGS: Final = 20
+"""As many tags are read, from the end; an answer has one, or one for each question."""
 
 
-def parse_reply(text: str | None, question: Question, source: str | None = None, *, cut: bool = False) -> ParsedReply:
+def parse_reply(
+    text: str | None, question: Question, source: str | None = None, *, cut: bool = False, strict: bool = False
+) -> ParsedReply:
     """Value, status and rationale of a model's reply to a question, with the rule that read it. Never raises.
 
     Args:
@@ -45,203 +59,195 @@ def parse_reply(text: str | None, question: Question, source: str | None = None,
         source: The text of the item, so that what the reply merely copies from it is recognised.
         cut: Whether the model was stopped by the limit on the reply's length. Then only an answer that has a line of
             its own, a closed tag or a complete value in JSON counts: what was going to be said is not known.
+        strict: Whether only the forms count that prompts of Vantage ask for, and no prose.
 
     >>> from vantage.instruments import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
-    >>> parse_reply('Sure! {"rating": "4/6", "reason": "Mock praise."}', question)
+    >>> parse_reply('{"rating": "4/6", "reason": "Mock praise."}', question)
     ParsedReply(value=4.0, status='answered', rationale='Mock praise.', rule='json:fraction')
-    >>> parse_reply("On a scale from 1 to 6, between 3 and 4.", question)
-    ParsedReply(value=None, status='unparsed', rationale=None, rule='range')
-    >>> parse_reply("It says 'see you at 6'.", question, source="Great. See you at 6.").rule
-    'copied'
+    >>> parse_reply("On a scale from 1 to 6, between 3 and 4.", question).rule
+    'range'
+    >>> parse_reply("I would rate it a 4.", question).value
+    4.0
+    >>> parse_reply("I would rate it a 4.", question, strict=True).rule
+    'not-the-form'
     """
     if question.scale.text:
         return parse_text(text, question, cut=cut)
-    plain = plain_text(text)
-    if plain is None:
-        return unparsed("not-text")
-    plain, thinking = without_thought(plain)
-    if not plain:
-        return unparsed("truncated" if thinking else "cut" if cut else "empty")
-    parser = Parser(question, source)
-    return parser.parse_cut(plain) if cut else parser.parse(plain)
+    plain, obstacle = readable(text, cut=cut)
+    return unparsed(obstacle) if obstacle else Parser(question, source, strict=strict).parse(plain, cut=cut)
 
 
 class Parser:
     """Reads replies to one question about one item."""
 
-    def __init__(self, question: Question, source: str | None) -> None:
-        self.question, self.scale = question, question.scale
+    def __init__(self, question: Question, source: str | None, *, strict: bool = False) -> None:
+        self.question, self.scale, self.strict = question, question.scale, strict
         self.source = source[:LONGEST] if isinstance(source, str) else ""
         self.names = names(question)
 
-    def parse(self, text: str) -> ParsedReply:
+    def parse(self, text: str, *, cut: bool = False) -> ParsedReply:
         """The reply to this question, from text that is already clean."""
         text = _FENCE.sub("", text).strip()
-        marked = self._tagged(text) or self._json(text)
-        if (
-            marked is None
-            and text[:1] == "{"
-            and text[-1:] == "}"
-            and any(isinstance(f.data, dict) for f in find_json(text))
-        ):
+        form = self._tagged(text) or self._json(text) or self._alone(text, cut) or self._line(text, cut)
+        if form is None and text[:1] == "{" and text[-1:] == "}":
             # An object without an answer: its reasons and examples are not to be taken for one.
             return unparsed("no-answer")
-        return marked or self._free(text)
+        if cut:
+            return self._of_cut(form, text)
+        if form is not None:
+            return form
+        if self.strict:
+            return self._refusal(text) or unparsed("not-the-form")
+        return Prose(text, self.question, self.source, self.names).parse()
 
-    def answers(self, text: str) -> bool:
-        """Whether a text without a format concludes with an answer to this question."""
-        return Prose(text, self.question, self.source, self.names).concludes()
+    def _of_cut(self, form: ParsedReply | None, text: str) -> ParsedReply:
+        """What a text says that was cut: an answer in a form that is whole, or a refusal."""
+        if form is None or form.status == "unparsed":
+            return unparsed("cut") if self._refusal(text) is None else ParsedReply(None, "refused", None, "cut:refusal")
+        return replace(form, rule=f"cut:{form.rule.partition(':')[2]}")
 
-    def parse_cut(self, text: str) -> ParsedReply:
-        """The reply to this question, from text that was cut: only what is marked as the answer, and is whole."""
-        text = _FENCE.sub("", text).strip()
-        marked = self._tagged(text) or self._json(text)
-        if marked is not None:
-            form = marked.rule.partition(":")[2]
-            return unparsed("cut") if marked.status == "unparsed" else replace(marked, rule=f"cut:{form}")
-        if stated := self._led_by_pair(text) or self._led_by_line(text):
-            return stated
-        lines = text.split("\n")
-        answers = [(n, self._answer_line(line)) for n, line in enumerate(lines)]
-        if len(lines) > 1 and (first := read_all(lines[0], self.scale)):
-            answers.insert(0, (0, first))
-        alone = [reading for line in lines if (reading := read_all(line, self.scale))]
-        if any(not alone[0].same(other) for other in alone[1:]):
-            return unparsed("cut")
-        readings = [(n, reading) for n, reading in answers if reading is not None and reading.usable]
-        if not readings and len(lines) == 1 and (whole := read_all(text, self.scale)) and whole.usable:
-            readings = [(0, whole)]
-        if not readings:
-            refused = self._free(text).status == "refused"
-            return ParsedReply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
-        number, reading = readings[-1]
-        rest = "\n".join(lines[number + 1 :])
-        if reading.value is not None and denies_answer(rest, self.question.ask, reading.value, self.scale):
-            return unparsed("cut")
-        last = re.split(r"[:=]", lines[-1])[-1].strip(" *_\"'`")
-        if (number == len(lines) - 1 and self._may_go_on(last)) or any(
-            not reading.same(other) for _, other in readings
-        ):
-            return unparsed("cut")
-        return reading.reply("cut", "\n".join(lines[:number]).strip() or None)
+    def _refusal(self, text: str) -> ParsedReply | None:
+        """A refusal, unless an option is named beside it."""
+        refused = refuses(text) and not names_options(text, self.scale)
+        return ParsedReply(None, "refused", text, "prose:refusal") if refused else None
 
-    def _led_by_pair(self, text: str) -> ParsedReply | None:
-        """The answer that a cut text opens with as a code with its own wording, "3: Very wrong. It is …", and keeps."""
-        pair = _PAIR.match(text)
-        code, label = (read_all(part, self.scale) for part in pair.groups()) if pair else (None, None)
-        if pair is None or code is None or label is None or not code.usable or not code.same(label):
-            return None
-        rest = text[pair.end() :]
-        doubted = re.search(
-            rf"\b(?:actually|wait|no)\b|(?:\bnot|n't)\s(?:\w+\s)?{re.escape(pair[2])}", rest, re.IGNORECASE
-        )
-        kept = self._free(text).value == code.value and not _PAIR.search(rest) and not doubted
-        return code.reply("cut", rest) if kept else None
-
-    def _led_by_line(self, text: str) -> ParsedReply | None:
-        """The answer that a cut text announces first, "Answer: Yes, it is …", and keeps."""
-        opening = _OPENING.match(text)
-        answer = read_all(opening[1], self.scale) if opening else None
-        if opening is None or answer is None or not answer.usable:
-            return None
-        again = re.search(r"\banswer\b", text[opening.end() :], re.IGNORECASE)
-        if answer.value is None or again or self._free(text).value != answer.value:
-            return None
-        rest = text[opening.end() :]
-        return None if denies_answer(rest, self.question.ask, answer.value, self.scale) else answer.reply("cut", rest)
-
-    def _answer_line(self, line: str) -> Reading | None:
-        """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""
-        named = "|".join(re.escape(name) for name in sorted(self.names))
-        match = re.match(
-            rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I
-        )
-        reading = read_all(line[match.end() :], self.scale) if match else None
-        if match and reading and reading.form in NUMERIC and is_named(self.scale) and RATED.match(match.group()):
-            return None
-        return reading
-
-    def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> ParsedReply:
+    def value(self, data: Any, place: str, reason: str | None = None) -> ParsedReply:
         """The reply that a single value of a structured format gives."""
         if isinstance(data, list) and len(data) == 1:
             data = data[0]
         if isinstance(data, Cut):
-            data, cut = data.text, True
+            return unparsed("truncated")
         if data is None or data == "":
             return unparsed("empty" if data == "" else "null")
         if isinstance(data, list | dict):
             return unparsed("several")
         written = _written(data)
-        if cut and self._may_go_on(written):
-            return unparsed("truncated")
-        reading = read_all(written, self.scale)
-        reply = reading.reply(place, reason) if reading is not None else self._free(written)
-        if reading is not None or reply.status == "unparsed":
-            return reply
-        form = reply.rule.partition(":")[2] or reply.rule
-        return ParsedReply(reply.value, reply.status, reason or reply.rationale, f"{place}:{form}")
+        if (reading := read_all(written, self.scale)) is not None:
+            return reading.reply(place, reason)
+        if refused := self._refusal(written):
+            return replace(refused, rationale=reason or refused.rationale, rule=f"{place}:refusal")
+        return unparsed("not-the-form")
 
-    def _may_go_on(self, data: str) -> bool:
-        """Whether a value at the end of a reply could be the beginning of another answer."""
+    def _alone(self, text: str, cut: bool) -> ParsedReply | None:
+        """The option alone."""
+        reading = read_all(text, self.scale)
+        if reading is None or (cut and self._may_go_on(text)):
+            return None
+        return reading.reply("whole") if reading.usable or self.strict else None
+
+    def _line(self, text: str, cut: bool) -> ParsedReply | None:
+        """The answer line with which a text ends, if no other answer line says something else."""
+        *above, last = text.rstrip().split("\n")
+        if inline := _INLINE.search(last):
+            above, last = [*above, last[: inline.start()]], last[inline.start() :]
+        line = ANSWER_LINE.match(last)
+        final = read_all(last[line.end() :], self.scale) if line else None
+        if line is None or final is None or not final.usable or (cut and self._may_go_on(last[line.end() :])):
+            return None
+        # A number behind "Rating:" is none of options that are words.
+        if is_named(self.scale) and final.form in NUMERIC and _RATED.search(line.group()):
+            return unparsed("other-scale")
+        before = [one for one in above if one.strip()]
+        if (before and _EXAMPLE.search(before[-1])) or self.source_says(text):
+            return None
+        lines = [
+            (one, match.end())
+            for one in before
+            if (match := ANSWER_LINE.match(one)) and one[match.end() :].strip(" X*_.")
+        ]
+        others = [read_all(one[at:], self.scale) for one, at in lines]
+        alone = {
+            (r.value, r.opt_out) for one in before if "=" not in one and (r := read_all(one, self.scale)) and r.usable
+        }
+        # Several other options, each on its own line, are those of the prompt.
+        if (
+            any(other is None or not final.same(other) for other in others)
+            or len(alone - {(final.value, final.opt_out)}) == 1
+        ):
+            return unparsed("several")
+        return final.reply("marker", "\n".join(above).strip() or None)
+
+    def source_says(self, text: str) -> bool:
+        """Whether the end of a reply is copied from the item."""
+        return any(end >= len(text.rstrip(" .\"'*")) for _, end in copied(text, self.source))
+
+    def _may_go_on(self, text: str) -> bool:
+        """Whether what stands at the end of a reply could be the beginning of another answer."""
+        written = text.strip(" *_\"'`\n:")
+        known = [words(one) for one in wordings(self.scale).codes if words(one) != words(written)]
         try:
-            number = float(data)
+            number = float(written)
         except ValueError:
-            return read_all(data, self.scale) is None
-        sign = -1 if data.startswith("-") else 1
+            return any(one.startswith(words(written)) for one in known)
+        sign = -1 if written.startswith("-") else 1
         return self.scale.range is not None or any(self.scale.holds(10 * number + sign * digit) for digit in range(10))
 
     def _tagged(self, text: str) -> ParsedReply | None:
-        answers, reason, cut = tagged(text)
+        answers, reason, is_open = tagged(text)
         if not answers and (reading := bracketed(text, self.scale)):
             return reading.reply("tag", text[: reading.end].rpartition("[")[0].rstrip(" [*\n") or None)
-        replies = [self.value(answer, "tag", reason, cut and answer is answers[-1]) for answer in answers]
-        return _last(replies)
+        if is_open:
+            return unparsed("truncated")
+        return _agreed([self.value(answer, "tag", reason) for answer in answers])
 
     def _json(self, text: str) -> ParsedReply | None:
-        replies = [reply for object_ in find_json(text) if (reply := self._object(object_))]
-        given = [reply.value for reply in replies if reply.status == "answered"]
-        # Twice may be a draft and the answer; more often is going round in circles.
-        return unparsed("several") if len(given) > 2 and len(set(given)) > 1 else _last(replies)
+        objects = [(one, reply) for one in find_json(text) if (reply := self._object(one))]
+        if not objects:
+            return None
+        reply = _agreed([reply for _, reply in objects])
+        behind = text[objects[-1][0].end :]
+        if self.strict and reply and reply.status != "unparsed" and names_options(behind, self.scale):
+            return unparsed("several")
+        return reply
 
     def _object(self, object_: Found) -> ParsedReply | None:
         fields = answer_fields(object_.data, self.names)
-        if not fields:
-            if object_.cut and isinstance(object_.data, dict):
-                return unparsed("truncated")
-            return None
+        if object_.cut:
+            # A value with something behind it is whole, also where the object is not.
+            fields = [field for field in fields if not isinstance(field.value, Cut | dict | list | str)]
+            if not fields:
+                return unparsed("truncated") if isinstance(object_.data, dict) else None
         final = [field for field in fields if field.final]
-        replies = [self.value(field.value, "json", reason_of(object_.data)) for field in (final or fields)]
-        usable = [reply for reply in replies if reply.status != "unparsed"]
-        if not usable:
-            return replies[0]
-        if len({(reply.value, reply.status) for reply in usable}) > 1:
-            return unparsed("conflict")
-        return usable[0]
+        return _agreed([self.value(field.value, "json", reason_of(object_.data)) for field in (final or fields)])
 
-    def _after_question(self, text: str) -> str:
-        """What follows where a text begins with the question that was asked, word for word."""
-        *_, asked = _QUESTION.findall(self.question.ask) or [""]
-        begins = asked and text.casefold().startswith(asked.strip().casefold())
-        return (text[len(asked.strip()) :].lstrip(" \n:*\"'") or text) if begins else text
 
-    def _free(self, text: str) -> ParsedReply:
-        """Text without a format: a question that is asked again parts what comes before from what comes after."""
-        reading = read_all(text, self.scale)
-        if reading is not None and reading.usable:
-            return reading.reply("whole")
-        text = self._after_question(text)
-        again = restated(text, self.question.ask, self.scale)
-        if again and (agreed := Prose(text, self.question, self.source, self.names).agreed()):
-            return agreed.reply("lead", text)
-        if again:
-            for stretch in (text[: again[0][0]], text[again[-1][1] :]):
-                if part := stretch.strip(" \n.:\"'?"):
-                    reply = Prose(part, self.question, self.source, self.names).parse()
-                    if reply.status != "unparsed" or reply.rule not in _NOTHING:
-                        return reply
-            return unparsed("echo")
-        return Prose(text, self.question, self.source, self.names).parse()
+def tagged(text: str) -> tuple[list[str], str | None, bool]:
+    """What stands between answer tags (or in a LaTeX box), the reason between its tags, and whether a tag is open.
+
+    >>> tagged("<likert>7</likert><rationale>They say so.</rationale>")
+    (['7'], 'They say so.', False)
+    """
+    fields = [_field(text, tag) for tag in list(_TAG.finditer(text))[-_TAGS:]]
+    answers = [content for content, _ in fields] or [box[1] for box in list(_BOXED.finditer(text))[-_TAGS:]]
+    reasons = [_field(text, tag)[0] for tag in list(_RATIONALE.finditer(text))[-1:]]
+    return answers, (reasons[-1] or None) if reasons else None, bool(fields) and fields[-1][1]
+
+
+def bracketed(text: str, scale: Scale) -> Reading | None:
+    """The answer in the brackets of a judge, unless several are told one after the other, as a prompt does.
+
+    >>> scale = Scale.points(1, 10)
+    >>> bracketed("Vivid but short. Rating: [[8]]", scale).value, bracketed("Clear. [RESULT] 4", scale).value
+    (8.0, 4.0)
+    >>> bracketed("Say [[1]] for bad and [[10]] for good.", scale).form
+    'several'
+    """
+    readings = [
+        replace(reading, end=place.end())
+        for place in list(_BRACKETED.finditer(text))[-_TAGS:]
+        if (reading := read_all(place[1] or place[2], scale)) and reading.usable
+    ]
+    if any(not one.same(other) for one, other in pairwise(readings)):
+        return Reading("several", readings[-1].end)
+    return readings[-1] if readings else None
+
+
+def _field(text: str, tag: re.Match[str]) -> tuple[str, bool]:
+    """The content of a tag, and whether it is not closed."""
+    body = text[tag.end() : tag.end() + _LONGEST_FIELD]
+    close = body.casefold().find(f"</{tag[1].casefold()}>")
+    return (body[:close].strip(), False) if close >= 0 else (body.strip(), True)
 
 
 def _written(data: bool | float | str) -> str:
@@ -251,9 +257,9 @@ def _written(data: bool | float | str) -> str:
     return data.strip() if isinstance(data, str) else f"{data:.15g}"
 
 
-def _last(replies: list[ParsedReply]) -> ParsedReply | None:
-    """The last of several structured answers that says something, else the last."""
+def _agreed(replies: list[ParsedReply]) -> ParsedReply | None:
+    """What several structured answers say if all of them say the same, else that they do not."""
     usable = [reply for reply in replies if reply.status != "unparsed"]
-    if usable:
-        return usable[-1]
-    return replies[-1] if replies else None
+    if len({(reply.value, reply.status) for reply in usable}) > 1:
+        return unparsed("several")
+    return usable[-1] if usable else replies[-1] if replies else None

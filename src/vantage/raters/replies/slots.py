@@ -12,7 +12,7 @@ from vantage.raters.replies.reply import Reading, agree, is_named
 from vantage.scales import Scale, show_code
 
 _DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|~=:\\$]|>(?=\s))*+")
-_SURE = re.compile(r"(?:probably|definitely|clearly|certainly|most\slikely|likely|absolutely)\s", re.IGNORECASE)
+_SURE = re.compile(r"(?:definitely|clearly|certainly|absolutely)\s", re.IGNORECASE)
 _DEGREE = re.compile(
     r"(?:strongly|very|highly|extremely|slightly|somewhat|mildly|moderately|mostly|largely|predominantly|overall)\s",
     re.I,

@@ -16,6 +16,7 @@ import numpy as np
 
 from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import (
+    AccountError,
     ChatModel,
     Completion,
     Passing,
@@ -30,6 +31,8 @@ from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
 
+PATIENCE: Final = 300.0
+"""Seconds; an endpoint that asks for a longer wait is waited for, whatever tries and deadline are left."""
 FIRST_WAIT: Final = 0.5
 """Seconds before the second try, on average half of it."""
 LONGEST_WAIT: Final = 60.0
@@ -220,10 +223,14 @@ class _Remotely:
         start, tries, fault = time.monotonic(), 0, ""
         completions: list[Completion] = []
         try:
-            async with asyncio.timeout(self.job.options.deadline):
+            async with asyncio.timeout(self.job.options.deadline) as limit:
                 while not completions:
                     tries += 1
-                    completions, fault = await self._try(calls, tries)
+                    completions, fault = await self._try(calls, tries, limit)
+        except AccountError as broken:
+            # Nobody else's request would go better: what is open stays open for the next start.
+            self.job.break_off(str(broken), calls)
+            return
         except TimeoutError:
             message = fault or "The endpoint did not answer."
             sentence = f"{message} (Given up after {self.job.options.deadline:g} seconds.)"
@@ -239,7 +246,9 @@ class _Remotely:
         if self.job.options.tokens_per_minute is not None:
             await self.tokens.spend(sum(estimate_tokens(m.content) for m in call.ask.request.messages))
 
-    async def _try(self, calls: list[KeyedCall], tries: int) -> tuple[list[Completion], str]:
+    async def _try(
+        self, calls: list[KeyedCall], tries: int, limit: asyncio.Timeout | None = None
+    ) -> tuple[list[Completion], str]:
         """One try; without a completion where another should follow, the wait for which is over."""
         call = calls[0]
         if tries > 1:
@@ -254,10 +263,18 @@ class _Remotely:
             if fault.overload:
                 self.limiter.overloaded(since, fault.after)
                 self.job.tally.limit = int(self.limiter.limit)
-            if tries >= self.job.options.tries:
+            patient = fault.after is not None and fault.after > PATIENCE
+            if tries >= self.job.options.tries and not patient:
                 message = str(fault).rstrip(".")
                 return [Completion("", "failed", error=f"{message} (after {tries} tries).")] * len(calls), ""
-            await asyncio.sleep(max(back_off(tries, self.draw), fault.after or 0.0))
+            wait = max(back_off(tries, self.draw), fault.after or 0.0)
+            if patient:
+                # A quota of a day is waited out; that is not the request's time.
+                self.job.tally.note(f"{str(fault).rstrip('.')}; it asks to wait {wait / 3600:.1f} h, which is done.")
+                when = limit.when() if limit is not None else None
+                if limit is not None and when is not None:
+                    limit.reschedule(when + wait)
+            await asyncio.sleep(wait)
             return [], str(fault)
         self.limiter.went_well()
         self.job.tally.limit = int(self.limiter.limit)

@@ -26,7 +26,7 @@ from vantage.raters.models import is_remote, load_model
 from vantage.raters.models.base import ChatModel, Completion, ModelError, Unopened, note_once, require
 from vantage.raters.models.huggingface import HubTokens
 from vantage.runs.engines.local import CONCURRENCY, GRACE, LocalEngine
-from vantage.runs.job import UNSTORED, Budget, Job
+from vantage.runs.job import UNSTORED, Budget, Job, Spending
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
 from vantage.runs.source import CallSource
@@ -76,7 +76,7 @@ class Worker(Job):
     def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
         # Storing, counting and paying are done by the process that handed the requests over.
         source, store = cast(CallSource, _Unending()), cast(RunStore, None)
-        super().__init__(source, store, 0, options, RunTally(), Budget(None, None, ""))
+        super().__init__(source, store, 0, options, RunTally(), Budget(Spending(None), None, ""))
         self._spec, self._settings, self._version = spec, settings, version
         self._model: ChatModel | None = None
         self._problem = ""

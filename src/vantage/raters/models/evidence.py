@@ -1,0 +1,97 @@
+"""Evidence about a reply: how it ended, as the provider says, and what served it.
+
+A reply is complete only where its provider documents that the reason it gives means so. Reasons that say that the
+provider broke the reply off are faults that may pass; whatever else is not listed leaves the reply `broken`: it is
+stored, and no answer is read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vantage.raters.models.base import Finish, Passing
+
+
+def _table(stop: str, length: str, filtered: str) -> dict[str, Finish]:
+    listed: tuple[tuple[str, Finish], ...] = ((stop, "stop"), (length, "length"), (filtered, "filtered"))
+    return {reason: finish for reasons, finish in listed for reason in reasons.split()}
+
+
+ENDINGS: Final[Mapping[str, Mapping[str, Finish]]] = {
+    # OpenAI; Mistral (model_length), Cohere (upper case) and TGI (eos_token) say some of it in words of their own.
+    "chat": _table(
+        "stop eos_token stop_sequence COMPLETE STOP_SEQUENCE",
+        "length max_tokens model_length MAX_TOKENS",
+        "content_filter refusal SAFETY ERROR_TOXIC",
+    ),
+    "responses": _table("completed", "incomplete/max_output_tokens", "incomplete/content_filter"),
+    "anthropic": _table("end_turn stop_sequence", "max_tokens model_context_window_exceeded", "refusal"),
+    "gemini": _table(
+        "STOP",
+        "MAX_TOKENS",
+        "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE IMAGE_SAFETY MODEL_ARMOR",
+    ),
+    "bedrock": _table(
+        "end_turn stop_sequence",
+        "max_tokens model_context_window_exceeded",
+        "guardrail_intervened content_filtered",
+    ),
+    # Inspect's log, which has one word for what its own adapters do not know.
+    "inspect": _table("stop", "max_tokens model_length", "content_filter"),
+}
+"""By protocol, what each documented reason means; a reason that is not here ends no reply."""
+COMPLETE: Final = frozenset(reason for table in ENDINGS.values() for reason in table if table[reason] == "stop")
+"""Reasons that complete a reply in one protocol or another."""
+INTERRUPTED: Final = frozenset(
+    {
+        *("error", "abort", "aborted", "cancelled", "insufficient_system_resource", "network_error", "timeout"),
+        *("time_limit", "user_cancel", "failed", "in_progress", "queued", "malformed_model_output"),
+        *("malformed_response", "finish_reason_unspecified", "other", "continuation"),
+    }
+)
+"""Reasons, in lower case, by which providers and servers say that they broke a reply off: asking again may help."""
+
+
+def ending(protocol: str, reason: object) -> Finish:
+    """How a reply ended, by the reason that its protocol gives; an interruption raises `Passing`.
+
+    >>> ending("chat", "stop"), ending("anthropic", "pause_turn"), ending("chat", None)
+    ('stop', 'broken', 'broken')
+    """
+    word = "" if reason is None else str(reason)
+    if word.lower() in INTERRUPTED:
+        raise Passing(f"The provider broke the reply off in the middle (finish reason '{word[:60]}').")
+    return ENDINGS[protocol].get(word, "broken")
+
+
+def served(answer: Mapping[str, Any], **others: object) -> dict[str, Any]:
+    """What an answer says of what served it, as a completion keeps it; `others` are told elsewhere.
+
+    >>> served({"id": "c1", "model": "m-2026-08", "system_fingerprint": None}, reason="stop")
+    {'reason': 'stop', 'served': 'm-2026-08', 'request_id': 'c1'}
+    """
+    names = (("model", "served"), ("provider", "provider"), ("system_fingerprint", "fingerprint"), ("id", "request_id"))
+    facts = {**others, **{ours: answer.get(theirs) for theirs, ours in names}}
+    # Names and ids only: whatever is longer is no such thing.
+    return {name: str(fact)[:200] for name, fact in facts.items() if fact}
+
+
+def counts(answer: Mapping[str, Any], prompt: str = "prompt", reply: str = "completion") -> dict[str, Any]:
+    """The tokens and the cost that an answer tells, by what a protocol calls prompt and reply.
+
+    Cached tokens are told in OpenAI's place, in DeepSeek's (`prompt_cache_hit_tokens`) or in Moonshot's
+    (`cached_tokens`); OpenRouter adds those written into a cache, and the cost.
+    """
+    usage = answer.get("usage") or {}
+    details = usage.get(f"{prompt}_tokens_details") or {}
+    cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
+    cost = usage.get("cost")
+    return {
+        "prompt_tokens": int(usage.get(f"{prompt}_tokens") or 0),
+        "completion_tokens": int(usage.get(f"{reply}_tokens") or 0),
+        "cached_tokens": int(cached or 0),
+        "written_tokens": int(details.get("cache_write_tokens") or 0),
+        "reasoning_tokens": int((usage.get(f"{reply}_tokens_details") or {}).get("reasoning_tokens") or 0),
+        "cost": float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
+    }
