@@ -58,7 +58,10 @@ def test_a_card_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     assert [(n.state, n.text) for n in checkup.gpu()] == [("absent", "none found")]
     monkeypatch.setattr(checkup, "_cards", lambda: ["NVIDIA X"])
     (notice,) = checkup.gpu()
-    assert notice.sentence == "NVIDIA X, but PyTorch is not installed; to use it, run: pip install 'vantage-raters[local]'."
+    assert (
+        notice.sentence
+        == "NVIDIA X, but PyTorch is not installed; to use it, run: pip install 'vantage-raters[local]'."
+    )
 
 
 def test_folders_are_written_to_and_left_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,8 @@ class WholeProlific(FakeProlific):
         self.pays_late = False
         """Whether bonuses appear only after `settle`."""
         self._late: list[tuple[str, int]] = []
+        self.refused_bonuses: set[str] = set()
+        """Submissions for which no bonus can be set up."""
 
     def complete(self, submission: str, code: str) -> None:
         """A participant enters a completion code; its actions follow."""
@@ -101,7 +103,7 @@ class WholeProlific(FakeProlific):
         amounts = {}
         for line in content["csv_bonuses"].splitlines():
             who, _, amount = line.partition(",")
-            if self.submissions.get(who, {}).get("study_id") != content["study_id"]:
+            if self.submissions.get(who, {}).get("study_id") != content["study_id"] or who in self.refused_bonuses:
                 raise Refusal(400, f"These ids are not part of the study: {who}")
             amounts[who] = round(float(amount) * 100)
         id_, total = secrets.token_hex(12), sum(amounts.values())

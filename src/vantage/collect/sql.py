@@ -277,7 +277,9 @@ def _engines(url: URL, *, read_only: bool) -> tuple[Engine, Engine]:
     try:
         engine = create_engine(url, poolclass=NullPool)
     except (NoSuchModuleError, ModuleNotFoundError):
-        raise InputError("PostgreSQL needs the package psycopg", remedy="pip install 'vantage-raters[postgres]'") from None
+        raise InputError(
+            "PostgreSQL needs the package psycopg", remedy="pip install 'vantage-raters[postgres]'"
+        ) from None
     event.listen(engine, "do_connect", _patient_connect)
     return engine, engine.execution_options(isolation_level="AUTOCOMMIT")
 

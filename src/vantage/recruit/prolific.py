@@ -49,7 +49,6 @@ Category = Literal[
     "OTHER",
 ]
 """Prolific's categories of rejections."""
-GONE: Final = ("RETURNED", "TIMED-OUT")
 TAKEN: Final = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
 """Statuses of submissions that hold one of the study's places."""
 
@@ -58,7 +57,11 @@ class UncertainCall(VantageError):  # noqa: N818 - not a failure: nobody knows
     """A call that must not be repeated broke off, and Prolific may or may not have done what it asked for."""
 
 
-class Missing(InputError):  # noqa: N818 - an answer
+class RefusedCall(InputError):  # noqa: N818 - an answer
+    """Prolific refused what a call asked for, and did nothing."""
+
+
+class Missing(RefusedCall):
     """Prolific does not know what was asked about."""
 
 
@@ -299,7 +302,7 @@ def _refusal(response: httpx.Response) -> InputError:
         detail = " ".join(map(str, detail))
     if response.status_code == 404:
         return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
-    return InputError(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
+    return RefusedCall(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
 
 
 def _seconds(reply: str, otherwise: float) -> float:

@@ -30,6 +30,7 @@ from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.web import create_app
 from vantage.corpora import Corpus
+from vantage.recruit.base import at_once
 from vantage.recruit.draft import longest_time
 from vantage.recruit.fake import FakeProlific, serving
 from vantage.recruit.on_prolific import ProlificRecruiter
@@ -135,7 +136,8 @@ class Stage:
         for at, guest in zip(arrivals.tolist(), guests, strict=True):
             heapq.heappush(events, (at, next(order), guest))
         self.recruiter.create()
-        study = self.recruiter.publish().study
+        at_once(self.recruiter, "publish")
+        study = self.recruiter.state().study
         walkers: list[Walker] = []
         unneeded: list[Guest] = []
         done = 0
@@ -170,7 +172,7 @@ class Stage:
 
     def _arrived(self, study: str, guest: Guest) -> Walker | None:
         place = self.fake.start(study, guest.id)
-        if place is None and self.recruiter.top_up():
+        if place is None and at_once(self.recruiter, "top-up").paid:
             place = self.fake.start(study, guest.id)
         if place is None:
             return None

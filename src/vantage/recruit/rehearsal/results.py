@@ -22,6 +22,7 @@ from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel, StudyLayout
+from vantage.recruit.base import at_once
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
 from vantage.recruit.rehearsal.answering import ITEM, KINDS, OPTS_OUT, RATER, Guest, RehearsalAnswers
@@ -152,7 +153,7 @@ def results(
 ) -> Rehearsal:
     """Pays those who finished, and puts everything together."""
     service, study = recruiter.service, recruiter.service.study
-    recruiter.approve()
+    at_once(recruiter, "approve")
     state = recruiter.state()
     by_submission = {person.submission: person for person in people(service, "prolific")}
     rows = {row.rater: row for row in service.researchers.raters(now=True)}
