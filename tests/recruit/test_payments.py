@@ -295,7 +295,7 @@ def test_nobody_is_approved_twice_or_both_approved_and_rejected(
             if "approve" in (first, second):
                 assert {*here.fake.approvals} == {*NAMES} - rejected
             if "top-up" in (first, second):
-                assert here.fake.studies["s"]["total_available_places"] == (5 if rejected else 6)
+                assert here.fake.studies["s"]["total_available_places"] in ({5, 6} if rejected else {6})
             if "publish" in (first, second):
                 assert here.fake.studies["s"]["status"] == "ACTIVE"
             state = here.recruiter.state()

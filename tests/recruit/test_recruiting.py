@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.collect.people import work
 from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, world
 from vantage.errors import InputError
-from vantage.recruit.base import at_once
+from vantage.recruit.base import PaymentRequest, at_once
 from vantage.recruit.fake import FakeProlific
 from vantage.recruit.people import people
 
@@ -156,6 +157,44 @@ def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World
     here.fake._become(first, "AWAITING REVIEW")
     here.recruiter.poll()
     assert people(here.service, "prolific")[0].verdict == "pending"
+
+
+def test_rejected_people_give_up_their_seats_and_leave_the_data(here: World) -> None:
+    here.opened()
+    all_free = here.free()
+    one = here.finish("ann")
+    assert here.free() == all_free - 6
+    assert here.reject(one, "LOW_EFFORT", REASON).paid == (one,)
+    (ann,) = people(here.service, "prolific")
+    assert (ann.verdict, ann.why) == ("excluded", "rejected on the platform")
+    assert here.free() == all_free
+    assert here.service.researchers.corpus().filter(~pl.col("excluded")).judgments.is_empty()
+    assert here.recruiter.plan(PaymentRequest("approve")).lines == ()
+    here.fake._become(one, "APPROVED")  # the platform overturned it
+    here.recruiter.poll()
+    assert people(here.service, "prolific")[0].verdict == "pending"
+    assert here.free() == all_free - 6
+
+
+def test_people_with_another_code_are_listed_and_not_paid(here: World) -> None:
+    here.opened()
+    submission, person = here.arrive("ann")
+    work(here.service, person)
+    here.service.participants.finish(person)
+    here.fake.complete(submission, "GUESSED")
+    assert here.approve().paid == ()
+    (proposal,) = here.recruiter.proposals()
+    assert (proposal.submission, proposal.reason) == (submission, "finished here, but left with the code 'GUESSED'")
+
+
+def test_strangers_are_listed(here: World) -> None:
+    here.opened()
+    here.service.participants.give_consent(
+        here.service.participants.enter({"PROLIFIC_PID": "eve", "SESSION_ID": "x"}), agreed=True
+    )
+    (proposal,) = here.recruiter.proposals()
+    assert (proposal.submission, proposal.rejectable) == ("", False)
+    assert "knows no submission" in proposal.reason
 
 
 def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
