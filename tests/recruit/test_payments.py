@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from json import loads
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from tests.recruit.world import CODES, OFFER
 from vantage.collect.document import OfferPart, RecruitmentPart
 from vantage.errors import InputError
 from vantage.recruit import on_prolific
-from vantage.recruit.base import Paid, PaymentRequest
+from vantage.recruit.base import Paid, PaymentRequest, cents
 from vantage.recruit.fake import Refusal, error
 from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger, State
 from vantage.recruit.on_prolific import ProlificRecruiter
@@ -128,6 +129,7 @@ class PaymentWorld:
         self.fake, self.moments = WholeProlific(), Moments()
         self.fake.studies["s"] = {**STUDY, "id": "s"}
         self.persons: dict[str, Person] = {}
+        self.reviews: list[tuple[str, ...]] = []
         for number, name in enumerate(NAMES):
             started = self.fake.start("s", name)
             assert started is not None
@@ -143,7 +145,7 @@ class PaymentWorld:
         service: Any = SimpleNamespace(
             study=SimpleNamespace(plan=SimpleNamespace(recruitment=plan), id="mine"),
             database=SimpleNamespace(private=SimpleNamespace(sql=None)),
-            researchers=SimpleNamespace(review_rater=lambda *_, **__: None),
+            researchers=SimpleNamespace(review_rater=lambda *seen, **_: self.reviews.append(seen)),
         )
         monkeypatch.setattr(CLIENT, "_http", Wire(self.fake, self.moments))
         self.recruiter = ProlificRecruiter(service, CLIENT, lambda: 1.0)
@@ -318,6 +320,42 @@ def test_nobody_is_rejected_while_their_approval_is_under_way(monkeypatch: pytes
     here.look()
     assert here.command(reject("ann")) is not None
     assert here.fake.submissions["ann"]["status"] == "REJECTED"
+
+
+def test_a_researcher_who_excluded_somebody_is_not_overruled(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    here.persons["ann"] = replace(here.persons["ann"], verdict="excluded", why="no reasons given")
+    here.persons["bob"] = replace(
+        here.persons["bob"], verdict="excluded", why="returned the submission on the platform"
+    )
+    here.recruiter.poll()
+    assert here.reviews == [("p-bob", "pending")]
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem"),
+    [
+        (bonus("x", ann=0), "more than 0"),
+        (bonus("x", ann=-50), "more than 0"),
+        (bonus(" ", ann=50), "has no name"),
+        (bonus("x", eve=50), "no submission 'eve'"),
+        (replace(reject("ann"), reason="x" * 99), "99 characters"),
+        (replace(reject("ann"), category="BAD"), "no category 'BAD'"),
+        (reject("eve"), "no submission 'eve'"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, request_: PaymentRequest, problem: str
+) -> None:
+    here = PaymentWorld(monkeypatch)
+    with pytest.raises(InputError, match=problem):
+        here.recruiter.plan(request_)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "0.505", "x", "", "nan", "inf", "1e9", "1,000"])
+def test_what_is_no_amount(text: str) -> None:
+    with pytest.raises(InputError, match="is not an amount"):
+        cents(text)
 
 
 def test_one_refused_line_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

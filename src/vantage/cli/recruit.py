@@ -153,6 +153,22 @@ def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -
 
 
 @app.command()
+def link(
+    study: StudyFile,
+    platform_id: Annotated[str, typer.Argument(metavar="ID", help="The person's id on the platform.")],
+    database: Database = None,
+) -> None:
+    """Print a link with which somebody can continue who lost theirs, or who was kept out."""
+    from vantage.collect.service import StudyService
+    from vantage.collect.study import AnnotationStudy
+    from vantage.recruit.draft import offer_of
+    from vantage.recruit.visitors import new_link
+
+    with closing(StudyService(AnnotationStudy.load(study), database)) as service:
+        typer.echo(new_link(service, platform_id, offer_of(service.study).url))
+
+
+@app.command()
 def subscribe(
     study: StudyFile,
     workspace: Annotated[str, typer.Option(help="The workspace's id on Prolific.")],

@@ -187,7 +187,7 @@ def _trait(part: TraitPart) -> FormField:
 
 
 def _fields(
-    questions: Sequence[Question], ways: Sequence[Presentation], known: Known, tests: Tests
+    questions: Sequence[Question], ways: Sequence[Presentation], known: RightAnswers, tests: Tests
 ) -> Iterator[FormField]:
     """The fields of questions: those about options that may apply together are one."""
     by_question = dict(zip((question.id for question in questions), ways, strict=True))

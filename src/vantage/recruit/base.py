@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, Protocol
 
 from vantage.errors import InputError
@@ -170,10 +170,8 @@ def cents(text: str) -> int:
     >>> cents("0.50"), cents("1,5")
     (50, 150)
     """
-    try:
-        amount = Decimal(text.strip().replace(",", ".")) * 100
-        if amount == amount.to_integral_value() and amount > 0:
-            return int(amount)
-    except (InvalidOperation, OverflowError):
-        pass
+    written = re.fullmatch(r"([0-9]{1,7})(?:[.,]([0-9]{1,2}))?", text.strip())
+    amount = int(written[1]) * 100 + int((written[2] or "").ljust(2, "0")) if written else 0
+    if amount:
+        return amount
     raise InputError(f"'{text}' is not an amount", remedy="write for example 0.50, with at most two decimals")

@@ -14,6 +14,7 @@ from vantage.errors import VantageError
 from vantage.recruit.base import Paid, PaidAct, PaymentRequest, Recruiter, cents
 from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
+from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
 from vantage.recruit.webhooks import HOOKS as HOOKS  # noqa: PLC0414
 
 PLANNED: Final[Mapping[PaidAct, str]] = {

@@ -117,7 +117,13 @@ class ProlificClient:
     """
 
     def __init__(
-        self, token: str, address: str = ADDRESS, *, timeout: float = 30.0, sleep: Callable[[float], None] = time.sleep
+        self,
+        token: str,
+        address: str = ADDRESS,
+        *,
+        timeout: float = 30.0,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._http = httpx.Client(
             base_url=f"{address.rstrip('/')}/api/v1",
@@ -125,7 +131,7 @@ class ProlificClient:
             timeout=timeout,
             verify=address.startswith("https:"),  # certificates are loaded only where there are any to check
         )
-        self._sleep = sleep
+        self._sleep, self._attempts = sleep, attempts
 
     def __repr__(self) -> str:
         return f"ProlificClient({str(self._http.base_url)!r})"
@@ -232,8 +238,8 @@ class ProlificClient:
         params: Mapping[str, Any] | None = None,
         repeatable: bool = True,
     ) -> httpx.Response:
-        for attempt in range(ATTEMPTS):
-            last, wait = attempt == ATTEMPTS - 1, 2.0**attempt
+        for attempt in range(self._attempts):
+            last, wait = attempt == self._attempts - 1, 2.0**attempt
             try:
                 response = self._http.request(method, path, json=content, params=params or {})
             except httpx.TransportError as error:
@@ -270,7 +276,7 @@ def secret(name: str) -> str | None:
     return stored
 
 
-def prolific_client() -> ProlificClient:
+def prolific_client(**options: Any) -> ProlificClient:
     """A client of Prolific's API with the token of the environment or the keyring."""
     token = secret(TOKEN)
     if not token:
@@ -278,7 +284,7 @@ def prolific_client() -> ProlificClient:
             "There is no token for Prolific",
             remedy=f"set the variable {TOKEN}, or store it with: keyring set {SERVICE} {TOKEN}",
         )
-    return ProlificClient(token, os.environ.get(ADDRESS_VARIABLE, ADDRESS))
+    return ProlificClient(token, os.environ.get(ADDRESS_VARIABLE, ADDRESS), **options)
 
 
 def _refusal(response: httpx.Response) -> InputError:
