@@ -68,7 +68,12 @@ def whole(folder: Path, **more: Any) -> AnnotationStudy:
         {"block": {"id": "main"}},
         {"debriefing": {"text": "Thank you. The entries were invented."}},
     ]
-    data = {"id": "whole", "title": "Whole", "instrument": str(KINDS), "corpus": str(corpus(folder, str(KINDS), texts))}
+    data: dict[str, Any] = {
+        "id": "whole",
+        "title": "Whole",
+        "instrument": str(KINDS),
+        "corpus": str(corpus(folder, str(KINDS), texts)),
+    }
     data |= {"raters": 2, "batch": {"size": 4}, "flow": flow, "gold": GOLD, "recruitment": {"offer": OFFER}}
     data |= {
         "attention": {"per_batch": 1, "checks": CHECKS},

@@ -96,7 +96,8 @@ class Wire:
 
     def request(self, method: str, path: str, json: Any = None, params: Mapping[str, Any] | None = None) -> Any:
         reading = method == "GET"  # nothing changes, so that being killed before or after is the same
-        _ = reading or self._moments.pass_by()
+        if not reading:
+            self._moments.pass_by()
         fault = next((one for one in self._fake.faults if re.search(one.path, path)), None)
         if fault is not None:
             self._fake.faults.remove(fault)
@@ -104,7 +105,8 @@ class Wire:
             answer = self._answered(method, path, json, {k: str(v) for k, v in (params or {}).items()})
         if fault is not None:
             answer = error(fault.status, "planned", fault.headers)
-        _ = reading or self._moments.pass_by()
+        if not reading:
+            self._moments.pass_by()
         body, status = bytes(answer.body), answer.status_code
         parts = {"content": body, "text": body.decode(), "headers": dict(answer.headers), "is_error": status >= 400}
         return SimpleNamespace(status_code=status, json=lambda: loads(body), **parts)

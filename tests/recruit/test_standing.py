@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,15 +13,17 @@ from vantage.recruit.people import Person
 from vantage.recruit.prolific import ProlificSubmission
 from vantage.recruit.standing import SubmissionStanding, standings
 
-PLAN = RecruitmentPart(via="prolific", **CODES)
+PLAN = RecruitmentPart.model_validate({"via": "prolific", **CODES})
 ANN = Person(1, "p-ann", "ann", "s1", "finished", "pending", "", True, 5.0)
 DONE = ProlificSubmission("s1", "ann", "AWAITING REVIEW", "s", "DONE", "2026-01-01", "2026-01-02")
 
 
-def one(submission: ProlificSubmission, person: Person | None = ANN, **more: dict[str, str]) -> SubmissionStanding:
+def one(
+    submission: ProlificSubmission, person: Person | None = ANN, failed: Mapping[str, str] | None = None
+) -> SubmissionStanding:
     """The standing of one submission."""
     people = {} if person is None else {person.platform_id: person}
-    return standings([submission], people, PLAN, more.get("failed", {}))[0]
+    return standings([submission], people, PLAN, failed or {})[0]
 
 
 @pytest.mark.parametrize(
@@ -59,11 +62,11 @@ def test_every_ending_has_a_rule(status: str, code: str | None, stage: str, stan
 
 
 def test_a_verdict_decides() -> None:
-    failed = {"failed": {"p-ann": "failed 2 of 2 attention checks"}}
+    failed = {"p-ann": "failed 2 of 2 attention checks"}
     assert one(DONE, replace(ANN, verdict="excluded", why="no reasons")).reason == "excluded: no reasons"
-    assert one(DONE, **failed).reason == "failed 2 of 2 attention checks"
+    assert one(DONE, failed=failed).reason == "failed 2 of 2 attention checks"
     approved = replace(ANN, verdict="approved")
-    assert one(DONE, approved, **failed).standing == "to pay"
+    assert one(DONE, approved, failed).standing == "to pay"
     assert one(replace(DONE, code="DOEN"), approved).standing == "to pay"
     assert one(DONE, replace(approved, stage="item")).standing == "to review"
 

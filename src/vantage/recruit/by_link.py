@@ -160,8 +160,16 @@ class LinkRecruiter:
         amount = self._missing() if request.act == "top-up" else 0 if request.act == "publish" else line.amount
         detail = {"reason": request.reason, "as": request.category} if request.act == "reject" else {}
         study, currency = self.service.study.id, self.offer.currency
-        more = {"submission": line.submission, "amount": amount, "currency": currency, "detail": detail}
-        return self.ledger.note(request.act, line.key, "done", study=study, **more)
+        return self.ledger.note(
+            request.act,
+            line.key,
+            "done",
+            study=study,
+            submission=line.submission,
+            amount=amount,
+            currency=currency,
+            detail=detail,
+        )
 
     def _people(self) -> list[Person]:
         """The participants, each once, however often they came."""

@@ -260,7 +260,8 @@ class ProlificRecruiter:
         raters = self._check_known(list(amounts), submissions)
         states = self.ledger.states("bonus")
         keys = self.ledger.attempts([f"bonus:{name}:{id_}" for id_ in amounts])
-        lines, before, waiting = [], [], []
+        lines: list[PaymentLine] = []
+        before, waiting = list[str](), list[str]()
         for key, (id_, amount) in zip(keys, amounts.items(), strict=True):
             last = states[key][-1] if key in states else None
             replaces = ""
