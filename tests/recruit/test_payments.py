@@ -360,6 +360,20 @@ def test_what_is_no_amount(text: str) -> None:
         cents(text)
 
 
+def test_only_what_waits_for_prolific_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    assert here.command(bonus("x", ann=50)) is not None
+    again = here.command(bonus("x", resend=True, ann=50))
+    assert again is not None
+    assert (again.paid, again.before) == ((), ("ann",))
+    here.fake.pays_late = True
+    here.command(bonus("y", bob=70))
+    waits = here.command(bonus("y", bob=70))
+    assert waits is not None
+    assert (waits.paid, waits.unconfirmed) == ((), ("bob",))
+    assert here.fake.paid == [("ann", 50), ("bob", 70)]
+
+
 def test_one_refused_line_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     here = PaymentWorld(monkeypatch)
     here.fake.refused_bonuses = {"bob"}
