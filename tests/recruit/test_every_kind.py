@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from markupsafe import escape
+from sqlalchemy import select
 
-from tests.collect.web.studies import QUIZ, corpus
+from tests.collect.web.studies import QUIZ, Visitor, corpus
 from tests.instruments.test_kinds import KINDS
+from vantage.collect.form import StudyForm, form_of
+from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
+from vantage.collect.tables import participants
+from vantage.collect.web import forms
 from vantage.documents import dump
+from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
 from vantage.recruit.rehearsal.rehearse import rehearse
 
 OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "currency": "GBP", "minutes": 6}
@@ -106,3 +117,40 @@ def test_comparisons_are_rehearsed(tmp_path: Path, name: str) -> None:
     study = AnnotationStudy.of(corpus(tmp_path, name, items), name, **plan)
     made = rehearse(study, people=2, seed=1, mix={"careful": 1})
     assert made.summary.select("finished", "answered").row(0) == (2, 12)
+
+
+def sent(form: StudyForm, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers to fields as the inputs of the page send them."""
+    if any(one.questions for one in form.fields):
+        return forms.inputs([question for one in form.fields for question in one.questions], given)
+    letter = "k" if form.name == "quiz" else "t"
+    return {f"{letter}{n}": given[one.name] for n, one in enumerate(form.fields)}
+
+
+def test_the_pages_draw_what_the_forms_ask(tmp_path: Path) -> None:
+    """A careful person's answers to the fields, sent through the real pages, lead from the first to the last."""
+    study = whole(tmp_path)
+    with closing(StudyService(study)) as service:
+        visitor, answers, guest = Visitor(service), RehearsalAnswers(study, 1), Guest(1, "careful", 1.0)
+        rng, people = np.random.default_rng(1), service.participants
+        visitor.get("/")
+        visitor.send("/consent", {"agreed": "yes"})
+        (number,) = service.database.read(lambda c: c.execute(select(participants.c.id)).scalars().all())
+        person = people.find(number)
+        assert person is not None
+        seen = list[str]()
+        while (step := people.step(person)).kind != "finished":
+            form = form_of(people, person, step)
+            drawn = set(re.findall(r'name="([aknort]\d+)"', visitor.text))
+            content = sent(form, answers.filled(form, guest, rng))
+            assert {*content} <= drawn, form.name
+            assert bool(drawn) == bool(form.fields), form.name
+            for one in form.fields:
+                assert str(escape(one.label)) in visitor.text, (form.name, one.label)
+            visitor.send(visitor.path, content)
+            assert visitor.status == 200, (form.name, visitor.text)
+            seen.append(step.kind)
+            assert len(seen) < 40
+        assert visitor.path == "/end"
+        kinds = ["screener", "traits", "guidelines", *["training"] * 4, "quiz", *["item"] * 6, "review", "debriefing"]
+        assert seen == kinds
