@@ -374,6 +374,25 @@ def test_only_what_waits_for_prolific_is_sent_again(monkeypatch: pytest.MonkeyPa
     assert here.fake.paid == [("ann", 50), ("bob", 70)]
 
 
+def test_what_was_begun_ends_with_the_submission(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    here.command(ACTS["approve"], 2)  # killed before the call
+    assert len(here.recruiter.state().unconfirmed) == 3
+    here.fake.take_back("ann")
+    here.fake.time_out("bob")
+    assert here.recruiter.state().unconfirmed == ("approve:cem",)
+    assert here.command(ACTS["approve"]) is not None
+    assert here.fake.approvals == {"cem": 1}
+
+
+def test_no_places_are_offered_for_a_study_that_was_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PaymentWorld(monkeypatch)
+    here.fake.studies["s"]["reward"] = 900
+    for act in ("top-up", "publish"):
+        with pytest.raises(InputError, match="reward: 150 → 900"):
+            here.recruiter.plan(ACTS[act])
+
+
 def test_one_refused_line_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     here = PaymentWorld(monkeypatch)
     here.fake.refused_bonuses = {"bob"}

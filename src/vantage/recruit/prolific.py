@@ -122,7 +122,7 @@ class ProlificClient:
         address: str = ADDRESS,
         *,
         timeout: float = 30.0,
-        attempts: int = ATTEMPTS,
+        attempts: int | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._http = httpx.Client(
@@ -131,7 +131,7 @@ class ProlificClient:
             timeout=timeout,
             verify=address.startswith("https:"),  # certificates are loaded only where there are any to check
         )
-        self._sleep, self._attempts = sleep, attempts
+        self._sleep, self._attempts = sleep, ATTEMPTS if attempts is None else attempts
 
     def __repr__(self) -> str:
         return f"ProlificClient({str(self._http.base_url)!r})"
