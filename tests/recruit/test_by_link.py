@@ -12,7 +12,7 @@ from tests.recruit.world import OFFER, study_file
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.errors import InputError
-from vantage.recruit.base import at_once
+from vantage.recruit.base import PaymentRequest, at_once
 from vantage.recruit.by_link import LinkRecruiter
 from vantage.recruit.opened import recruiter
 from vantage.recruit.people import people
@@ -85,6 +85,11 @@ def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
             person = begun(service, {"survey_code": name})
             work(service, person, answer)
             service.participants.finish(person)
+        plan = one.plan(PaymentRequest("approve"))
+        (line,) = plan.lines
+        service.researchers.review_rater(line.rater, "excluded", "a mistake")
+        assert (one.carry_out(plan).paid, {*one.carry_out(plan).refused}) == ((), {line.rater})
+        service.researchers.review_rater(line.rater, "pending")
         paid = at_once(one, "approve")
         assert (len(paid.paid), paid.amount) == (1, 150)
         assert at_once(one, "approve").paid == ()
@@ -97,6 +102,7 @@ def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
             at_once(one, "bonus", {"x": 40}, "fast")
         at_once(one, "reject", {proposal.submission: 0})
         assert one.proposals() == []
+        assert at_once(one, "approve").paid == ()
         assert [person.why for person in people(service, "panel") if person.verdict == "excluded"] == [
             "rejected on the platform"
         ]
