@@ -98,6 +98,13 @@ def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
         rater = paid.paid[0]
         assert at_once(one, "bonus", {rater: 40}, "fast").paid == (rater,)
         assert at_once(one, "bonus", {rater: 40}, "fast").before == (rater,)
+        for amount, name, problem in (
+            (50, "fast", "is 0.40, not 0.50"),
+            (0, "fast", "more than 0"),
+            (9, "", "no name"),
+        ):
+            with pytest.raises(InputError, match=problem):
+                at_once(one, "bonus", {rater: amount}, name)
         with pytest.raises(InputError, match="no participant 'x'"):
             at_once(one, "bonus", {"x": 40}, "fast")
         at_once(one, "reject", {proposal.submission: 0})

@@ -164,6 +164,14 @@ def at_once(one: Recruiter, act: PaidAct, amounts: Mapping[str, int] | None = No
     return one.carry_out(one.plan(PaymentRequest(act, amounts or {}, name)))
 
 
+def check_bonus(request: PaymentRequest) -> None:
+    """Refuses a bonus without a name, which could be paid twice, or without an amount."""
+    if not request.name.strip():
+        raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
+    if any(amount <= 0 for amount in request.amounts.values()):
+        raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
+
+
 def cents(text: str) -> int:
     """An amount as people write it, in the hundredth part of the currency.
 

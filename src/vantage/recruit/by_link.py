@@ -12,7 +12,16 @@ from statistics import median
 from vantage.collect.entry import platform
 from vantage.collect.service import StudyService
 from vantage.errors import InputError
-from vantage.recruit.base import CHANGED, Paid, PaymentLine, PaymentPlan, PaymentRequest, Proposal, Recruited
+from vantage.recruit.base import (
+    CHANGED,
+    Paid,
+    PaymentLine,
+    PaymentPlan,
+    PaymentRequest,
+    Proposal,
+    Recruited,
+    check_bonus,
+)
 from vantage.recruit.draft import offer_of, reward
 from vantage.recruit.ledger import Act, RecruitmentLedger
 from vantage.recruit.people import Person, failed_checks, open_batches, people
@@ -86,6 +95,8 @@ class LinkRecruiter:
             note = f"{places} places at {self.reward / 100:.2f} each"
             lines = [PaymentLine(f"{act}:{number}", "", places * self.reward, note=note)] if places else []
             return PaymentPlan(request, tuple(lines), self.offer.currency)
+        if act == "bonus":
+            check_bonus(request)
         wanted = dict.fromkeys(self._payable(), self.reward) if act == "approve" else request.amounts
         done = {entry.key: entry for entry in self.ledger.all(act)}
         lines = []

@@ -18,7 +18,16 @@ from typing import Any, Final, get_args
 
 from vantage.collect.service import StudyService
 from vantage.errors import InputError, nearest
-from vantage.recruit.base import CHANGED, Paid, PaymentLine, PaymentPlan, PaymentRequest, Proposal, Recruited
+from vantage.recruit.base import (
+    CHANGED,
+    Paid,
+    PaymentLine,
+    PaymentPlan,
+    PaymentRequest,
+    Proposal,
+    Recruited,
+    check_bonus,
+)
 from vantage.recruit.draft import edits, offer_of, study_fields
 from vantage.recruit.ledger import ENDS, Act, RecruitmentEntry, RecruitmentLedger, State
 from vantage.recruit.people import Person, failed_checks, free_seats, open_batches, people
@@ -253,10 +262,7 @@ class ProlificRecruiter:
     ) -> PaymentPlan:
         """Each submission gets this bonus once, whatever happens in between; bonuses have names so that it can."""
         amounts, name = request.amounts, request.name
-        if not name.strip():
-            raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
-        if any(amount <= 0 for amount in amounts.values()):
-            raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
+        check_bonus(request)
         raters = self._check_known(list(amounts), submissions)
         states = self.ledger.states("bonus")
         keys = self.ledger.attempts([f"bonus:{name}:{id_}" for id_ in amounts])
