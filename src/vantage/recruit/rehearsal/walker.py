@@ -1,4 +1,4 @@
-"""One simulated person: reads the form of each step, fills in its fields and sends it, until the study ends for them."""
+"""One simulated person: reads the form of each step, fills it in and sends it, until the study ends for them."""
 
 from __future__ import annotations
 
