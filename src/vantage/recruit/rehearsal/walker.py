@@ -54,6 +54,7 @@ class Walker:
     _participant: Participant | None = None
     _wait: float = 0.0
     _tries: int = 0
+    _detours: int = 0
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.answers.seed, 2, self.guest.number])
@@ -106,9 +107,12 @@ class Walker:
             if self._tries >= TRIES:
                 self.outcome, self.stuck_at, self.why = "stuck", form.name, str(invalid)[:200]
             return
-        except Refused as refused:
-            self.outcome, self.stuck_at, self.why = "failed", form.name, refused.sentence
-            return
+        except Refused as refused:  # such as a page that somebody else has by now: people go on with what is left
+            self._detours += 1
+            if self._participant is None or self._detours > TRIES:
+                self.outcome, self.stuck_at, self.why = "failed", form.name, refused.sentence
+                return
+            step = self.people.step(self._participant)
         if self._participant is None and step.kind != "declined":
             known = self.people.known(self.params)
             self._participant = known.participant if known else None
