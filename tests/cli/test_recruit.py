@@ -38,12 +38,13 @@ def test_from_draft_to_payment(here: World, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nobody confirmed it"):
         run("publish", file)
     assert [one["status"] for one in here.fake.studies.values()] == ["UNPUBLISHED"]
-    assert json.loads(run("publish", file, "--yes", "--json"))["status"] == "ACTIVE"
+    assert json.loads(run("publish", file, "--yes", "--json"))["total"] == 600
+    assert [one["status"] for one in here.fake.studies.values()] == ["ACTIVE"]
     one = here.finish("ann")
-    assert "1 paid now (1.50 GBP), 0 paid before" in run("approve", file, "--yes")
-    assert "0 paid now (0.00 GBP), 1 paid before" in run("approve", file, "--yes")
+    assert "1 paid now (1.50 GBP), 0 before" in run("approve", file, "--yes")
+    assert "0 paid now (0.00 GBP), 1 before" in run("approve", file, "--yes")
     assert "1 paid now (0.50 GBP)" in run("bonus", file, one, "--amount", "0.5", "--name", "x", "--yes")
-    assert "0 places added" in run("top-up", file, "--yes")
+    assert "0 topped up now" in run("top-up", file, "--yes")
     told = json.loads(run("status", file, "--json"))
     assert (told["paid"], told["bonuses"], told["proposals"]) == (150, 50, [])
     assert "approve:" in run("ledger", file)
@@ -59,7 +60,8 @@ def test_edits_are_shown_until_they_are_accepted(here: World, tmp_path: Path) ->
     assert "Changed on the website, and not overwritten: reward: 150 → 175" in run("status", file)
     with pytest.raises(InputError, match="--accept-edits"):
         run("publish", file, "--yes")
-    assert "ACTIVE" in run("publish", file, "--yes", "--accept-edits")
+    assert "4 places at 1.75 each: 7.00 GBP" in run("publish", file, "--yes", "--accept-edits")
+    assert "ACTIVE" in run("status", file)
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+import yaml
 from sqlalchemy import select
 
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, corpus, honest, instrument, study, walked, work
+from tests.instruments.test_kinds import KINDS, diary
 from vantage import Corpus, Instrument
 from vantage.collect import evidence, tables
 from vantage.collect.document import FACTS, Rule
 from vantage.collect.evidence import likeness
+from vantage.collect.quality import repetition
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import ItemPage, QuestionAnswer
 from vantage.corpora.disclosure import risk
 from vantage.documents import dump
 from vantage.errors import InputError, Problems
+from vantage.instruments import Question, grouped
 
 REASON = "The reply praises the very thing that the first message complains about, which I read as mockery."
 
@@ -101,6 +107,68 @@ def test_answers_in_own_words_are_not_all_the_same(tmp_path: Path, open_service:
         ("pending", (), 1.0)
     ] * 2
     assert set(service.researchers.reliability()["question"]) == {"stars"}
+
+
+RULES = [Rule.parse("same answer > 0.9 after 20"), Rule.parse("longest run > 15 after 20")]
+FIELDS = {"+".join(q.id for q in group): group for group in [*grouped(diary().questions), diary().questions]}
+"""What is asked as one, each kind alone, and all of them on a page."""
+
+
+def simulated(
+    questions: tuple[Question, ...], rng: np.random.Generator, *, careful: bool
+) -> list[dict[str, list[Any]]]:
+    """Twenty pages of somebody who answers as the item asks for, or the same throughout."""
+    pages = []
+    shapes = [(q, bool(q.scale.text), q.scale.slides, q.scale.codes) for q in questions]
+    for drawn in rng.normal(size=(20, len(questions))).tolist():
+        page: dict[str, list[Any]] = {}
+        for (q, text, slides, options), seen in zip(shapes, drawn if careful else [0.3] * len(shapes), strict=True):
+            if text:
+                page[q.id] = [1.0, "answered", f"Since {seen:.2f}." if careful else "ok"]
+            elif q.whole is not None:  # an option that applies to one item in five
+                page[q.id] = [float(seen > 0.84), "answered", None]
+            elif slides:
+                page[q.id] = [float(round(50 + 15 * seen)), "answered", None]
+            else:
+                codes = [code for code in options if not q.unlike or code != page[q.unlike][0]]
+                page[q.id] = [codes[min(max(int((seen + 2) / 4 * len(codes)), 0), len(codes) - 1)], "answered", None]
+        pages.append(page)
+    return pages
+
+
+@pytest.mark.parametrize("people", [100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("field", FIELDS)
+def test_no_careful_rater_breaks_a_rule_and_every_careless_one_does(field: str, people: int) -> None:
+    rng = np.random.default_rng(1)
+
+    def breaking(careful: bool, people: int) -> int:
+        known = [repetition(FIELDS[field], simulated(FIELDS[field], rng, careful=careful)) for _ in range(people)]
+        return sum(any(rule.breaks(one) for rule in RULES) for one in known)
+
+    assert breaking(True, people) == 0
+    assert breaking(False, 20) == 20
+
+
+def test_options_that_were_never_ticked_are_no_answers(tmp_path: Path, open_service: OpenService) -> None:
+    rules = [{"exclude": "same answer > 0.9"}, {"flag": "longest run > 3"}]
+    data = {**yaml.safe_load(KINDS.read_text()), "examples": []}
+    data["questions"] = [one for one in data["questions"] if one["id"] == "emotions"]
+    data["scales"] = {"emotions": data["scales"]["emotions"]}
+    (tmp_path / "diary.yaml").write_text(dump(data), encoding="utf-8")
+    plan = AnnotationStudy.of(corpus(tmp_path, 10), tmp_path / "diary.yaml", raters=3, rules=rules, batch={"size": 10})
+    service = open_service(plan)
+
+    def ticked(page: ItemPage) -> dict[str, QuestionAnswer]:
+        number = int("".join(filter(str.isdigit, page.record["text"])))
+        return {q.id: QuestionAnswer(float(n == number % 3 - 1)) for n, q in enumerate(page.questions)}
+
+    for _ in range(2):
+        walked(service, answer=ticked)
+    walked(service, answer=lambda page: {q.id: QuestionAnswer(0.0) for q in page.questions})
+    rows = sorted(service.researchers.raters(), key=lambda row: row.number)
+    assert [(row.verdict, row.flags) for row in rows[:2]] == [("pending", ())] * 2
+    assert (rows[2].verdict, rows[2].rule) == ("excluded", "same answer > 0.9")
+    assert "gave the same answer all 10 times" in rows[2].flags
 
 
 def test_a_researcher_decides_beside_the_rules(tmp_path: Path, open_service: OpenService) -> None:

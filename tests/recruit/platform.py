@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+import json
 import re
 import secrets
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx2 as httpx
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -25,6 +29,15 @@ class PlantedFault:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Event:
+    """A webhook that waits to be delivered."""
+
+    id: str
+    at: str
+    body: bytes
+
+
 class WholeProlific(FakeProlific):
     """The platform with everything that rehearsals do not need.
 
@@ -34,6 +47,8 @@ class WholeProlific(FakeProlific):
 
     def __init__(self) -> None:
         super().__init__()
+        self.secret = secrets.token_hex(16)
+        self.outbox: list[Event] = []
         self.payments: dict[str, dict[str, Any]] = {}
         self.groups: dict[str, set[str]] = {}
         self.subscriptions: dict[str, dict[str, Any]] = {}
@@ -44,6 +59,8 @@ class WholeProlific(FakeProlific):
         self.pays_late = False
         """Whether bonuses appear only after `settle`."""
         self._late: list[tuple[str, int]] = []
+        self.refused_bonuses: set[str] = set()
+        """Submissions for which no bonus can be set up."""
 
     def complete(self, submission: str, code: str) -> None:
         """A participant enters a completion code; its actions follow."""
@@ -53,6 +70,47 @@ class WholeProlific(FakeProlific):
         for action in codes.get(code, {}).get("actions", ()):
             if action["action"] == "ADD_TO_PARTICIPANT_GROUP":
                 self.groups.setdefault(action["participant_group"], set()).add(one["participant"])
+
+    def sign(self, body: bytes, at: str, secret: str | None = None) -> str:
+        """The signature of a webhook (https://docs.prolific.com/api-reference/webhooks/verifying)."""
+        key = (self.secret if secret is None else secret).encode()
+        return base64.b64encode(hmac.digest(key, at.encode() + body, "sha256")).decode()
+
+    def deliver(self, url: str, events: Sequence[Event] | None = None, *, secret: str | None = None) -> list[int]:
+        """Sends events, by default all that wait, to an address; the statuses."""
+        with self._lock:
+            waiting = list(self.outbox if events is None else events)
+            if events is None:
+                self.outbox.clear()
+        statuses: list[int] = []
+        with httpx.Client(timeout=30, verify=url.startswith("https:")) as http:
+            for event in waiting:
+                headers = {"X-Event-ID": event.id, "X-Prolific-Request-Timestamp": event.at}
+                headers["X-Prolific-Request-Signature"] = self.sign(event.body, event.at, secret)
+                statuses.append(http.post(url, content=event.body, headers=headers).status_code)
+        return statuses
+
+    def start(self, study: str, participant: str) -> tuple[str, str] | None:
+        """A participant takes a place."""
+        if started := super().start(study, participant):
+            self._changed(started[0])
+        return started
+
+    def _become(self, submission: str, status: str) -> None:
+        with self._lock:
+            super()._become(submission, status)
+            self._changed(submission)
+
+    def _changed(self, submission: str) -> None:
+        one = self.submissions[submission]
+        event = {
+            "resource_id": submission,
+            "event_type": "submission.status.change",
+            "participant_id": one["participant"],
+            "status": one["status"],
+        }
+        at = f"{self._now():.0f}"
+        self.outbox.append(Event(secrets.token_hex(12), at, json.dumps(event).encode()))
 
     def settle(self) -> None:
         """Late bonuses appear."""
@@ -101,7 +159,7 @@ class WholeProlific(FakeProlific):
         amounts = {}
         for line in content["csv_bonuses"].splitlines():
             who, _, amount = line.partition(",")
-            if self.submissions.get(who, {}).get("study_id") != content["study_id"]:
+            if self.submissions.get(who, {}).get("study_id") != content["study_id"] or who in self.refused_bonuses:
                 raise Refusal(400, f"These ids are not part of the study: {who}")
             amounts[who] = round(float(amount) * 100)
         id_, total = secrets.token_hex(12), sum(amounts.values())

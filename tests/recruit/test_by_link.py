@@ -12,8 +12,10 @@ from tests.recruit.world import OFFER, study_file
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.errors import InputError
+from vantage.recruit.base import PaymentRequest, at_once
 from vantage.recruit.by_link import LinkRecruiter
 from vantage.recruit.opened import recruiter
+from vantage.recruit.people import people
 
 SONA = {
     "via": "panel",
@@ -38,8 +40,10 @@ def test_people_bring_their_id_and_take_it_back(file: Path) -> None:
         assert isinstance(one, LinkRecruiter)
         assert one.link == f"{OFFER['url']}?survey_code={{id}}"
         with pytest.raises(InputError, match="has not been set up"):
-            one.publish()
-        assert (one.create().places, one.publish().status) == (4, "open")
+            at_once(one, "publish")
+        assert one.create().places == 4
+        at_once(one, "publish")
+        assert one.state().status == "open"
         ann = begun(service, {"survey_code": "s1"})
         work(service, ann)
         assert service.participants.finish(ann).redirect == (
@@ -68,9 +72,9 @@ def test_a_worker_with_two_assignments_is_paid_once(tmp_path: Path) -> None:
         assert service.participants.enter({"workerId": "w", "assignmentId": "a2", "hitId": "h"}) == person
         work(service, person)
         service.participants.finish(person)
-        paid = one.approve()
+        paid = at_once(one, "approve")
         assert (len(paid.paid), paid.amount) == (1, 150)
-        assert (one.state().finished, one.top_up()) == (1, 0)
+        assert (one.state().finished, at_once(one, "top-up").paid) == (1, ())
 
 
 def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
@@ -81,19 +85,39 @@ def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
             person = begun(service, {"survey_code": name})
             work(service, person, answer)
             service.participants.finish(person)
-        paid = one.approve()
+        plan = one.plan(PaymentRequest("approve"))
+        (line,) = plan.lines
+        service.researchers.review_rater(line.rater, "excluded", "a mistake")
+        assert (one.carry_out(plan).paid, {*one.carry_out(plan).refused}) == ((), {line.rater})
+        service.researchers.review_rater(line.rater, "pending")
+        paid = at_once(one, "approve")
         assert (len(paid.paid), paid.amount) == (1, 150)
-        assert one.approve().paid == ()
+        assert at_once(one, "approve").paid == ()
         (proposal,) = one.proposals()
         assert "attention" in proposal.reason
         rater = paid.paid[0]
-        assert one.bonus({rater: 40}, "fast").paid == (rater,)
-        assert one.bonus({rater: 40}, "fast").before == (rater,)
+        assert at_once(one, "bonus", {rater: 40}, "fast").paid == (rater,)
+        assert at_once(one, "bonus", {rater: 40}, "fast").before == (rater,)
+        for amount, name, problem in (
+            (50, "fast", "is 0.40, not 0.50"),
+            (0, "fast", "more than 0"),
+            (9, "", "no name"),
+        ):
+            with pytest.raises(InputError, match=problem):
+                at_once(one, "bonus", {rater: amount}, name)
         with pytest.raises(InputError, match="no participant 'x'"):
-            one.bonus({"x": 40}, "fast")
-        one.reject([proposal.submission], "OTHER", "both checks")
+            at_once(one, "bonus", {"x": 40}, "fast")
+        at_once(one, "reject", {proposal.submission: 0})
+        assert one.proposals() == []
+        assert at_once(one, "approve").paid == ()
+        assert [person.why for person in people(service, "panel") if person.verdict == "excluded"] == [
+            "rejected on the platform"
+        ]
+        with pytest.raises(InputError, match="is paid already"):
+            at_once(one, "reject", {rater: 0})
         state = one.state()
         assert (state.paid, state.bonuses, state.finished, state.currency) == (150, 40, 2, "GBP")
-        assert one.top_up() == 0
-        one.publish()
+        assert at_once(one, "top-up").amount == 150  # the seats of the one who was rejected
+        assert at_once(one, "top-up").paid == ()
+        at_once(one, "publish")
         assert one.stop().status == "paused"

@@ -30,6 +30,7 @@ import sqlalchemy.dialects.sqlite, yaml
 from vantage.collect.document import StudyDocument
 from vantage.collect.private import PrivateStore
 from vantage.collect.sql import SqlDatabase
+from vantage.recruit.base import at_once
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
 file, database, address, token = sys.argv[1:]
@@ -47,8 +48,8 @@ for line in sys.stdin:
             researchers=SimpleNamespace(raters=lambda now: []),
         )
         one = ProlificRecruiter(service, ProlificClient(token, address), lambda: 1.0)
-        one.approve()
-        one.bonus(dict.fromkeys(submissions, int(amount)), name)
+        at_once(one, "approve")
+        at_once(one, "bonus", dict.fromkeys(submissions, int(amount)), name)
         os._exit(0)
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -64,11 +65,11 @@ def test_nobody_is_paid_twice_and_no_seat_is_lost(tmp_path: Path) -> None:
         killed, names = _killed(here, tmp_path / "study.yaml", submissions)
         assert killed == KILLS, "payers must still be at work when they are killed"
         # Whoever runs the command again finds what was paid, pays the rest, and asks about what nobody can know.
-        here.recruiter.approve()
+        here.approve()
         for name in names:
-            late = here.recruiter.bonus(dict.fromkeys(submissions, AMOUNTS[name]), name).unconfirmed
+            late = here.bonus(dict.fromkeys(submissions, AMOUNTS[name]), name).unconfirmed
             for one in late:
-                here.recruiter.resend(one, name)
+                here.bonus({one: AMOUNTS[name]}, name, resend=True)
         assert here.fake.approvals == dict.fromkeys(submissions, 1)
         assert Counter(here.fake.paid) == {(one, AMOUNTS[name]): 1 for one in submissions for name in names}
         ended = Counter(entry.submission for entry in here.recruiter.ledger.all("bonus") if entry.state == "done")

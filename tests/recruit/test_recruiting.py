@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.collect.people import work
 from tests.recruit.platform import PlantedFault
 from tests.recruit.world import World, world
 from vantage.errors import InputError
+from vantage.recruit.base import PaymentRequest, at_once
 from vantage.recruit.fake import FakeProlific
 from vantage.recruit.people import people
 
@@ -57,7 +59,7 @@ def test_filters_exclusions_and_groups(tmp_path: Path) -> None:
             "previous_studies_blocklist",
             "participant_group_blocklist",
         ]
-        made.recruiter.publish()
+        at_once(made.recruiter, "publish")
         made.finish("ann")
         assert made.fake.groups == {"done": {"ann"}}
 
@@ -78,9 +80,9 @@ def test_a_created_draft_whose_answer_was_lost_is_taken_over(here: World, monkey
 def test_those_who_finished_are_paid_once(here: World) -> None:
     here.opened()
     first = here.finish("ann")
-    paid = here.recruiter.approve()
+    paid = here.approve()
     assert (paid.paid, paid.amount) == ((first,), 150)
-    again = here.recruiter.approve()
+    again = here.approve()
     assert (again.paid, again.before) == ((), (first,))
     assert here.fake.approvals == {first: 1}
     state = here.recruiter.state()
@@ -100,16 +102,16 @@ def test_flagged_people_wait_and_nobody_is_rejected_automatically(tmp_path: Path
         proposals = here.recruiter.proposals()
         assert [one.submission for one in proposals] == [bad]
         assert "failed 2 of 2 attention checks" in proposals[0].reason
-        assert here.recruiter.approve().paid == tuple(good)
+        assert here.approve().paid == tuple(good)
         assert here.fake.submissions[bad]["status"] == "AWAITING REVIEW"
         with pytest.raises(InputError, match="100"):
-            here.recruiter.reject([bad], "FAILED_CHECK", "bad")
+            here.reject(bad, "FAILED_CHECK", "bad")
         with pytest.raises(InputError, match="did you mean 'FAILED_CHECK'"):
-            here.recruiter.reject([bad], "FAILED_CHEK", REASON)
+            here.reject(bad, "FAILED_CHEK", REASON)
         with pytest.raises(InputError, match="is approved"):
-            here.recruiter.reject([good[0]], "FAILED_CHECK", REASON)
+            here.reject(good[0], "FAILED_CHECK", REASON)
         assert here.fake.submissions[bad]["status"] == "AWAITING REVIEW"
-        here.recruiter.reject([bad], "FAILED_CHECK", REASON)
+        here.reject(bad, "FAILED_CHECK", REASON)
         assert here.fake.submissions[bad]["status"] == "REJECTED"
         # One whom the researcher approves on the dashboard is paid, whatever the flags.
         assert here.recruiter.proposals() == []
@@ -122,7 +124,7 @@ def test_payments_do_not_rely_on_earlier_measures(tmp_path: Path, monkeypatch: p
         here.opened()
         here.service.researchers.raters()
         bad = here.finish("dan", well=False)
-        assert here.recruiter.approve().paid == ()
+        assert here.approve().paid == ()
         assert [one.submission for one in here.recruiter.proposals()] == [bad]
 
 
@@ -130,10 +132,10 @@ def test_a_flagged_rater_whom_the_researcher_approves_is_paid(tmp_path: Path) ->
     with world(tmp_path, attention={"per_batch": 2}) as here:
         here.opened()
         bad = here.finish("dan", well=False)
-        assert here.recruiter.approve().paid == ()
+        assert here.approve().paid == ()
         rater = people(here.service, "prolific")[0].rater
         here.service.researchers.review_rater(rater, "approved")
-        assert here.recruiter.approve().paid == (bad,)
+        assert here.approve().paid == (bad,)
 
 
 def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World) -> None:
@@ -157,6 +159,44 @@ def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World
     assert people(here.service, "prolific")[0].verdict == "pending"
 
 
+def test_rejected_people_give_up_their_seats_and_leave_the_data(here: World) -> None:
+    here.opened()
+    all_free = here.free()
+    one = here.finish("ann")
+    assert here.free() == all_free - 6
+    assert here.reject(one, "LOW_EFFORT", REASON).paid == (one,)
+    (ann,) = people(here.service, "prolific")
+    assert (ann.verdict, ann.why) == ("excluded", "rejected on the platform")
+    assert here.free() == all_free
+    assert here.service.researchers.corpus().filter(~pl.col("excluded")).judgments.is_empty()
+    assert here.recruiter.plan(PaymentRequest("approve")).lines == ()
+    here.fake._become(one, "APPROVED")  # the platform overturned it
+    here.recruiter.poll()
+    assert people(here.service, "prolific")[0].verdict == "pending"
+    assert here.free() == all_free - 6
+
+
+def test_people_with_another_code_are_listed_and_not_paid(here: World) -> None:
+    here.opened()
+    submission, person = here.arrive("ann")
+    work(here.service, person)
+    here.service.participants.finish(person)
+    here.fake.complete(submission, "GUESSED")
+    assert here.approve().paid == ()
+    (proposal,) = here.recruiter.proposals()
+    assert (proposal.submission, proposal.reason) == (submission, "finished here, but left with the code 'GUESSED'")
+
+
+def test_strangers_are_listed(here: World) -> None:
+    here.opened()
+    here.service.participants.give_consent(
+        here.service.participants.enter({"PROLIFIC_PID": "eve", "SESSION_ID": "x"}), agreed=True
+    )
+    (proposal,) = here.recruiter.proposals()
+    assert (proposal.submission, proposal.rejectable) == ("", False)
+    assert "knows no submission" in proposal.reason
+
+
 def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
     here.opened()
     first, person = here.arrive("ann")
@@ -168,14 +208,14 @@ def test_somebody_who_returned_and_came_again_takes_part(here: World) -> None:
     work(here.service, person)
     assert here.service.participants.finish(person).code == "DONE"
     here.fake.complete(second, "DONE")
-    assert here.recruiter.approve().paid == (second,)
+    assert here.approve().paid == (second,)
     assert here.recruiter.event(first)
     assert {one.verdict for one in people(here.service, "prolific")} == {"pending"}
 
 
 def test_places_are_topped_up_from_open_seats(here: World) -> None:
     study = here.opened()
-    assert here.recruiter.top_up() == 0
+    assert here.top_up() == 0
     for name in "abcd":
         submission, _ = here.arrive(name)
         if name in "ab":
@@ -183,11 +223,11 @@ def test_places_are_topped_up_from_open_seats(here: World) -> None:
             person = people(here.service, "prolific")[-1]
             here.service.researchers.review_rater(person.rater, "excluded", "screened out")
     assert here.free() == 12
-    assert here.recruiter.top_up() == 2
+    assert here.top_up() == 2
     assert here.fake.studies[study]["total_available_places"] == 6
-    assert here.recruiter.top_up() == 0
+    assert here.top_up() == 0
     here.arrive("e")
-    assert here.recruiter.top_up() == 0
+    assert here.top_up() == 0
 
 
 @pytest.mark.parametrize(
@@ -209,26 +249,27 @@ def test_edits_on_the_website_are_shown_and_not_overwritten(here: World) -> None
     here.fake.studies[study] |= {"reward": 200, "name": "Another title"}
     assert here.recruiter.state().edits == ("name: My study → Another title", "reward: 150 → 200")
     with pytest.raises(InputError, match=r"changed on Prolific's website .*reward: 150 → 200.*nothing was overwritten"):
-        here.recruiter.publish()
+        at_once(here.recruiter, "publish")
     assert here.fake.studies[study]["status"] == "UNPUBLISHED"
     here.recruiter.accept_edits()
-    assert here.recruiter.publish().status == "ACTIVE"
+    at_once(here.recruiter, "publish")
+    assert here.recruiter.state().status == "ACTIVE"
     assert here.fake.studies[study]["reward"] == 200
     here.fake.studies[study]["total_available_places"] = 9
     with pytest.raises(InputError, match="4 → 9"):
-        here.recruiter.top_up()
+        here.top_up()
 
 
 def test_bonuses_have_names_and_are_paid_once(here: World) -> None:
     here.opened()
     first, second = here.finish("ann"), here.finish("bob")
-    paid = here.recruiter.bonus({first: 50, second: 50}, "fast")
+    paid = here.bonus({first: 50, second: 50}, "fast")
     assert (paid.paid, paid.amount) == ((first, second), 100)
-    again = here.recruiter.bonus({first: 50}, "fast")
+    again = here.bonus({first: 50}, "fast")
     assert (again.paid, again.before) == ((), (first,))
     with pytest.raises(InputError, match=r"is 0.50, not 0.70"):
-        here.recruiter.bonus({first: 70}, "fast")
-    here.recruiter.bonus({first: 50}, "second round")
+        here.bonus({first: 70}, "fast")
+    here.bonus({first: 50}, "second round")
     assert sorted(here.fake.paid) == sorted([(first, 50), (second, 50), (first, 50)])
     assert here.recruiter.state().bonuses == 150
 
@@ -238,14 +279,13 @@ def test_a_bonus_whose_answer_was_lost_is_not_paid_again(here: World) -> None:
     one = here.finish("ann")
     here.fake.pays_late = True
     here.fake.faults.append(PlantedFault("/pay/", 502, after=True))
-    assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
-    assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
+    assert here.bonus({one: 50}, "x").unconfirmed == (one,)
+    assert here.bonus({one: 50}, "x").unconfirmed == (one,)
     with pytest.raises(InputError, match="not confirmed yet"):
-        here.recruiter.bonus({one: 50}, "y")
+        here.bonus({one: 50}, "y")
     assert here.recruiter.state().unconfirmed == (f"bonus:x:{one}",)
     here.fake.settle()
-    assert here.recruiter.bonus({one: 50}, "x").before == ()
-    assert here.recruiter.bonus({one: 50}, "x").before == (one,)
+    assert here.bonus({one: 50}, "x").before == (one,)
     assert here.fake.paid == [(one, 50)]
 
 
@@ -253,21 +293,23 @@ def test_a_bonus_that_never_arrived_is_paid_when_the_researcher_says_so(here: Wo
     here.opened()
     one = here.finish("ann")
     here.fake.faults.append(PlantedFault("/pay/", 502))
-    assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
+    assert here.bonus({one: 50}, "x").unconfirmed == (one,)
     assert here.fake.paid == []
-    assert here.recruiter.resend(one, "x").paid == (one,)
+    with pytest.raises(InputError, match=r"is 0.50, not 0.70"):
+        here.bonus({one: 70}, "x", resend=True)
+    assert here.bonus({one: 50}, "x", resend=True).paid == (one,)
     assert here.fake.paid == [(one, 50)]
+    assert here.bonus({one: 50}, "x", resend=True).before == (one,)
     with pytest.raises(InputError, match="not waiting"):
-        here.recruiter.resend(one, "x")
+        here.bonus({one: 50}, "y", resend=True)
 
 
 def test_a_bonus_that_was_refused_can_be_tried_again(here: World) -> None:
     here.opened()
     one = here.finish("ann")
     here.fake.faults.append(PlantedFault("/pay/", 400))
-    with pytest.raises(InputError, match="refused"):
-        here.recruiter.bonus({one: 50}, "x")
-    assert here.recruiter.bonus({one: 50}, "x").paid == (one,)
+    assert "planned" in here.bonus({one: 50}, "x").refused[one]
+    assert here.bonus({one: 50}, "x").paid == (one,)
     assert here.fake.paid == [(one, 50)]
 
 
@@ -276,9 +318,9 @@ def test_approvals_are_ended_where_the_answer_was_lost(here: World) -> None:
     one = here.finish("ann")
     here.fake.faults += [PlantedFault("/bulk-approve/", 500, after=True)] * 5
     with pytest.raises(InputError, match="has a fault"):
-        here.recruiter.approve()
+        here.approve()
     assert here.recruiter.state().submissions == {"APPROVED": 1}
-    assert here.recruiter.approve().before == (one,)
+    assert here.approve().before == (one,)
     assert here.fake.approvals == {one: 1}
 
 
@@ -316,7 +358,7 @@ def test_another_currency_creates_nothing(here: World) -> None:
 def test_nothing_of_the_token_is_in_the_database(here: World, tmp_path: Path) -> None:
     here.opened()
     here.finish("ann")
-    here.recruiter.approve()
+    here.approve()
     here.service.close()
     content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert here.fake.token.encode() not in content

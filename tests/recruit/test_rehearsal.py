@@ -15,7 +15,6 @@ from vantage.collect.study import AnnotationStudy
 from vantage.documents import Document, dump
 from vantage.errors import InputError
 from vantage.recruit.rehearsal.answering import KINDS, crowd
-from vantage.recruit.rehearsal.forms import read_page
 from vantage.recruit.rehearsal.rehearse import forecast, rehearse
 from vantage.recruit.rehearsal.results import Rehearsal
 from vantage.report.planning import rehearsal_report
@@ -176,33 +175,3 @@ def test_crowds_are_exact_and_named() -> None:
         crowd(10, 1, {"carless": 1.0})
     with pytest.raises(InputError, match="needs people"):
         crowd(0, 1)
-
-
-def test_forms_of_any_kind_are_read() -> None:
-    page = read_page(
-        """<main><h1>H</h1><section id="item">A text.</section><form method="get"><input name="q"></form>
-        <form method="POST" action="/withdraw"><button>x</button></form>
-        <form method="post" action="/next"><input type="hidden" name="t" value="1">
-        <fieldset><legend>How?</legend><label><input type="radio" name="a" value="1" required>one</label>
-        <label><input type="radio" name="a" value="2">two</label></fieldset>
-        <label for="n">Number</label><input id="n" type="range" name="n" min="0" max="10">
-        <div data-low="1" data-high="5"><label>N <input name="m" inputmode="decimal"></label></div>
-        <label>S <select name="s"><option value="">choose</option><option value="x">X</option></select></label>
-        <label><input type="checkbox" name="c" value="y">box</label><textarea name="r" required></textarea>
-        <button name="agreed" value="yes">Yes</button><button name="agreed" value="no">No</button></form></main>""",
-        "http://a/item/3",
-    )
-    assert (page.action, page.hidden, page.item) == ("/next", {"t": "1"}, "A text.")
-    assert [(one.name, one.kind) for one in page.fields] == [
-        ("a", "choice"),
-        ("n", "number"),
-        ("m", "number"),
-        ("s", "choice"),
-        ("c", "several"),
-        ("r", "long text"),
-    ]
-    assert page.fields[0].options == [("1", "one"), ("2", "two")]
-    assert (page.fields[1].low, page.fields[1].high, page.fields[2].low) == (0, 10, 1)
-    assert page.fields[3].options == [("x", "X")]
-    assert page.buttons == [("agreed", "yes"), ("agreed", "no")]
-    assert page.name == "item/N: A text."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.collect.web.studies import PASSWORD, Visitor
-from tests.recruit.platform import PlantedFault
+from tests.recruit.platform import Event, PlantedFault
 from tests.recruit.world import World, world
 from vantage.collect.web import create_app
 from vantage.recruit import pages
-from vantage.recruit.fake import Event, serving
+from vantage.recruit.fake import serving
 
 REASON = "Both attention checks were answered wrongly, although they name the answer to choose; see the guidelines."
 
@@ -103,6 +104,14 @@ class Dashboard(Visitor):
         self.send("/admin/recruiting", form)
         return self.status
 
+    def confirm(self, **form: str) -> int:
+        """Presses a button of the page, and then the one below the list that it shows."""
+        assert self.act(**form) == 200, self.text
+        digest = re.search(r'name="confirmed" value="([0-9a-f]{16})"', self.text)
+        assert digest, self.text
+        self.send("/admin/recruiting", {**form, "confirmed": digest[1]})
+        return self.status
+
 
 def test_the_dashboard_does_what_the_command_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with world(tmp_path, attention={"per_batch": 2}) as here:
@@ -114,18 +123,23 @@ def test_the_dashboard_does_what_the_command_does(tmp_path: Path, monkeypatch: p
         assert browser.act(act="create") == 400
         assert here.fake.studies == {}
         assert browser.act(act="create", confirmed="yes") == 200
-        assert browser.act(act="publish", confirmed="yes") == 200
+        assert browser.act(act="publish", confirmed="yes") == 409
+        assert "4 places at 1.50 each" in browser.text
+        assert browser.confirm(act="publish") == 200
         assert "active" in browser.text
         good, bad = here.finish("ann"), here.finish("bob", well=False)
         browser.get("/admin/recruiting")
         assert "failed 2 of 2 attention checks" in browser.text
-        assert browser.act(act="approve", confirmed="yes") == 200
+        assert browser.act(act="approve") == 200
+        assert "Total: 1.50 GBP" in browser.text
+        assert here.fake.approvals == {}
+        assert browser.confirm(act="approve") == 200
         assert here.fake.approvals == {good: 1}
-        assert browser.act(act="bonus", confirmed="yes", submission=good, amount="x", name="n") == 409
-        assert browser.act(act="bonus", confirmed="yes", submission=good, amount="0.50", name="n") == 200
+        assert browser.act(act="bonus", submission=good, amount="x", name="n") == 409
+        assert browser.confirm(act="bonus", submission=good, amount="0.50", name="n") == 200
         assert here.fake.paid == [(good, 50)]
-        assert browser.act(act="reject", confirmed="yes", submission=bad, category="FAILED_CHECK", reason="no") == 409
-        assert browser.act(act="reject", confirmed="yes", submission=bad, category="FAILED_CHECK", reason=REASON) == 200
+        assert browser.act(act="reject", submission=bad, category="FAILED_CHECK", reason="no") == 409
+        assert browser.confirm(act="reject", submission=bad, category="FAILED_CHECK", reason=REASON) == 200
         assert here.fake.submissions[bad]["status"] == "REJECTED"
         assert browser.act(act="stop", confirmed="yes") == 200
         assert "completed" in browser.text

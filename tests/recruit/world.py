@@ -13,6 +13,7 @@ from tests.recruit.platform import WholeProlific
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.documents import dump
+from vantage.recruit.base import Paid, PaymentRequest, at_once
 from vantage.recruit.fake import serving
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
@@ -63,7 +64,27 @@ class World:
     def opened(self) -> str:
         """Creates and publishes the study."""
         self.recruiter.create()
-        return self.recruiter.publish().study
+        at_once(self.recruiter, "publish")
+        return self.study
+
+    def approve(self) -> Paid:
+        """Pays those who finished."""
+        return at_once(self.recruiter, "approve")
+
+    def bonus(self, amounts: dict[str, int], name: str, *, resend: bool = False) -> Paid:
+        """Pays a bonus."""
+        return self.recruiter.carry_out(self.recruiter.plan(PaymentRequest("bonus", amounts, name, resend)))
+
+    def reject(self, submission: str, category: str, reason: str) -> Paid:
+        """Rejects a submission."""
+        request = PaymentRequest("reject", {submission: 0}, category=category, reason=reason)
+        return self.recruiter.carry_out(self.recruiter.plan(request))
+
+    def top_up(self) -> int:
+        """Offers more places; how many."""
+        before = self.recruiter.state().places
+        at_once(self.recruiter, "top-up")
+        return self.recruiter.state().places - before
 
     def arrive(self, name: str) -> tuple[str, Any]:
         """Somebody takes a place and agrees: their submission and the participant."""

@@ -13,9 +13,10 @@ import typer
 
 from vantage.cli.output import Json, print_json, print_rows
 from vantage.errors import InputError
+from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
-    from vantage.recruit.base import Paid, Recruited, Recruiter
+    from vantage.recruit.base import Recruited, Recruiter
     from vantage.recruit.on_prolific import ProlificRecruiter
 
 app = typer.Typer(
@@ -44,14 +45,9 @@ def publish(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the draft, after a confirmation."""
+    """Publish the draft, after a confirmation of what its places cost."""
     with _recruiter(study, database, accept_edits=accept_edits) as one:
-        state = one.state()
-        if not state.study:
-            raise InputError("There is no draft yet", remedy="create it first")
-        each = f"{state.reward / 100:.2f} {state.currency}"
-        _confirm(f"Publish the study with {state.places} places at {each} each?", yes)
-        _show(one.publish(), as_json=as_json)
+        _carry_out(one, PaymentRequest("publish"), yes, as_json=as_json)
 
 
 @app.command()
@@ -64,19 +60,23 @@ def status(study: StudyFile, database: Database = None, as_json: Json = False) -
 
 
 @app.command("top-up")
-def top_up(study: StudyFile, yes: Yes = False, accept_edits: AcceptEdits = False, database: Database = None) -> None:
+def top_up(
+    study: StudyFile,
+    yes: Yes = False,
+    accept_edits: AcceptEdits = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
     """Offer as many more places as open seats need."""
     with _recruiter(study, database, accept_edits=accept_edits) as one:
-        _confirm("Offer more places where seats are open? Each place costs a reward.", yes)
-        typer.echo(f"{one.top_up()} places added")
+        _carry_out(one, PaymentRequest("top-up"), yes, as_json=as_json)
 
 
 @app.command()
 def approve(study: StudyFile, yes: Yes = False, database: Database = None, as_json: Json = False) -> None:
     """Approve and pay those who finished; those who failed checks wait for you."""
     with _recruiter(study, database) as one:
-        _confirm("Approve and pay everyone who finished and passed the checks?", yes)
-        _paid(one.approve(), one, as_json=as_json)
+        _carry_out(one, PaymentRequest("approve"), yes, as_json=as_json)
 
 
 @app.command()
@@ -87,19 +87,19 @@ def reject(
     category: Annotated[str, typer.Option(help="Prolific's category, such as FAILED_CHECK.")] = "OTHER",
     yes: Yes = False,
     database: Database = None,
+    as_json: Json = False,
 ) -> None:
-    """Reject submissions that you name, with a reason; they are not paid."""
+    """Reject submissions that you name, with a reason; they are not paid, and their answers are excluded."""
     with _recruiter(study, database) as one:
-        _confirm(f"Reject {len(submissions)} submissions, which are then not paid?", yes)
-        one.reject(submissions, category, reason)
-    typer.echo(f"{len(submissions)} rejected")
+        request = PaymentRequest("reject", dict.fromkeys(submissions, 0), category=category, reason=reason)
+        _carry_out(one, request, yes, as_json=as_json)
 
 
 @app.command()
 def bonus(
     study: StudyFile,
     submissions: Ids,
-    amount: Annotated[float, typer.Option(help="What each gets, in the study's currency.")],
+    amount: Annotated[str, typer.Option(help="What each gets, in the study's currency.")],
     name: Annotated[str, typer.Option(help="What it is for; the same name is paid to nobody twice.")],
     resend: Annotated[
         bool, typer.Option("--resend", help="Pay again what you have seen was not paid, though it was sent.")
@@ -108,14 +108,24 @@ def bonus(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Pay a bonus to submissions that you name."""
+    """Pay a bonus to submissions that you name, and to nobody else."""
     with _recruiter(study, database) as one:
-        _confirm(f"Pay {amount:.2f} to {len(submissions)} submissions?", yes)
-        if resend:
-            for submission in submissions:
-                _paid(_prolific(one).resend(submission, name), one, as_json=as_json)
-            return
-        _paid(one.bonus(dict.fromkeys(submissions, round(amount * 100)), name), one, as_json=as_json)
+        request = PaymentRequest("bonus", dict.fromkeys(submissions, cents(amount)), name, resend)
+        _carry_out(one, request, yes, as_json=as_json)
+
+
+@app.command()
+def cancel(
+    study: StudyFile,
+    keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Entries of the ledger, as status lists them.")],
+    yes: Yes = False,
+    database: Database = None,
+) -> None:
+    """Give up payments that were begun and have no end, when the platform shows that they were not made."""
+    with _recruiter(study, database) as one:
+        _confirm(f"Give up {', '.join(keys)}? Nothing is paid or taken back.", yes)
+        one.cancel(keys)
+    typer.echo(f"{len(keys)} cancelled")
 
 
 @app.command()
@@ -140,6 +150,22 @@ def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -
     else:
         short = ("act", "state", "submission", "amount", "currency", "key")
         print_rows([{name: entry[name] for name in short} for entry in entries])
+
+
+@app.command()
+def link(
+    study: StudyFile,
+    platform_id: Annotated[str, typer.Argument(metavar="ID", help="The person's id on the platform.")],
+    database: Database = None,
+) -> None:
+    """Print a link with which somebody can continue who lost theirs, or who was kept out."""
+    from vantage.collect.service import StudyService
+    from vantage.collect.study import AnnotationStudy
+    from vantage.recruit.draft import offer_of
+    from vantage.recruit.visitors import new_link
+
+    with closing(StudyService(AnnotationStudy.load(study), database)) as service:
+        typer.echo(new_link(service, platform_id, offer_of(service.study).url))
 
 
 @app.command()
@@ -184,7 +210,7 @@ def _confirm(question: str, yes: bool) -> None:
     typer.confirm(question, abort=True)
 
 
-def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, str]] | None = None) -> None:
+def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, object]] | None = None) -> None:
     facts = {**asdict(state), **({} if proposals is None else {"proposals": proposals})}
     if as_json:
         print_json(facts)
@@ -199,18 +225,42 @@ def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, str]] | 
     for edit in state.edits:
         typer.echo(f"Changed on the website, and not overwritten: {edit}")
     for key in state.unconfirmed:
-        typer.echo(f"Not confirmed by the platform yet: {key}")
+        typer.echo(f"Begun, and not confirmed by the platform yet (cancel it if it was not made): {key}")
+    for difference in state.differences:
+        typer.echo(f"Different from the ledger: {difference}")
     if proposals:
-        typer.echo("\nSubmissions to look at; nobody is rejected automatically:")
+        typer.echo("\nPeople to look at; nobody is rejected automatically:")
         print_rows(proposals)
 
 
-def _paid(paid: Paid, one: Recruiter, *, as_json: bool) -> None:
+def _carry_out(one: Recruiter, request: PaymentRequest, yes: bool, *, as_json: bool) -> None:
+    """Shows a plan, asks, and carries out exactly what was shown."""
+    plan = one.plan(request)
+    if not as_json:
+        for line in plan.lines:
+            who = " ".join(part for part in (line.submission, line.rater, line.note) if part)
+            typer.echo(f"  {who}: {line.amount / 100:.2f} {plan.currency}")
+    if plan.lines:
+        total = f"{plan.total / 100:.2f} {plan.currency}"
+        _confirm(f"{_ASKED[request.act].format(n=len(plan.lines))}, {total} in total?", yes)
+    paid = one.carry_out(plan)
     if as_json:
-        print_json(asdict(paid))
-        return
-    currency = one.state().currency
-    typer.echo(f"{len(paid.paid)} paid now ({paid.amount / 100:.2f} {currency}), {len(paid.before)} paid before")
-    if paid.unconfirmed:
-        ids = ", ".join(paid.unconfirmed)
-        typer.echo(f"Not confirmed by the platform yet, and not paid again: {ids}")
+        print_json({"plan": asdict(plan), "total": plan.total, **asdict(paid)})
+    else:
+        now = f"{len(paid.paid)} {_DONE[request.act]} now ({paid.amount / 100:.2f} {plan.currency})"
+        typer.echo(f"{now}, {len(paid.before)} before")
+        if paid.unconfirmed:
+            typer.echo(f"Not confirmed by the platform yet, and not paid again: {', '.join(paid.unconfirmed)}")
+    if paid.refused:
+        why = "; ".join(f"{who}: {reason.rstrip('.')}" for who, reason in paid.refused.items())
+        raise InputError(f"Not done for {len(paid.refused)} of {len(plan.lines)} ({why})", remedy="see the status")
+
+
+_ASKED = {
+    "publish": "Publish the study with these places",
+    "top-up": "Offer these places",
+    "approve": "Approve and pay these {n} submissions",
+    "bonus": "Pay these {n} bonuses",
+    "reject": "Reject these {n} submissions, which are then not paid",
+}
+_DONE = {"publish": "published", "top-up": "topped up", "approve": "paid", "bonus": "paid", "reject": "rejected"}

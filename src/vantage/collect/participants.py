@@ -217,6 +217,11 @@ class ParticipantService(ParticipantPlaces):
         """
         return self._answer(participant, ("traits", "screener"), answers)[0]
 
+    def admits(self, participant: Participant, answers: Mapping[str, str | Sequence[str]]) -> bool:
+        """Whether answers about the participant would let them go on past a screener; nothing is stored."""
+        person = self.database.read(lambda c: self._row(c, participant.number))
+        return self._phase(person).accept(place_of(person), answers).move != "out"
+
     def confirm(self, participant: Participant) -> Step:
         """The participant goes on from a page that is only read: guidelines, feedback or debriefing."""
         return self._answer(participant, ("guidelines", "training", "debriefing"), None)[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from vantage.collect.private import code_of
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import change, items, pages, reviews, submissions
 from vantage.collect.views import RaterRow, Verdict
+from vantage.instruments import Question, grouped
 from vantage.measures.kinds import ALLOCATION, CORE
 
 COLUMNS: Final = (
@@ -205,7 +207,7 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
     """
     from vantage.measures.reliability.rater_quality import rater_quality
 
-    judgments = judgments.filter(pl.col("question").is_in([question.id for question in study.rated]))
+    judgments = _as_asked(study, judgments.filter(pl.col("question").is_in([question.id for question in study.rated])))
     if judgments.is_empty():
         return {}
     # Two options are ordered: more or less of one of them.
@@ -225,6 +227,26 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
         }
         for rater, own in rows.items()
     }
+
+
+def _as_asked(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
+    """Options that apply together as one answer: a code for each set of them, under the name of their question."""
+    parts = {q.id: (q.whole.id, 2.0**n) for g in grouped(study.rated) for n, q in enumerate(g) if q.whole is not None}
+    if not parts:
+        return judgments
+    of_part = pl.col("question").is_in([*parts])
+    code = pl.col("value") * pl.col("question").replace_strict({name: bit for name, (_, bit) in parts.items()})
+    key = [name for name in ("item", "question", "rater", "condition", "sample") if name in judgments.columns]
+    wholes = pl.col("question").replace_strict({name: whole for name, (whole, _) in parts.items()})
+    joined = (
+        judgments.filter(of_part)
+        .with_columns(code.alias("value"), wholes.alias("question"))
+        .group_by(key, maintain_order=True)
+        .agg(
+            pl.when(pl.col("value").is_not_null().all()).then(pl.col("value").sum()), pl.all().exclude("value").first()
+        )
+    )
+    return pl.concat([judgments.filter(~of_part), joined.select(judgments.columns)])
 
 
 def _mean(rows: list[dict[str, Any]], name: str) -> float | None:
@@ -300,21 +322,39 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
     judged = [(item, answered, seconds) for kind, _, _, item, answered, seconds in seen if kind == "item"]
     if times := [seconds for _, _, seconds in judged if seconds is not None]:
         by_name["seconds"] = RaterFact(median(times), len(times))
-    answers: dict[str, list[str]] = {}
-    rated = {question.id for question in study.rated}
-    for _, answered, _ in judged:
-        for question in rated & answered.keys():
-            answers.setdefault(question, []).append(str(answered[question][:2]))
-    if answers:
-        many = min(map(len, answers.values()))
-        runs = max(len([*run]) for given in answers.values() for _, run in groupby(given))
-        same = max(max(map(given.count, set(given))) / len(given) for given in answers.values())
-        by_name |= {"longest run": RaterFact(runs, many), "same answer": RaterFact(same, many)}
+    by_name |= repetition(study.questions, [answered for _, answered, _ in judged])
     reasons = [(item, question, answered[question][2]) for item, answered, _ in judged for question in answered]
     copied, compared = study.model_reasons.copied([one for one in reasons if one[2]])
     if compared:
         by_name["copied reasons"] = RaterFact(sum(copied.values()) / compared, compared)
     return by_name
+
+
+def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]]) -> dict[str, RaterFact]:
+    """How much somebody repeats an answer on pages in their order: the share of the most frequent one, the longest run.
+
+    What is asked as one is one answer: the options that apply together, not each option. Of several questions on the
+    pages the one that is repeated least counts, because an answer that hardly varies between items says nothing about a
+    rater. Answers in own words count where nothing else is asked.
+
+    >>> from vantage import Instrument
+    >>> pages = [{"irony": [float(n == 3), "answered", None]} for n in range(10)]
+    >>> repetition(Instrument.load("irony").questions, pages)["same answer"]
+    RaterFact(value=0.9, of=10)
+    """
+    given: dict[bool, list[list[str]]] = {True: [], False: []}
+    for group in grouped(questions):
+        names, text = [question.id for question in group], bool(group[0].scale.text)
+        if seen := [own for page in judged if (own := [page[name] for name in names if name in page])]:
+            # Of an answer in own words its text, of others the code and the status.
+            given[text].append([str([one[2:3] if text else one[:2] for one in page]) for page in seen])
+    fields = given[False] or given[True]
+    if not fields:
+        return {}
+    many = min(map(len, fields))
+    runs = min(max(len([*run]) for _, run in groupby(field)) for field in fields)
+    same = min(max(Counter(field).values()) / len(field) for field in fields)
+    return {"longest run": RaterFact(runs, many), "same answer": RaterFact(same, many)}
 
 
 def _failed(study: AnnotationStudy, kind: str, check: str, group: int | None, answers: Mapping[str, Any]) -> bool:

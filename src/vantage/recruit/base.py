@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Final, Literal, Protocol
+
+from vantage.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +40,94 @@ class Recruited:
     edits: tuple[str, ...] = ()
     """Fields that were changed on the platform's website: the field, what it was, what it is."""
     unconfirmed: tuple[str, ...] = ()
-    """Payments of which nobody knows yet whether the platform made them."""
+    """Entries of the ledger that were begun and have no end, such as payments the platform does not show yet."""
+    differences: tuple[str, ...] = ()
+    """Where the platform shows other payments than the ledger."""
     link: str = ""
     """The link to put on the platform, where that is done by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A submission that a researcher may want to reject, and why; nobody is rejected automatically."""
+    """Somebody whom a researcher should look at, and why; nobody is rejected automatically."""
 
     submission: str
+    """Empty where somebody is here of whom the platform knows no submission."""
     rater: str
     reason: str
+    rejectable: bool = True
+    """Whether the submission awaits review, so that it can be rejected."""
+
+
+CHANGED: Final = "is no longer due as it was confirmed; plan it again"
+"""Why a line of a plan is not carried out when things have changed since."""
+PaidAct = Literal["publish", "top-up", "approve", "bonus", "reject"]
+"""What decides about money."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentRequest:
+    """What a researcher asks for, before it is a list."""
+
+    act: PaidAct
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    """Bonuses by submission, in the hundredth part of the currency; for rejections, the submissions with 0."""
+    name: str = ""
+    """Of the bonus: nobody gets a bonus of the same name twice."""
+    resend: bool = False
+    """Pay again what was sent before and, as the researcher has seen, was not paid."""
+    category: str = ""
+    reason: str = ""
+    """What those read who are rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentLine:
+    """One line of a plan: who gets what, or how many places are offered."""
+
+    key: str
+    """The entry in the ledger that this line becomes."""
+    submission: str
+    amount: int
+    rater: str = ""
+    note: str = ""
+    replaces: str = ""
+    """The entry of an earlier attempt that this line gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentPlan:
+    """A list that a researcher confirms as shown, and that is carried out as exactly this list."""
+
+    request: PaymentRequest
+    lines: tuple[PaymentLine, ...]
+    currency: str
+    before: tuple[str, ...] = ()
+    """Submissions that have this payment already."""
+    unconfirmed: tuple[str, ...] = ()
+    """Submissions whose payment was sent and is not shown by the platform yet; they are not paid again."""
+
+    @property
+    def total(self) -> int:
+        """What the lines cost together, without the platform's fees."""
+        return sum(line.amount for line in self.lines)
+
+    @property
+    def digest(self) -> str:
+        """A short name of exactly this list, by which a page says what was confirmed."""
+        parts = [asdict(self.request), [asdict(line) for line in self.lines], self.currency]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """What a payment came to: how many were paid now, were paid before, and are not confirmed yet."""
+    """What became of a plan, line by line."""
 
     paid: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Lines that were not carried out, by submission (or key), and why."""
     amount: int = 0
 
 
@@ -65,29 +137,49 @@ class Recruiter(Protocol):
     def create(self) -> Recruited:
         """Sets up the study on the platform, where nobody sees it yet."""
 
-    def publish(self) -> Recruited:
-        """Opens the study to people."""
-
     def state(self) -> Recruited:
         """The state of recruiting, after what people did on the platform has been taken over."""
 
-    def top_up(self) -> int:
-        """Offers as many more places as open seats need; how many."""
-
-    def approve(self) -> Paid:
-        """Pays those who finished."""
-
     def proposals(self) -> list[Proposal]:
-        """Whom one could reject, and why."""
+        """Whom one should look at, and why."""
 
-    def reject(self, submissions: Sequence[str], category: str, reason: str) -> None:
-        """Rejects these submissions, which are then not paid."""
+    def plan(self, request: PaymentRequest) -> PaymentPlan:
+        """What a request comes to now, as a list; nothing is changed."""
 
-    def bonus(self, amounts: Mapping[str, int], name: str) -> Paid:
-        """Pays a bonus of this name, in the hundredth part of the currency; the same name is paid to nobody twice."""
+    def carry_out(self, plan: PaymentPlan) -> Paid:
+        """Carries out the lines of a plan, and no other; what is no longer due is left out and listed as refused."""
+
+    def cancel(self, keys: Sequence[str]) -> None:
+        """Gives up payments that were begun and have no end, by their keys in the ledger."""
 
     def stop(self) -> Recruited:
         """Ends recruiting; those who are at work may finish."""
 
     def close(self) -> None:
         """Closes connections to the platform."""
+
+
+def at_once(one: Recruiter, act: PaidAct, amounts: Mapping[str, int] | None = None, name: str = "") -> Paid:
+    """Plans and carries out, where the caller has confirmed whatever the plan says: in rehearsals."""
+    return one.carry_out(one.plan(PaymentRequest(act, amounts or {}, name)))
+
+
+def check_bonus(request: PaymentRequest) -> None:
+    """Refuses a bonus without a name, which could be paid twice, or without an amount."""
+    if not request.name.strip():
+        raise InputError("The bonus has no name", remedy="name what it is for, such as 'second round'")
+    if any(amount <= 0 for amount in request.amounts.values()):
+        raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
+
+
+def cents(text: str) -> int:
+    """An amount as people write it, in the hundredth part of the currency.
+
+    >>> cents("0.50"), cents("1,5")
+    (50, 150)
+    """
+    written = re.fullmatch(r"([0-9]{1,7})(?:[.,]([0-9]{1,2}))?", text.strip())
+    amount = int(written[1]) * 100 + int((written[2] or "").ljust(2, "0")) if written else 0
+    if amount:
+        return amount
+    raise InputError(f"'{text}' is not an amount", remedy="write for example 0.50, with at most two decimals")

@@ -6,16 +6,26 @@ are recorded in the ledger as the researcher makes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from vantage.collect.entry import platform
 from vantage.collect.service import StudyService
 from vantage.errors import InputError
-from vantage.recruit.base import Paid, Proposal, Recruited
+from vantage.recruit.base import (
+    CHANGED,
+    Paid,
+    PaymentLine,
+    PaymentPlan,
+    PaymentRequest,
+    Proposal,
+    Recruited,
+    check_bonus,
+)
 from vantage.recruit.draft import offer_of, reward
 from vantage.recruit.ledger import Act, RecruitmentLedger
 from vantage.recruit.people import Person, failed_checks, open_batches, people
+from vantage.recruit.standing import OUT
 
 
 class LinkRecruiter:
@@ -37,14 +47,8 @@ class LinkRecruiter:
 
     def create(self) -> Recruited:
         """Notes the number of places, one for each open batch."""
-        self._once("create", self.offer.places or max(open_batches(self.service), 1))
-        return self.state()
-
-    def publish(self) -> Recruited:
-        """Opens the study here; the link is put on the platform by hand."""
-        self._require_created()
-        self.service.researchers.pause(False)
-        self._once("publish", 0)
+        places = self.offer.places or max(open_batches(self.service), 1)
+        self.ledger.note("create", "create", "done", study=self.service.study.id, amount=places)
         return self.state()
 
     def state(self) -> Recruited:
@@ -57,7 +61,7 @@ class LinkRecruiter:
             platform=self.source,
             study=self.service.study.id if self.ledger.last("create") else "",
             status=self._status(),
-            places=sum(one.amount for one in self.ledger.all("create", "top-up")),
+            places=self._places,
             submissions={stage: stages.count(stage) for stage in dict.fromkeys(stages)},
             open_batches=open_batches(self.service),
             finished=stages.count("finished"),
@@ -69,31 +73,6 @@ class LinkRecruiter:
             link=self.link,
         )
 
-    def top_up(self) -> int:
-        """How many more people the platform should send; that many places are noted."""
-        self._require_created()
-        offered = sum(one.amount for one in self.ledger.all("create", "top-up"))
-        taken = sum(person.seated for person in self._people())
-        more = open_batches(self.service) - max(offered - taken, 0)
-        if more > 0:
-            number = len(self.ledger.all("top-up"))
-            self.ledger.note("top-up", f"top-up:{number}", "done", study=self.service.study.id, amount=more)
-        return max(more, 0)
-
-    def approve(self) -> Paid:
-        """Whom to pay on the platform now: those who finished, passed the checks and are not excluded."""
-        self._require_created()
-        waiting = {proposal.submission for proposal in self.proposals()}
-        before = {one.submission for one in self.ledger.all("approve")}
-        ready = [
-            person.rater
-            for person in self._people()
-            if person.stage == "finished" and person.verdict != "excluded" and person.rater not in waiting | before
-        ]
-        for rater in ready:
-            self._pay("approve", f"approve:{rater}", rater, self.reward)
-        return Paid(tuple(ready), tuple(sorted(before)), amount=self.reward * len(ready))
-
     def proposals(self) -> list[Proposal]:
         """Finished participants who failed checks, or were excluded."""
         failed = failed_checks(self.service)
@@ -101,22 +80,59 @@ class LinkRecruiter:
         for person in self._people():
             reason = failed.get(person.rater, "") if person.verdict == "pending" else ""
             reason = f"excluded: {person.why or 'no reason given'}" if person.verdict == "excluded" else reason
-            if reason and person.stage == "finished":
+            if reason and person.stage == "finished" and person.why != OUT["REJECTED"]:
                 proposed.append(Proposal(person.rater, person.rater, reason))
         return proposed
 
-    def reject(self, submissions: Sequence[str], category: str, reason: str) -> None:
-        """Records that these were rejected on the platform."""
-        for id_ in self._known(submissions):
-            line = {"reason": reason, "as": category}
-            self.ledger.note("reject", f"reject:{id_}", "done", submission=id_, detail=line)
+    def plan(self, request: PaymentRequest) -> PaymentPlan:
+        """What to do on the platform by hand, as a list."""
+        self._require_created()
+        act, known = request.act, {person.rater: person for person in self._people()}
+        before: list[str] = []
+        if act in ("publish", "top-up"):
+            places = self._places if act == "publish" else self._missing()
+            number = len(self.ledger.all(act))
+            note = f"{places} places at {self.reward / 100:.2f} each"
+            lines = [PaymentLine(f"{act}:{number}", "", places * self.reward, note=note)] if places else []
+            return PaymentPlan(request, tuple(lines), self.offer.currency)
+        if act == "bonus":
+            check_bonus(request)
+        wanted = dict.fromkeys(self._payable(), self.reward) if act == "approve" else request.amounts
+        done = {entry.key: entry for entry in self.ledger.all(act)}
+        lines = []
+        for rater, amount in wanted.items():
+            if rater not in known:
+                raise InputError(f"The study has no participant '{rater}'", remedy="use the names of the dashboard")
+            key = f"bonus:{request.name}:{rater}" if act == "bonus" else f"{act}:{rater}"
+            if (entry := done.get(key)) is None:
+                lines.append(PaymentLine(key, rater, amount, rater))
+            elif act == "bonus" and entry.amount != amount:
+                raise InputError(
+                    f"The bonus '{request.name}' of {rater} is {entry.amount / 100:.2f}, not {amount / 100:.2f}",
+                    remedy="give another bonus another name",
+                )
+            else:
+                before.append(rater)
+        if act == "reject" and (paid := {one.submission for one in self.ledger.all("approve")} & {*request.amounts}):
+            raise InputError(f"{min(paid)} is paid already", remedy="reject those who are not paid")
+        return PaymentPlan(request, tuple(lines), self.offer.currency, tuple(before))
 
-    def bonus(self, amounts: Mapping[str, int], name: str) -> Paid:
-        """Records bonuses to pay on the platform; the same name is recorded for nobody twice."""
-        known = self._known(list(amounts))
-        new = [id_ for id_ in known if self._pay("bonus", f"bonus:{name}:{id_}", id_, amounts[id_])]
-        before = tuple(id_ for id_ in amounts if id_ not in new)
-        return Paid(tuple(new), before, amount=sum(amounts[id_] for id_ in new))
+    def carry_out(self, plan: PaymentPlan) -> Paid:
+        """Records the lines that are still due as done by hand, and no other."""
+        due, request = set(self.plan(plan.request).lines), plan.request
+        for line in plan.lines:
+            if request.act == "reject" and line in due:
+                self.service.researchers.review_rater(line.rater, "excluded", request.reason, OUT["REJECTED"])
+        done = [line for line in plan.lines if line in due and self._record(request, line)]
+        refused = {line.submission or line.key: CHANGED for line in plan.lines if line not in done}
+        if request.act == "publish":
+            self.service.researchers.pause(False)
+        paid, amount = tuple(line.submission or line.key for line in done), sum(line.amount for line in done)
+        return Paid(paid, plan.before, refused=refused, amount=amount)
+
+    def cancel(self, keys: Sequence[str]) -> None:
+        """Nothing waits for an end here: what is recorded is done."""
+        raise InputError(f"Nothing under '{keys[0]}' waits for an end", remedy="see the ledger")
 
     def stop(self) -> Recruited:
         """Pauses the study here, so that nobody new begins."""
@@ -134,23 +150,41 @@ class LinkRecruiter:
             return "draft"
         return "paused" if self.service.database.paused else "open"
 
-    def _once(self, act: Act, amount: int) -> None:
-        self.ledger.note(act, act, "done", study=self.service.study.id, amount=amount)
+    @property
+    def _places(self) -> int:
+        """Places offered so far."""
+        return sum(one.amount for one in self.ledger.all("create", "top-up"))
 
-    def _pay(self, act: Act, key: str, rater: str, amount: int) -> bool:
+    def _missing(self) -> int:
+        """Open batches for which no place is offered."""
+        taken = sum(person.seated for person in self._people())
+        return max(open_batches(self.service) - max(self._places - taken, 0), 0)
+
+    def _payable(self) -> list[str]:
+        """Those who finished, passed the checks and are not excluded."""
+        waiting = {proposal.submission for proposal in self.proposals()}
+        own = [person for person in self._people() if person.stage == "finished" and person.verdict != "excluded"]
+        return [person.rater for person in own if person.rater not in waiting]
+
+    def _record(self, request: PaymentRequest, line: PaymentLine) -> bool:
+        # Of places, their number is recorded; of payments, their amount.
+        amount = self._missing() if request.act == "top-up" else 0 if request.act == "publish" else line.amount
+        detail = {"reason": request.reason, "as": request.category} if request.act == "reject" else {}
         study, currency = self.service.study.id, self.offer.currency
-        return self.ledger.note(act, key, "done", study=study, submission=rater, amount=amount, currency=currency)
+        return self.ledger.note(
+            request.act,
+            line.key,
+            "done",
+            study=study,
+            submission=line.submission,
+            amount=amount,
+            currency=currency,
+            detail=detail,
+        )
 
     def _people(self) -> list[Person]:
         """The participants, each once, however often they came."""
         return list({person.rater: person for person in people(self.service, self.source)}.values())
-
-    def _known(self, ids: Sequence[str]) -> Sequence[str]:
-        known = {person.rater for person in self._people()}
-        for id_ in ids:
-            if id_ not in known:
-                raise InputError(f"The study has no participant '{id_}'", remedy="use the names of the dashboard")
-        return ids
 
     def _require_created(self) -> None:
         if self.ledger.last("create") is None:

@@ -1,26 +1,22 @@
 """A Prolific for rehearsals: the documented endpoints over real HTTP.
 
-Participants are moved by calling methods (`start`, `complete`, `take_back`, `time_out`), as the website would. Events
-wait in `outbox` until `deliver` sends them. The tests add faults, bonuses and rejections.
+Participants are moved by calling methods (`start`, `complete`, `take_back`, `time_out`), as the website would. The
+tests add faults, bonuses, rejections and webhooks.
 """
 
 from __future__ import annotations
 
-import base64
-import hmac
 import json
 import secrets
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import httpx2 as httpx
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -55,15 +51,6 @@ class Refusal(Exception):  # noqa: N818 - an answer
         super().__init__(status)
 
 
-@dataclass(frozen=True)
-class Event:
-    """A webhook that waits to be delivered."""
-
-    id: str
-    at: str
-    body: bytes
-
-
 class FakeProlific:
     """The platform: studies, submissions, bonuses, groups and hooks of one account."""
 
@@ -77,11 +64,9 @@ class FakeProlific:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.token, self.currency, self.fee, self.vat, self._now = token, currency, fee, vat, now
-        self.secret = secrets.token_hex(16)
         self.studies: dict[str, dict[str, Any]] = {}
         self.submissions: dict[str, dict[str, Any]] = {}
         self.approvals: Counter[str] = Counter()
-        self.outbox: list[Event] = []
         self._lock = threading.RLock()
 
     # What participants do.
@@ -104,7 +89,6 @@ class FakeProlific:
                 "entered_code": None,
                 "bonus_payments": [],
             }
-            self._changed(id_)
         url = shown["external_study_url"]
         for name, value in (("PROLIFIC_PID", participant), ("STUDY_ID", study), ("SESSION_ID", id_)):
             url = url.replace("{{%" + name + "%}}", value)
@@ -123,27 +107,6 @@ class FakeProlific:
     def time_out(self, submission: str) -> None:
         """A submission takes too long."""
         self._become(submission, "TIMED-OUT")
-
-    # Webhooks.
-
-    def sign(self, body: bytes, at: str, secret: str | None = None) -> str:
-        """The signature of a webhook (https://docs.prolific.com/api-reference/webhooks/verifying)."""
-        key = (self.secret if secret is None else secret).encode()
-        return base64.b64encode(hmac.digest(key, at.encode() + body, "sha256")).decode()
-
-    def deliver(self, url: str, events: Sequence[Event] | None = None, *, secret: str | None = None) -> list[int]:
-        """Sends events, by default all that wait, to an address; the statuses."""
-        with self._lock:
-            waiting = list(self.outbox if events is None else events)
-            if events is None:
-                self.outbox.clear()
-        statuses: list[int] = []
-        with httpx.Client(timeout=30, verify=url.startswith("https:")) as http:
-            for event in waiting:
-                headers = {"X-Event-ID": event.id, "X-Prolific-Request-Timestamp": event.at}
-                headers["X-Prolific-Request-Signature"] = self.sign(event.body, event.at, secret)
-                statuses.append(http.post(url, content=event.body, headers=headers).status_code)
-        return statuses
 
     # The API.
 
@@ -264,18 +227,6 @@ class FakeProlific:
     def _become(self, submission: str, status: str) -> None:
         with self._lock:
             self.submissions[submission]["status"] = status
-            self._changed(submission)
-
-    def _changed(self, submission: str) -> None:
-        one = self.submissions[submission]
-        event = {
-            "resource_id": submission,
-            "event_type": "submission.status.change",
-            "participant_id": one["participant"],
-            "status": one["status"],
-        }
-        at = f"{self._now():.0f}"
-        self.outbox.append(Event(secrets.token_hex(12), at, json.dumps(event).encode()))
 
     def _time(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).isoformat()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, select
@@ -20,9 +20,9 @@ from vantage.collect.private import recruiting as entries
 from vantage.collect.sql import SqlDatabase
 
 Act = Literal["create", "publish", "top-up", "approve", "reject", "bonus", "stop", "accept", "event"]
-State = Literal["intent", "paying", "done", "failed"]
+State = Literal["intent", "paying", "done", "failed", "cancelled"]
 """`paying`: a bonus is set up, and the call that pays it is about to be made."""
-ENDS: Final[tuple[State, ...]] = ("done", "failed")
+ENDS: Final[tuple[State, ...]] = ("done", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,24 @@ class RecruitmentLedger:
             by_key.setdefault(entry.key, []).append(entry)
         return by_key
 
-    def unfinished(self, act: Act) -> dict[str, list[RecruitmentEntry]]:
-        """What was begun and has no end yet, by key."""
-        return {key: entries for key, entries in self.states(act).items() if entries[-1].state not in ENDS}
+    def unfinished(self, *acts: Act) -> dict[str, RecruitmentEntry]:
+        """The last entry of what was begun and has no end yet, by key."""
+        return {key: entries[-1] for key, entries in self.states(*acts).items() if entries[-1].state not in ENDS}
+
+    def end(self, entry: RecruitmentEntry, state: State, **detail: object) -> None:
+        """Ends what an entry began."""
+        self.note_all([replace(entry, at=time.time(), state=state, detail={**entry.detail, **detail})])
+
+    def attempts(self, keys: Sequence[str]) -> list[str]:
+        """The key of the present attempt at each payment: the first that has not failed and was not cancelled."""
+        known, present = self.states(), []
+        for key in keys:
+            tried, number = key, 1
+            while tried in known and known[tried][-1].state in ("failed", "cancelled"):
+                number += 1
+                tried = f"{key}#{number}"
+            present.append(tried)
+        return present
 
     def last(self, *acts: Act) -> RecruitmentEntry | None:
         """The last entry that is done, of some acts."""

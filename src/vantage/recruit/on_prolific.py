@@ -1,8 +1,9 @@
-"""Recruiting on Prolific. Every call that costs money is written to the ledger first and compared with Prolific after.
+"""Recruiting on Prolific. Whatever decides about money is a plan first, and is carried out as exactly that plan.
 
-Bonuses are the delicate part: setting one up pays nothing, but paying is not idempotent and takes effect minutes later.
-So `paying` is durable before the one call that pays; from then on the bonus is never paid again by itself, and counts
-as done only when Prolific shows it among the submission's bonuses.
+Every call that costs money is written to the ledger first and compared with Prolific after. Bonuses are the delicate
+part: setting one up pays nothing, but paying is not idempotent and takes effect minutes later. So `paying` is durable
+before the one call that pays; from then on the bonus is never paid again by itself, and counts as done only when
+Prolific shows it among the submission's bonuses.
 """
 
 from __future__ import annotations
@@ -11,34 +12,44 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from statistics import median
 from typing import Any, Final, get_args
 
 from vantage.collect.service import StudyService
 from vantage.errors import InputError, nearest
-from vantage.recruit.base import Paid, Proposal, Recruited
+from vantage.recruit.base import (
+    CHANGED,
+    Paid,
+    PaymentLine,
+    PaymentPlan,
+    PaymentRequest,
+    Proposal,
+    Recruited,
+    check_bonus,
+)
 from vantage.recruit.draft import edits, offer_of, study_fields
-from vantage.recruit.ledger import RecruitmentEntry, RecruitmentLedger
-from vantage.recruit.people import RETURNED, Person, failed_checks, free_seats, open_batches, people
+from vantage.recruit.ledger import ENDS, Act, RecruitmentEntry, RecruitmentLedger, State
+from vantage.recruit.people import Person, failed_checks, free_seats, open_batches, people
 from vantage.recruit.prolific import (
-    GONE,
+    PER_APPROVAL,
     PER_BONUS,
     TAKEN,
     Category,
     PlatformStudy,
     ProlificClient,
     ProlificSubmission,
+    RefusedCall,
     UncertainCall,
 )
+from vantage.recruit.standing import GONE, OUT, PAID, SubmissionStanding, standings
 
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 SHORTEST_REASON: Final = 100
 """Characters that Prolific asks for in the message of a rejection."""
-Attempts = Mapping[str, list[RecruitmentEntry]]
-"""The entries of each key of the ledger."""
 RUNNING: Final = ("PUBLISHING", "ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED")
+BEGUN: Final[tuple[Act, ...]] = ("publish", "top-up", "approve", "reject", "bonus")
+"""Acts whose entries must come to an end."""
 
 
 class ProlificRecruiter:
@@ -77,27 +88,15 @@ class ProlificRecruiter:
             self.ledger.note("create", name, "done", study=made.id, detail=fields)
         return self.state()
 
-    def publish(self) -> Recruited:
-        """Publishes the draft, or starts a paused study again."""
-        shown = self._checked()
-        if shown.status not in ("UNPUBLISHED", "PAUSED"):
-            return self.state()
-        key = f"publish:{shown.id}:{len(self.ledger.all('publish'))}"
-        self.ledger.note("publish", key, "intent", study=shown.id)
-        self.client.transition_study(shown.id, "PUBLISH" if shown.status == "UNPUBLISHED" else "START")
-        self.ledger.note("publish", key, "done", study=shown.id)
-        return self.state()
-
     def state(self) -> Recruited:
-        """The state on Prolific, after returned and timed-out submissions have freed their seats."""
+        """The state on Prolific, after what became of submissions has been taken over."""
         if self._study_id is None:
             return Recruited("prolific", "", "not created", 0, open_batches=open_batches(self.service))
-        shown = self.client.study(self._study_id)
         submissions = self.poll()
-        self._reconcile(submissions)
+        shown = self._reconcile(submissions)
         cost = self.client.cost(shown.id)
-        finished = {id_ for id_, person in self._people().items() if person.stage == "finished"}
-        minutes = [taken for one in submissions if one.id in finished and (taken := _minutes(one))]
+        finished = {person.platform_id for person in self._people().values() if person.stage == "finished"}
+        minutes = [taken for one in submissions if one.participant in finished and (taken := _minutes(one))]
         return Recruited(
             platform="prolific",
             study=shown.id,
@@ -113,7 +112,8 @@ class ProlificRecruiter:
             currency=cost.currency or self.offer.currency,
             hourly=shown.reward / 100 / median(minutes) * 60 if minutes else None,
             edits=tuple(edits(self._known, shown.shown)),
-            unconfirmed=tuple(sorted(self.ledger.unfinished("bonus"))),
+            unconfirmed=tuple(sorted(self.ledger.unfinished(*BEGUN))),
+            differences=tuple(self._differences(submissions, cost.bonuses)),
         )
 
     def poll(self) -> list[ProlificSubmission]:
@@ -130,10 +130,14 @@ class ProlificRecruiter:
         one = self.client.submission(submission)
         if one.study != self._study_id:
             return False
-        known = self._people()
-        rater = known[one.id].rater if one.id in known else None
-        others = [id_ for id_, person in known.items() if person.rater == rater and id_ != one.id]
-        self._take_over([one, *(self.client.submission(id_) for id_ in others)])
+        # What somebody's other submissions are decides with it; identities name those that they came with.
+        others = {
+            person.submission
+            for person in people(self.service, "prolific")
+            if person.platform_id == one.participant and person.submission not in ("", one.id)
+        }
+        further = [self.client.submission(id_) for id_ in sorted(others)]
+        self._take_over([one, *(other for other in further if other.participant == one.participant)])
         return True
 
     def accept_edits(self) -> None:
@@ -143,116 +147,60 @@ class ProlificRecruiter:
         key = f"accept:{len(self.ledger.all('accept'))}"
         self.ledger.note("accept", key, "done", study=shown.id, detail=kept)
 
-    def top_up(self) -> int:
-        """Raises the number of places so that every open batch finds a participant; how many places were added."""
-        shown = self._checked()
-        submissions = self.poll()
-        seated = {id_ for id_, person in self._people().items() if person.seated}
-        coming = sum(one.status in ("RESERVED", "ACTIVE") and one.id not in seated for one in submissions)
-        unused = shown.places - sum(one.status in TAKEN for one in submissions)
-        more = open_batches(self.service) - coming - unused
-        if more <= 0:
-            return 0
-        if shown.status not in RUNNING:
-            raise InputError("The study is not published", remedy="publish it first: vantage collect prolific publish")
-        total = shown.places + more
-        key = f"top-up:{shown.id}:{total}"
-        self.ledger.note("top-up", key, "intent", study=shown.id)
-        # The number is absolute, so that sending it twice adds nothing.
-        self.client.update_study(shown.id, {"total_available_places": total})
-        fields = {**self._known, "total_available_places": total}
-        self.ledger.note("top-up", key, "done", study=shown.id, detail=fields)
-        return more
-
-    def approve(self) -> Paid:
-        """Approves, and so pays, those who finished here, left with the right code and are not excluded.
-
-        Those who failed checks wait for the researcher, who approves or excludes them on the dashboard.
-        """
-        submissions = {one.id: one for one in self.poll()}
-        self._reconcile(list(submissions.values()))
-        waiting = {proposal.submission for proposal in self._proposed(submissions)}
-        ready = [
-            id_
-            for id_, person in self._people().items()
-            if (one := submissions.get(id_)) is not None
-            and one.status == "AWAITING REVIEW"
-            and one.code == self.service.study.plan.recruitment.completion_code
-            and person.stage == "finished"
-            and person.verdict != "excluded"
-            and id_ not in waiting
-        ]
-        reward = self.client.study(self._require_study()).reward
-        for id_ in ready:
-            # An intent of a run that was killed stands already; approving twice pays once.
-            self.ledger.note("approve", f"approve:{id_}", "intent", **self._line(id_, reward))
-        if ready:
-            self.client.approve(ready)
-        self._reconcile(self.client.submissions(self._require_study()))
-        approved = {entry.submission for entry in self.ledger.all("approve") if entry.state == "done"}
-        paid = tuple(id_ for id_ in ready if id_ in approved)
-        late = tuple(id_ for id_ in ready if id_ not in approved)
-        return Paid(paid, tuple(sorted(approved - {*paid})), late, reward * len(paid))
-
     def proposals(self) -> list[Proposal]:
-        """Submissions awaiting review whose participants failed checks, are excluded, or never came or finished."""
-        return self._proposed({one.id: one for one in self.poll()})
+        """Whom to look at: submissions that are neither paid nor left, and people without a submission."""
+        return [one.proposal for one in self._standings(self.poll()) if one.standing == "to review"]
 
-    def reject(self, submissions: Sequence[str], category: str, reason: str) -> None:
-        """Rejects submissions that await review, with the message that their participants read."""
-        if category not in CATEGORIES:
-            raise InputError(f"Prolific has no category '{category}'", remedy=nearest(category, CATEGORIES))
-        if len(reason.strip()) < SHORTEST_REASON:
-            raise InputError(
-                f"The reason has {len(reason.strip())} characters, and Prolific asks for {SHORTEST_REASON}",
-                remedy="explain to the participant what was wrong",
-            )
-        shown = {one.id: one for one in self.poll()}
-        self._check_known(submissions, shown)
-        for id_ in submissions:
-            if shown[id_].status != "AWAITING REVIEW":
-                status = shown[id_].status.lower()
-                raise InputError(f"The submission {id_} is {status}", remedy="reject those that await review")
-        known = next(one for one in CATEGORIES if one == category)
-        for id_ in submissions:
-            detail = {"reason": reason, "as": category}
-            line: dict[str, Any] = {"study": self._require_study(), "submission": id_, "detail": detail}
-            self.ledger.note("reject", f"reject:{id_}", "intent", **line)
-            self.client.reject(id_, known, reason.strip())
-            self.ledger.note("reject", f"reject:{id_}", "done", **line)
+    def plan(self, request: PaymentRequest) -> PaymentPlan:
+        """What a request comes to, as a list, after what became of submissions has been taken over."""
+        submissions = self.poll()
+        shown = self._reconcile(submissions)
+        plan = {
+            "publish": self._plan_publishing,
+            "top-up": self._plan_places,
+            "approve": self._plan_approval,
+            "bonus": self._plan_bonuses,
+            "reject": self._plan_rejection,
+        }[request.act]
+        return plan(request, shown, submissions)
 
-    def bonus(self, amounts: Mapping[str, int], name: str) -> Paid:
-        """Pays each submission this bonus once, whatever happens in between; bonuses have names so that it can."""
-        if any(amount <= 0 for amount in amounts.values()):
-            raise InputError("A bonus must be more than 0", remedy="give an amount such as 0.50")
-        self._check_known(list(amounts), {one.id: one for one in self.poll()})
-        states = self.ledger.states("bonus")
-        keys = {_attempt(f"bonus:{name}:{id_}", states): id_ for id_ in amounts}
-        for key, id_ in keys.items():
-            self._check_new(name, id_, amounts[id_], key, states)
-        before = tuple(id_ for key, id_ in keys.items() if key in states and states[key][-1].state == "done")
-        for key, id_ in keys.items():
-            if key not in states:
-                had = Counter(self.client.submission(id_).bonuses)[amounts[id_]]
-                self.ledger.note("bonus", key, "intent", **self._line(id_, amounts[id_]), detail={"had": had})
-        self._pay()
-        self._reconcile_bonuses()
-        ended = {entry.key for entry in self.ledger.all("bonus") if entry.state == "done"}
-        paid = tuple(id_ for key, id_ in keys.items() if key in ended and id_ not in before)
-        late = tuple(id_ for key, id_ in keys.items() if key not in ended)
-        return Paid(paid, before, late, sum(amounts[id_] for id_ in paid))
+    def carry_out(self, plan: PaymentPlan) -> Paid:
+        """Carries out the lines of a plan that are still due, and no other."""
+        due = set(self.plan(plan.request).lines)
+        lines = [line for line in plan.lines if line in due]
+        refused = {line.submission or line.key: CHANGED for line in plan.lines if line not in due}
+        act = plan.request.act
+        if act in ("publish", "top-up"):
+            self._offer_places(act, lines)
+        elif act == "approve":
+            refused |= self._approve(lines)
+        elif act == "bonus":
+            refused |= self._pay_bonuses(lines)
+        else:
+            refused |= self._reject(plan.request, lines)
+        self._reconcile(self.poll())
+        ended, done, late = self.ledger.states(act), [], []
+        for line in lines:
+            last = ended[line.key][-1].state if line.key in ended else "failed"
+            if last == "done":
+                done.append(line)
+            elif last in ENDS:
+                refused.setdefault(line.submission or line.key, CHANGED)
+            else:
+                late.append(line.submission or line.key)
+        amount = sum(line.amount for line in done)
+        paid = tuple(line.submission or line.key for line in done)
+        return Paid(paid, plan.before, (*plan.unconfirmed, *late), refused, amount)
 
-    def resend(self, submission: str, name: str) -> Paid:
-        """Pays a bonus again of which the researcher has seen on the website that it was not paid."""
-        self._reconcile_bonuses()
-        key = _attempt(f"bonus:{name}:{submission}", self.ledger.states("bonus"))
-        entries = self.ledger.unfinished("bonus").get(key)
-        if entries is None or entries[-1].state != "paying":
-            raise InputError(f"The bonus '{name}' of {submission} is not waiting for Prolific", remedy="see its status")
-        self.ledger.note(
-            "bonus", key, "failed", **self._line(submission, entries[0].amount), detail={"by": "researcher"}
-        )
-        return self.bonus({submission: entries[0].amount}, name)
+    def cancel(self, keys: Sequence[str]) -> None:
+        """Gives up what was begun and has no end, after a last look at what Prolific shows."""
+        self._reconcile(self.poll())
+        begun = self.ledger.unfinished(*BEGUN)
+        for key in keys:
+            if key not in begun:
+                raise InputError(f"Nothing under '{key}' waits for an end", remedy="use a key that status lists")
+        for key in keys:
+            self.ledger.end(begun[key], "cancelled", by="researcher")
 
     def stop(self) -> Recruited:
         """Stops recruiting; those who are at work may finish and are paid."""
@@ -268,9 +216,278 @@ class ProlificRecruiter:
         """Closes the connections to Prolific."""
         self.client.close()
 
+    # What a request comes to.
+
+    def _plan_publishing(
+        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
+    ) -> PaymentPlan:
+        self._check_unchanged(shown)
+        lines = []
+        if shown.status in ("UNPUBLISHED", "PAUSED"):
+            places = shown.places - sum(one.status in TAKEN for one in submissions)
+            key = f"publish:{shown.id}:{len(self.ledger.states('publish'))}"
+            lines = [self._places(key, places, shown.reward)]
+        return self._planned(request, lines)
+
+    def _plan_places(
+        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
+    ) -> PaymentPlan:
+        """As many more places as open batches need participants."""
+        self._check_unchanged(shown)
+        seated = {person.platform_id for person in self._people().values() if person.seated}
+        coming = sum(one.status in ("RESERVED", "ACTIVE") and one.participant not in seated for one in submissions)
+        unused = shown.places - sum(one.status in TAKEN for one in submissions)
+        more = open_batches(self.service) - coming - unused
+        if more <= 0:
+            return self._planned(request, [])
+        if shown.status not in RUNNING:
+            raise InputError("The study is not published", remedy="publish it first: vantage collect prolific publish")
+        # The number is absolute, so that sending it twice adds nothing.
+        (key,) = self.ledger.attempts([f"top-up:{shown.id}:{shown.places + more}"])
+        return self._planned(request, [self._places(key, more, shown.reward)])
+
+    def _plan_approval(
+        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
+    ) -> PaymentPlan:
+        """Those who finished here, left with the right code, passed the checks and are not excluded."""
+        known = self._standings(submissions)
+        due = [one for one in known if one.standing == "to pay"]
+        keys = self.ledger.attempts([f"approve:{one.submission}" for one in due])
+        pairs = zip(keys, due, strict=True)
+        lines = [PaymentLine(key, one.submission, shown.reward, one.rater) for key, one in pairs]
+        return self._planned(request, lines, tuple(one.submission for one in known if one.standing == "paid"))
+
+    def _plan_bonuses(
+        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
+    ) -> PaymentPlan:
+        """Each submission gets this bonus once, whatever happens in between; bonuses have names so that it can."""
+        amounts, name = request.amounts, request.name
+        check_bonus(request)
+        raters = self._check_known(list(amounts), submissions)
+        states = self.ledger.states("bonus")
+        keys = self.ledger.attempts([f"bonus:{name}:{id_}" for id_ in amounts])
+        lines: list[PaymentLine] = []
+        before, waiting = list[str](), list[str]()
+        for key, (id_, amount) in zip(keys, amounts.items(), strict=True):
+            last = states[key][-1] if key in states else None
+            replaces = ""
+            if last is not None and last.state != "intent":
+                if last.amount != amount:
+                    raise InputError(
+                        f"The bonus '{name}' of {id_} is {last.amount / 100:.2f}, not {amount / 100:.2f}",
+                        remedy="give another bonus another name",
+                    )
+                if last.state == "done" or not request.resend:
+                    (before if last.state == "done" else waiting).append(id_)
+                    continue
+                replaces = key
+            elif request.resend:
+                raise InputError(f"The bonus '{name}' of {id_} is not waiting for Prolific", remedy="see its status")
+            same = [(one[-1].submission, one[-1].amount, one[-1].state) for k, one in states.items() if k != replaces]
+            if (id_, amount, "paying") in same:
+                raise InputError(
+                    f"Another bonus of {amount / 100:.2f} for {id_} is not confirmed yet",
+                    remedy="wait until Prolific shows it, cancel it, or give another amount",
+                )
+            note = "again, because you have seen that it was not paid" if replaces else ""
+            now = _next(key) if replaces else key
+            lines.append(PaymentLine(now, id_, amount, raters[id_], note, replaces))
+        return self._planned(request, lines, tuple(before), tuple(waiting))
+
+    def _plan_rejection(
+        self, request: PaymentRequest, shown: PlatformStudy, submissions: Sequence[ProlificSubmission]
+    ) -> PaymentPlan:
+        """Submissions that await review, with the message that their participants read."""
+        if request.category not in CATEGORIES:
+            problem = f"Prolific has no category '{request.category}'"
+            raise InputError(problem, remedy=nearest(request.category, CATEGORIES))
+        if (length := len(request.reason.strip())) < SHORTEST_REASON:
+            raise InputError(
+                f"The reason has {length} characters, and Prolific asks for {SHORTEST_REASON}",
+                remedy="explain to the participant what was wrong",
+            )
+        raters = self._check_known(list(request.amounts), submissions)
+        status = {one.id: one.status for one in submissions}
+        paying = {entry.submission for entry in self.ledger.unfinished("approve").values()}
+        for id_ in request.amounts:
+            if status[id_] != "AWAITING REVIEW":
+                problem = f"The submission {id_} is {status[id_].lower()}"
+                raise InputError(problem, remedy="reject those that await review")
+            if id_ in paying:
+                raise InputError(
+                    f"The approval of {id_} was begun and is not confirmed yet",
+                    remedy="wait until Prolific shows it, or cancel it",
+                )
+        keys = self.ledger.attempts([f"reject:{id_}" for id_ in request.amounts])
+        pairs = zip(keys, request.amounts, strict=True)
+        return self._planned(request, [PaymentLine(key, id_, 0, raters[id_]) for key, id_ in pairs])
+
+    def _planned(
+        self,
+        request: PaymentRequest,
+        lines: Sequence[PaymentLine],
+        before: tuple[str, ...] = (),
+        unconfirmed: tuple[str, ...] = (),
+    ) -> PaymentPlan:
+        return PaymentPlan(request, tuple(lines), self.offer.currency, before, unconfirmed)
+
+    def _places(self, key: str, places: int, reward: int) -> PaymentLine:
+        return PaymentLine(key, "", places * reward, note=f"{places} places at {reward / 100:.2f} each")
+
+    # What carries out a plan.
+
+    def _offer_places(self, act: Act, lines: Sequence[PaymentLine]) -> None:
+        for line in lines:
+            shown = self.client.study(self._require_study())
+            self.ledger.note_all([self._entry(act, line, "intent")])
+            known = dict(self._known)
+            if act == "publish":
+                self.client.transition_study(shown.id, "PUBLISH" if shown.status == "UNPUBLISHED" else "START")
+            else:
+                known["total_available_places"] = _total(line.key)
+                self.client.update_study(shown.id, {"total_available_places": _total(line.key)})
+            self.ledger.note_all([self._entry(act, line, "done", known)])
+
+    def _approve(self, lines: Sequence[PaymentLine]) -> dict[str, str]:
+        """Approving twice pays once, so that an intent of a run that was killed may be sent again."""
+        refused: dict[str, str] = {}
+        waiting = [lines[start : start + PER_APPROVAL] for start in range(0, len(lines), PER_APPROVAL)]
+        while waiting:
+            group = waiting.pop(0)
+            begun = self.ledger.unfinished("approve")
+            self.ledger.note_all([self._entry("approve", line, "intent") for line in group if line.key not in begun])
+            try:
+                self.client.approve([line.submission for line in group])
+            except RefusedCall as why:
+                waiting = _halves(group) + waiting
+                if len(group) == 1:
+                    self.ledger.note_all([self._entry("approve", group[0], "failed", {"why": str(why)})])
+                    refused[group[0].submission] = str(why)
+        return refused
+
+    def _reject(self, request: PaymentRequest, lines: Sequence[PaymentLine]) -> dict[str, str]:
+        refused: dict[str, str] = {}
+        category = next(one for one in CATEGORIES if one == request.category)
+        detail = {"reason": request.reason, "as": request.category}
+        for line in lines:
+            self.ledger.note_all([self._entry("reject", line, "intent", detail)])
+            try:
+                self.client.reject(line.submission, category, request.reason.strip())
+            except RefusedCall as why:
+                self.ledger.note_all([self._entry("reject", line, "failed", {"why": str(why)})])
+                refused[line.submission] = str(why)
+        return refused
+
+    def _pay_bonuses(self, lines: Sequence[PaymentLine]) -> dict[str, str]:
+        """Pays the lines and no other bonus; what Prolific refuses keeps nobody else from being paid."""
+        refused: dict[str, str] = {}
+        waiting = [lines[start : start + PER_BONUS] for start in range(0, len(lines), PER_BONUS)]
+        while waiting:
+            group = waiting.pop(0)
+            amounts = {line.submission: line.amount for line in group}
+            try:
+                had = {id_: Counter(self.client.submission(id_).bonuses) for id_ in amounts}
+                payment = self.client.set_up_bonuses(self._require_study(), amounts)
+            except RefusedCall as why:  # nothing was paid, and the halves tell whose line it is
+                waiting = _halves(group) + waiting
+                if len(group) == 1:
+                    self.ledger.note_all([self._entry("bonus", group[0], "failed", {"why": str(why)})])
+                    refused[group[0].submission] = str(why)
+                continue
+            except InputError as why:  # Prolific cannot be asked now
+                refused |= dict.fromkeys(amounts, str(why))
+                continue
+            paying, given_up = [], []
+            for line in group:
+                detail = {"had": had[line.submission][line.amount], "payment": payment}
+                paying.append(self._entry("bonus", line, "paying", detail))
+                if line.replaces:
+                    given_up.append(self._entry("bonus", line, "failed", {"by": "researcher"}, line.replaces))
+            if not self.ledger.note_all([*given_up, *paying]):
+                # Another process was quicker with one of them: none is ours yet, and what is left is set up anew.
+                left = [line for line in group if not self.ledger.has(line.key, "paying")]
+                waiting = [left, *waiting] if 0 < len(left) < len(group) else waiting
+                continue
+            try:
+                self.client.pay_bonuses(payment)
+            except UncertainCall:
+                continue  # it counts as paid when Prolific shows it
+            except InputError as why:  # certainly not paid
+                for entry in paying:
+                    self.ledger.end(entry, "failed", why=str(why))
+                refused |= dict.fromkeys(amounts, str(why))
+        return refused
+
+    # What Prolific shows, and what follows from it.
+
+    def _reconcile(self, submissions: Sequence[ProlificSubmission]) -> PlatformStudy:
+        """Ends what was begun, where Prolific shows what became of it; the study as Prolific shows it."""
+        shown = self.client.study(self._require_study())
+        status = {one.id: one.status for one in submissions}
+        for entry in self.ledger.unfinished("approve", "reject").values():
+            now = status.get(entry.submission, "")
+            if now in (PAID if entry.act == "approve" else ("REJECTED",)):
+                self.ledger.end(entry, "done")
+            elif now in (*PAID, *GONE):
+                self.ledger.end(entry, "failed", why=f"is {now.lower()} on Prolific")
+        for entry in self.ledger.unfinished("publish").values():
+            self.ledger.end(entry, "failed" if shown.status in ("UNPUBLISHED", "PAUSED") else "done")
+        for key, entry in self.ledger.unfinished("top-up").items():
+            if shown.places == _total(key):
+                self.ledger.end(entry, "done", **{**self._known, "total_available_places": shown.places})
+            else:
+                self.ledger.end(entry, "failed", why=f"Prolific shows {shown.places} places")
+        bonuses: dict[str, Counter[int]] = {}
+        for entry in self.ledger.unfinished("bonus").values():
+            if entry.state == "paying":
+                if entry.submission not in bonuses:
+                    bonuses[entry.submission] = Counter(self.client.submission(entry.submission).bonuses)
+                if bonuses[entry.submission][entry.amount] > entry.detail.get("had", 0):
+                    self.ledger.end(entry, "done")
+        return shown
+
+    def _differences(self, submissions: Sequence[ProlificSubmission], bonuses: int) -> list[str]:
+        """Where Prolific shows other payments than the ledger: made on the website, or in spite of what was said."""
+        done = [entry for entry in self.ledger.all("approve", "bonus") if entry.state == "done"]
+        ours = sum(entry.amount for entry in done if entry.act == "bonus")
+        approved = {entry.submission for entry in done if entry.act == "approve"}
+        differences = []
+        if bonuses != ours:
+            shown = f"{bonuses / 100:.2f} {self.offer.currency} in bonuses"
+            differences.append(f"Prolific shows {shown}, the ledger {ours / 100:.2f}")
+        if others := [one.id for one in submissions if one.status in PAID and one.id not in approved]:
+            differences.append(f"Approved, but not from here: {', '.join(others)}")
+        return differences
+
+    def _standings(self, submissions: Sequence[ProlificSubmission]) -> list[SubmissionStanding]:
+        rejecting = frozenset(entry.submission for entry in self.ledger.unfinished("reject").values())
+        failed = failed_checks(self.service)
+        return standings(submissions, self._people(), self.service.study.plan.recruitment, failed, rejecting)
+
+    def _take_over(self, submissions: Sequence[ProlificSubmission]) -> None:
+        """What the status of submissions means for the seats and answers of their participants, who may come again."""
+        statuses: dict[str, set[str]] = {}
+        for one in submissions:
+            statuses.setdefault(one.participant, set()).add(one.status)
+        for person in self._people().values():
+            seen = statuses.get(person.platform_id, set())
+            if not seen or person.stage == "withdrawn":
+                continue
+            out = next((rule for status, rule in OUT.items() if status in seen), None)
+            if not seen <= {*GONE}:
+                if person.verdict == "excluded" and person.why in OUT.values():
+                    # The platform says that the submission counts after all.
+                    self.service.researchers.review_rater(person.rater, "pending")
+            elif out is not None:
+                if person.verdict != "excluded":
+                    # The answers stay in the export, marked: they were not paid for, so that no measure uses them.
+                    self.service.researchers.review_rater(person.rater, "excluded", rule=out)
+            elif person.stage != "finished":
+                free_seats(self.service, person)
+
     def _people(self) -> dict[str, Person]:
-        """The participants whom Prolific sent, by submission."""
-        return {person.submission: person for person in people(self.service, "prolific")}
+        """The participants whom Prolific sent, by their id there: a link may name a submission that is not theirs."""
+        return {person.platform_id: person for person in people(self.service, "prolific")}
 
     @property
     def _study_id(self) -> str | None:
@@ -290,15 +507,20 @@ class ProlificRecruiter:
             )
         return self._study_id
 
-    def _checked(self) -> PlatformStudy:
-        """The study on Prolific, which must be as we left it."""
-        shown = self.client.study(self._require_study())
+    def _check_unchanged(self, shown: PlatformStudy) -> None:
         if changed := edits(self._known, shown.shown):
             raise InputError(
                 f"The study was changed on Prolific's website ({'; '.join(changed)}), and nothing was overwritten",
                 remedy="pass --accept-edits to go on with what the website shows",
             )
-        return shown
+
+    def _check_known(self, ids: Sequence[str], submissions: Sequence[ProlificSubmission]) -> dict[str, str]:
+        """The raters of submissions, which must be of the study."""
+        known, people = {one.id: one.participant for one in submissions}, self._people()
+        for id_ in ids:
+            if id_ not in known:
+                raise InputError(f"The study has no submission '{id_}'", remedy="see vantage collect prolific status")
+        return {id_: people[known[id_]].rater if known[id_] in people else "" for id_ in ids}
 
     def _drafted(self, name: str) -> PlatformStudy | None:
         """The study with this internal name, where there is one."""
@@ -313,126 +535,37 @@ class ProlificRecruiter:
                 raise InputError("Prolific has a fault, and no study was created", remedy="try again later") from None
             return made
 
-    def _line(self, submission: str, amount: int) -> dict[str, Any]:
-        study, currency = self._require_study(), self.offer.currency
-        return {"study": study, "submission": submission, "amount": amount, "currency": currency}
-
-    def _take_over(self, submissions: Sequence[ProlificSubmission]) -> None:
-        """What the status of submissions means for the seats of their participants, who may have come again."""
-        known = self._people()
-        statuses: dict[str, set[str]] = {}
-        for one in submissions:
-            if one.id in known:
-                statuses.setdefault(known[one.id].rater, set()).add(one.status)
-        for person in {person.rater: person for person in known.values()}.values():
-            seen = statuses.get(person.rater, set())
-            if not seen or person.stage == "withdrawn":
-                continue
-            if not seen <= {*GONE}:
-                if person.verdict == "excluded" and person.why == RETURNED:
-                    # The platform says that the submission counts after all.
-                    self.service.researchers.review_rater(person.rater, "pending")
-            elif "RETURNED" in seen and person.verdict != "excluded":
-                # The answers stay in the export, marked: they were not paid for, so that no measure uses them.
-                self.service.researchers.review_rater(person.rater, "excluded", rule=RETURNED)
-            elif "TIMED-OUT" in seen and person.stage != "finished":
-                free_seats(self.service, person)
-
-    def _proposed(self, submissions: Mapping[str, ProlificSubmission]) -> list[Proposal]:
-        known, failed = self._people(), failed_checks(self.service)
-        plan = self.service.study.plan.recruitment
-        done, leaving = plan.completion_code, {plan.no_consent_code, plan.screen_out_code, plan.full_code} - {None}
-        proposed = []
-        for one in submissions.values():
-            person = known.get(one.id)
-            if one.status != "AWAITING REVIEW":
-                continue
-            if person is None:  # of those who decline, nothing is kept
-                reason = "" if one.code in leaving else "nobody with this submission agreed to take part"
-            elif person.verdict == "excluded":
-                reason = f"excluded: {person.why or 'no reason given'}"
-            elif one.code == done and person.stage != "finished":
-                reason = f"left with the code of those who finished, but is at '{person.stage}'"
-            else:
-                reason = failed.get(person.rater, "") if person.verdict == "pending" else ""
-            if reason:
-                proposed.append(Proposal(one.id, person.rater if person else "", reason))
-        return proposed
-
-    def _check_known(self, submissions: Sequence[str], shown: Mapping[str, ProlificSubmission]) -> None:
-        for id_ in submissions:
-            if id_ not in shown:
-                raise InputError(f"The study has no submission '{id_}'", remedy="see vantage collect prolific status")
-
-    def _reconcile(self, submissions: Sequence[ProlificSubmission]) -> None:
-        """Ends what a killed run has begun, where Prolific shows that it happened."""
-        status = {one.id: one.status for one in submissions}
-        for key, entries in self.ledger.unfinished("approve").items():
-            first = entries[0]
-            if status.get(first.submission) == "APPROVED":
-                self.ledger.note("approve", key, "done", **self._line(first.submission, first.amount))
-        self._reconcile_bonuses()
-
-    def _check_new(self, name: str, submission: str, amount: int, key: str, attempts: Attempts) -> None:
-        """Refuses a bonus that has another amount than before, or that could not be told from one under way."""
-        earlier = attempts.get(key)
-        if earlier and earlier[0].amount != amount:
-            raise InputError(
-                f"The bonus '{name}' of {submission} is {earlier[0].amount / 100:.2f}, not {amount / 100:.2f}",
-                remedy="give another bonus another name",
-            )
-        if earlier is None:
-            same = [one for one in attempts.values() if (one[0].submission, one[0].amount) == (submission, amount)]
-            if any(one[-1].state == "paying" for one in same):
-                raise InputError(
-                    f"Another bonus of {amount / 100:.2f} for {submission} is not confirmed yet",
-                    remedy="wait until Prolific shows it, or give another amount",
-                )
-
-    def _pay(self) -> None:
-        """Pays every bonus that is intended and whose payment was certainly never sent."""
-        while unpaid := [
-            entries[0] for entries in self.ledger.unfinished("bonus").values() if entries[-1].state == "intent"
-        ]:
-            # A submission is paid once per call, so bonuses of different names go in different calls.
-            amounts = {entry.submission: entry for entry in reversed(unpaid)}
-            group = list(amounts.values())[:PER_BONUS]
-            amount_of = {entry.submission: entry.amount for entry in group}
-            payment = self.client.set_up_bonuses(self._require_study(), amount_of)
-            paying = [
-                replace(entry, at=time.time(), state="paying", detail={**entry.detail, "payment": payment})
-                for entry in group
-            ]
-            # Where another process was quicker with one of them, none is ours, and what is left is set up anew.
-            if not self.ledger.note_all(paying):
-                continue
-            try:
-                self.client.pay_bonuses(payment)
-            except UncertainCall:
-                continue  # it counts as paid when Prolific shows it
-            except InputError as refusal:
-                self.ledger.note_all([replace(entry, state="failed", detail={"why": str(refusal)}) for entry in paying])
-                raise
-
-    def _reconcile_bonuses(self) -> None:
-        """Marks bonuses as paid that Prolific shows on their submissions."""
-        waiting: dict[str, list[RecruitmentEntry]] = {}
-        for entries in self.ledger.unfinished("bonus").values():
-            if entries[-1].state == "paying":
-                waiting.setdefault(entries[0].submission, []).append(entries[0])
-        for submission, intents in waiting.items():
-            shown = Counter(self.client.submission(submission).bonuses)
-            for intent in intents:
-                if shown[intent.amount] > intent.detail.get("had", 0):
-                    self.ledger.note("bonus", intent.key, "done", **self._line(submission, intent.amount))
+    def _entry(
+        self, act: Act, line: PaymentLine, state: State, detail: Mapping[str, Any] | None = None, key: str = ""
+    ) -> RecruitmentEntry:
+        return RecruitmentEntry(
+            time.time(),
+            act,
+            key or line.key,
+            state,
+            self._require_study(),
+            line.submission,
+            line.amount,
+            self.offer.currency,
+            dict(detail or {}),
+        )
 
 
-def _attempt(key: str, attempts: Attempts) -> str:
-    """The key of the present attempt at a payment: the first that has not failed."""
-    number = 1
-    while (tried := key if number == 1 else f"{key}#{number}") in attempts and attempts[tried][-1].state == "failed":
-        number += 1
-    return tried
+def _halves(group: Sequence[PaymentLine]) -> list[Sequence[PaymentLine]]:
+    """A group in two, to find out whose line was refused; nothing of a group of one."""
+    middle = len(group) // 2
+    return [group[:middle], group[middle:]] if middle else []
+
+
+def _next(key: str) -> str:
+    """The key of the attempt after this one."""
+    name, _, number = key.rpartition("#")
+    return f"{name}#{int(number) + 1}" if name and number.isdecimal() else f"{key}#2"
+
+
+def _total(key: str) -> int:
+    """The number of places that the key of a top-up names."""
+    return int(key.partition("#")[0].rpartition(":")[2])
 
 
 def _minutes(one: ProlificSubmission) -> float | None:

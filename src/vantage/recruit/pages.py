@@ -10,57 +10,83 @@ from starlette.responses import Response
 
 from vantage.collect.web.researcher_pages import dashboard, logged_in
 from vantage.collect.web.visit import Handler, PageError, Visit
-from vantage.errors import InputError, VantageError
-from vantage.recruit.base import Recruiter
+from vantage.errors import VantageError
+from vantage.recruit.base import Paid, PaidAct, PaymentRequest, Recruiter, cents
 from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
+from vantage.recruit.visitors import VERIFY as VERIFY  # noqa: PLC0414
 from vantage.recruit.webhooks import HOOKS as HOOKS  # noqa: PLC0414
 
-ACTIONS: Final[Mapping[str, tuple[str, Callable[[Recruiter], object]]]] = {
-    "create": ("Create the draft", lambda one: one.create()),
-    "publish": ("Publish", lambda one: one.publish()),
-    "top-up": ("Offer places for open seats", lambda one: one.top_up()),
-    "approve": ("Approve and pay those who finished", lambda one: one.approve()),
-    "stop": ("Stop recruiting", lambda one: one.stop()),
+PLANNED: Final[Mapping[PaidAct, str]] = {
+    "publish": "Publish",
+    "top-up": "Offer places for open seats",
+    "approve": "Approve and pay those who finished",
+    "bonus": "Pay a bonus",
+    "reject": "Reject",
 }
-"""What a button does, by the value it sends."""
+"""What decides about money: each is shown as a list with a total before it is done."""
+PLAIN: Final[Mapping[str, Callable[[Recruiter, Visit], object]]] = {
+    "create": lambda one, _: one.create(),
+    "stop": lambda one, _: one.stop(),
+    "cancel": lambda one, visit: one.cancel([visit.field("key")]),
+}
+"""What is done at once, where the box that confirms it is ticked."""
+FIELDS: Final = ("act", "submission", "amount", "name", "resend", "category", "reason")
 
 
 @logged_in
 def overview(visit: Visit) -> Response:
-    """The state of recruiting, proposals, and what can be done."""
+    """The state of recruiting, whom to look at, and what can be done."""
     return _page(visit)
 
 
 @logged_in
 def act(visit: Visit) -> Response:
-    """Does what a button says, where the box that confirms it is ticked."""
+    """Shows what a button would pay; does it where exactly that list was confirmed."""
     name = visit.field("act")
-    if visit.field("confirmed") != "yes":
-        return _page(visit, "Nothing was done. Tick the box to confirm.", 400)
     try:
         with closing(recruiter(visit.site.service)) as one:
-            if name == "reject":
-                one.reject([visit.field("submission")], visit.field("category"), visit.field("reason"))
-            elif name == "bonus":
-                one.bonus({visit.field("submission"): _cents(visit.field("amount"))}, visit.field("name"))
-            elif name in ACTIONS:
-                ACTIONS[name][1](one)
-            else:
-                raise PageError(400, "What should be done?", "Use one of the buttons of the page.")
+            if name in PLAIN:
+                if visit.field("confirmed") != "yes":
+                    return _page(visit, "Nothing was done. Tick the box to confirm.", 400)
+                PLAIN[name](one, visit)
+                return visit.redirect("/admin/recruiting")
+            plan = one.plan(_request(visit))
+            if visit.field("confirmed") == plan.digest:
+                return _page(visit, done=one.carry_out(plan))
     except VantageError as error:
         return _page(visit, str(error), 409)
-    return visit.redirect("/admin/recruiting")
+    changed = "The list has changed since you looked at it. Nothing was done." if visit.field("confirmed") else ""
+    sent = {name: visit.field(name) for name in FIELDS}
+    return dashboard(
+        visit,
+        "recruiting_plan",
+        409 if changed else 200,
+        heading=PLANNED[plan.request.act],
+        plan=plan,
+        sent=sent,
+        problem=changed,
+        here="recruiting",
+    )
 
 
-def _cents(amount: str) -> int:
-    try:
-        return round(float(amount.replace(",", ".")) * 100)
-    except ValueError:
-        raise InputError(f"'{amount}' is not an amount", remedy="write for example 0.50") from None
+def _request(visit: Visit) -> PaymentRequest:
+    act = next((one for one in PLANNED if one == visit.field("act")), None)
+    if act is None:
+        raise PageError(400, "What should be done?", "Use one of the buttons of the page.")
+    named = visit.field("submission").split()
+    amount = cents(visit.field("amount")) if act == "bonus" else 0
+    return PaymentRequest(
+        act,
+        dict.fromkeys(named, amount) if act in ("bonus", "reject") else {},
+        visit.field("name").strip() if act == "bonus" else "",
+        visit.field("resend") == "yes",
+        visit.field("category") if act == "reject" else "",
+        visit.field("reason").replace("\r\n", "\n") if act == "reject" else "",
+    )
 
 
-def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
+def _page(visit: Visit, problem: str = "", status: int = 200, done: Paid | None = None) -> Response:
     state, proposals = None, []
     try:
         with closing(recruiter(visit.site.service)) as one:
@@ -76,7 +102,8 @@ def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
         state=state,
         proposals=proposals,
         problem=problem,
-        actions=[(name, text) for name, (text, _) in ACTIONS.items()],
+        done=done,
+        planned=[(name, text) for name, text in PLANNED.items() if name not in ("bonus", "reject")],
         categories=CATEGORIES,
     )
 

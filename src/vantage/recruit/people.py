@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
 
 from sqlalchemy import Connection, select, update
 
@@ -17,9 +16,6 @@ from vantage.collect.flow_checks import people_needed
 from vantage.collect.service import StudyService
 from vantage.collect.tables import participants
 
-RETURNED: Final = "returned the submission on the platform"
-"""Why those are left out who took their submission back."""
-
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -27,7 +23,9 @@ class Person:
 
     number: int
     rater: str
+    platform_id: str
     submission: str
+    """The submission that their link named; the platform's own list says which one is theirs."""
     stage: str
     verdict: str
     why: str
@@ -47,6 +45,7 @@ def people(service: StudyService, source: str) -> list[Person]:
         Person(
             number=row.number,
             rater=row.rater,
+            platform_id=known["external"],
             submission=str(known["links"].get("SESSION_ID", "")),
             stage=row.stage,
             verdict=row.verdict,

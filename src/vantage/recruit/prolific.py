@@ -49,7 +49,6 @@ Category = Literal[
     "OTHER",
 ]
 """Prolific's categories of rejections."""
-GONE: Final = ("RETURNED", "TIMED-OUT")
 TAKEN: Final = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
 """Statuses of submissions that hold one of the study's places."""
 
@@ -58,7 +57,11 @@ class UncertainCall(VantageError):  # noqa: N818 - not a failure: nobody knows
     """A call that must not be repeated broke off, and Prolific may or may not have done what it asked for."""
 
 
-class Missing(InputError):  # noqa: N818 - an answer
+class RefusedCall(InputError):  # noqa: N818 - an answer
+    """Prolific refused what a call asked for, and did nothing."""
+
+
+class Missing(RefusedCall):
     """Prolific does not know what was asked about."""
 
 
@@ -114,7 +117,13 @@ class ProlificClient:
     """
 
     def __init__(
-        self, token: str, address: str = ADDRESS, *, timeout: float = 30.0, sleep: Callable[[float], None] = time.sleep
+        self,
+        token: str,
+        address: str = ADDRESS,
+        *,
+        timeout: float = 30.0,
+        attempts: int | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._http = httpx.Client(
             base_url=f"{address.rstrip('/')}/api/v1",
@@ -122,7 +131,7 @@ class ProlificClient:
             timeout=timeout,
             verify=address.startswith("https:"),  # certificates are loaded only where there are any to check
         )
-        self._sleep = sleep
+        self._sleep, self._attempts = sleep, ATTEMPTS if attempts is None else attempts
 
     def __repr__(self) -> str:
         return f"ProlificClient({str(self._http.base_url)!r})"
@@ -229,8 +238,8 @@ class ProlificClient:
         params: Mapping[str, Any] | None = None,
         repeatable: bool = True,
     ) -> httpx.Response:
-        for attempt in range(ATTEMPTS):
-            last, wait = attempt == ATTEMPTS - 1, 2.0**attempt
+        for attempt in range(self._attempts):
+            last, wait = attempt == self._attempts - 1, 2.0**attempt
             try:
                 response = self._http.request(method, path, json=content, params=params or {})
             except httpx.TransportError as error:
@@ -267,7 +276,7 @@ def secret(name: str) -> str | None:
     return stored
 
 
-def prolific_client() -> ProlificClient:
+def prolific_client(**options: Any) -> ProlificClient:
     """A client of Prolific's API with the token of the environment or the keyring."""
     token = secret(TOKEN)
     if not token:
@@ -275,7 +284,7 @@ def prolific_client() -> ProlificClient:
             "There is no token for Prolific",
             remedy=f"set the variable {TOKEN}, or store it with: keyring set {SERVICE} {TOKEN}",
         )
-    return ProlificClient(token, os.environ.get(ADDRESS_VARIABLE, ADDRESS))
+    return ProlificClient(token, os.environ.get(ADDRESS_VARIABLE, ADDRESS), **options)
 
 
 def _refusal(response: httpx.Response) -> InputError:
@@ -299,7 +308,7 @@ def _refusal(response: httpx.Response) -> InputError:
         detail = " ".join(map(str, detail))
     if response.status_code == 404:
         return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
-    return InputError(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
+    return RefusedCall(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
 
 
 def _seconds(reply: str, otherwise: float) -> float:

@@ -196,3 +196,13 @@ def test_workers_are_told_by_the_environment(tmp_path: Path, monkeypatch: pytest
 def test_nothing_to_serve() -> None:
     with pytest.raises(InputError, match="No study to serve"):
         ServedStudy(folder="somewhere").open()
+
+
+def test_a_worker_that_cannot_start_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(VARIABLE, json.dumps({"study": str(tmp_path / "none.yaml")}))
+    with pytest.raises(InputError):
+        worker()
+    assert "A worker could not start" in caplog.text
+    assert "none.yaml" in caplog.text

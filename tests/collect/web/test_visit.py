@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tests.collect.web.studies import Visitor, study_service
 from vantage.collect.web.visit import PageError, fields
@@ -70,3 +72,20 @@ def test_unknown_addresses_and_methods(tmp_path: Path, caplog: pytest.LogCapture
     assert len(caplog.messages) == 3
     found = ann.client.post("/consent", json={"agreed": "yes"})
     assert found.status_code == 415
+
+
+@pytest.mark.parametrize("error", [OperationalError("", {}, Exception()), PoolTimeout()])
+def test_a_database_that_is_down_is_said_with_when_to_try_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    service = study_service(tmp_path)
+    ann = Visitor(service)
+    ann.begin()
+
+    def down(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(service.participants, "step", down)
+    response = ann.client.get("/guidelines")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "30")
+    assert "The answers you saved are safe." in response.text

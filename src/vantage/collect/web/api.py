@@ -20,7 +20,7 @@ from vantage._version import __version__
 from vantage.collect.sql import WORKERS
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
-from vantage.collect.web.visit import LOG, STATUS, PageError, Visit, whole_number
+from vantage.collect.web.visit import LOG, RETRY, STATUS, PageError, Visit, whole_number
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
 Line = Annotated[str, Field(max_length=1000)]
@@ -126,7 +126,7 @@ def health(visit: Visit) -> Response:
     state = Health(
         status="database down" if down else "ok", version=__version__, workers=int(os.environ.get(WORKERS, "1"))
     )
-    return JSONResponse(state.model_dump(), 503 if down else 200)
+    return JSONResponse(state.model_dump(), 503 if down else 200, RETRY if down else None)
 
 
 def token(visit: Visit) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
             return JSONResponse({"problem": str(refused)}, STATUS[refused.kind])
         except DBAPIError:
             LOG.exception("%s %s failed", visit.request.method, visit.request.url.path)
-            return JSONResponse({"problem": "The database does not answer. Try again in a minute."}, 503)
+            return JSONResponse({"problem": "The database does not answer. Try again in a minute."}, 503, RETRY)
         except PageError as error:
             headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
             return JSONResponse({"problem": " ".join(error.sentences)}, error.status, headers)

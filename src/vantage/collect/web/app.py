@@ -19,7 +19,7 @@ from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
 from vantage.collect.web.preview import PreviewApp
-from vantage.collect.web.site import Site
+from vantage.collect.web.site import Site, Verify
 from vantage.collect.web.visit import Handler, PageError, Visit, endpoint, error_page
 
 if TYPE_CHECKING:
@@ -62,15 +62,16 @@ def create_app(
     preview: bool = False,
     pages: Mapping[str, Mapping[str, Handler]] | None = None,
     hooks: Mapping[str, Mapping[str, Handler]] | None = None,
+    verify: Verify | None = None,
 ) -> Starlette:
     """The application that serves one study.
 
     `prefix` is its path behind a reverse proxy, such as `/study`; the proxy may strip the prefix or pass it on. TLS is
     the proxy's task: cookies are marked as secure where the request came by https. With `own`, the service is closed
     when the server stops. A `preview` has no dashboard. `pages` are further pages, and `hooks` further addresses that
-    take a body as it is.
+    take a body as it is. `verify` refuses visitors who are not those whom their link names.
     """
-    site = Site(service, prefix, preview=preview)
+    site = Site(service, prefix, preview=preview, verify=verify)
     tried = PreviewApp(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
     @contextlib.asynccontextmanager

@@ -237,8 +237,11 @@ def give_consent(visit: Visit) -> Response:
         return response
     if known is None:
         params = content[1] if content else {}
-        # The form's number makes a double click on "I agree" enter one participant, not two.
-        known = recognised(visit, params) or site.participants.enter({**params, "form": token.view})
+        known = recognised(visit, params)
+        if known is None:
+            site.verify(site.service, params)
+            # The form's number makes a double click on "I agree" enter one participant, not two.
+            known = site.participants.enter({**params, "form": token.view})
     step = site.participants.step(known)
     if step.kind == "consent":
         step = site.participants.give_consent(known, agreed=agreed, wording=text)

@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from inspect import signature
 from typing import Any, Final
 
 import uvicorn
@@ -31,6 +32,8 @@ GRACE: Final = 10
 """Seconds that requests under way have when the server stops."""
 HEADERS: Final = 20.0
 """Seconds that a client has to connect and send the first lines of a request (the body has its own limit: `guard`)."""
+STARTING: Final = 300
+"""Seconds that a worker has to start: on a busy machine, importing alone takes longer than uvicorn's five."""
 VARIABLE: Final = "VANTAGE_COLLECT"
 """Tells worker processes what to serve."""
 
@@ -83,7 +86,7 @@ class ServedStudy:
     database: str | None = None
     prefix: str = ""
     further: str = ""
-    """A module with further pages (`PAGES`, and `HOOKS`, see `create_app`), by its name."""
+    """A module with further pages (`PAGES`, `HOOKS` and `VERIFY`, see `create_app`), by its name."""
 
     def open(self) -> StudyService:
         """The running study."""
@@ -96,7 +99,7 @@ class ServedStudy:
     def serving(self, service: StudyService, *, own: bool = False) -> Starlette:
         """The application of a service that is open."""
         more = import_module(self.further) if self.further else None
-        further = {name.lower(): getattr(more, name) for name in ("PAGES", "HOOKS") if more}
+        further = {name.lower(): getattr(more, name) for name in ("PAGES", "HOOKS", "VERIFY") if more}
         return create_app(service, prefix=self.prefix, own=own, **further)
 
 
@@ -122,6 +125,8 @@ def serve(served: ServedStudy, *, host: str = "127.0.0.1", port: int = 8000, wor
         else:
             service.close()
             os.environ[VARIABLE] = json.dumps(asdict(served))
+            if "timeout_worker_healthcheck" in signature(uvicorn.Config).parameters:  # from uvicorn 0.37 on
+                settings["timeout_worker_healthcheck"] = STARTING
             uvicorn.run(f"{__name__}:worker", factory=True, workers=workers, **settings)  # type: ignore[arg-type]
         discard_preview(service)
 
@@ -132,7 +137,12 @@ def worker() -> Starlette:
     if (parent := multiprocessing.parent_process()) is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     served = ServedStudy(**json.loads(os.environ[VARIABLE]))
-    return served.serving(served.open(), own=True)
+    try:
+        return served.serving(served.open(), own=True)
+    except Exception as error:
+        # The process that started this one starts it again and says nothing.
+        logging.getLogger("vantage.collect").error("A worker could not start: %s", error)
+        raise
 
 
 def _end_with(sentinel: int) -> None:

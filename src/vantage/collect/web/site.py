@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -36,11 +36,18 @@ PREVIEW_SUFFIX: Final = "-preview"
 KINDS: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
+Verify = Callable[["StudyService", Mapping[str, str]], None]
+"""Asks a platform whether the parameters of a link are somebody's; raises `Refused` where they are not."""
+
+
 class Site:
     """One study's pages, rendered from templates that are compiled once; no request reads from disk."""
 
-    def __init__(self, service: StudyService, prefix: str = "", *, preview: bool = False) -> None:
+    def __init__(
+        self, service: StudyService, prefix: str = "", *, preview: bool = False, verify: Verify | None = None
+    ) -> None:
         self.service, self.study, self.prefix = service, service.study, prefix.rstrip("/")
+        self.verify: Verify = verify or (lambda service, params: None)
         self.participants, self.researchers = service.participants, service.researchers
         self.signer = StudySigner(service.database.secret("web"), PREVIEW_SUFFIX if preview else "")
         self.private = service.database.private

@@ -12,6 +12,8 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from anyio import to_thread
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -21,6 +23,10 @@ from vantage.collect.web.signing import COOKIE_LIFE, LANGUAGE_COOKIE, PARTICIPAN
 from vantage.collect.web.site import Site
 
 LOG: Final = logging.getLogger("vantage.collect")
+DOWN: Final = (OperationalError, InterfaceError, PoolTimeout)
+"""What SQLAlchemy raises where the database does not answer."""
+RETRY: Final = {"retry-after": "30"}
+"""Sent while the database does not answer; browsers, proxies and platforms try again after so many seconds."""
 STATUS: Final = {"unknown": 404, "denied": 403, "conflict": 409}
 MOST_FIELDS: Final = 1000
 
@@ -170,13 +176,16 @@ def respond(visit: Visit, handler: Handler) -> Response:
         # The last line of defence: an error page for the visitor, a log line for the operator.
         reference, path = secrets.token_hex(4), visit.request.url.path
         LOG.error("%s %s failed, reference %s: %s", visit.request.method, path, reference, _line(error))
+        down = isinstance(error, DOWN)
         ours = PageError(
-            500,
+            503 if down else 500,
             sentence("Something went wrong on our side"),
             sentence("The answers you saved are safe. Go back to the page and try again in a minute."),
             sentence("If it happens again, give the researchers this reference: %(reference)s", reference=reference),
         )
-        return error_page(visit, ours, log=False)
+        page = error_page(visit, ours, log=False)
+        page.headers.update(RETRY if down else {})
+        return page
 
 
 def error_page(visit: Visit, error: PageError, *, log: bool = True) -> HTMLResponse:

@@ -1,33 +1,29 @@
 """Who comes to a rehearsal, how they behave, and what they answer.
 
 Answers come from the model of ratings that plans rest on, with stated parameters or those of a pilot: a latent value of
-item, person and chance, cut into the options (see `planning.model`). A page does not say which item it shows, so the
-item's text stands for it; the same text and question always have the same effect.
+item, person and chance, cut into the options (see `planning.model`). The item's text stands for the item; the same text
+and question always have the same effect.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from string import Formatter
 from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from vantage.collect.blocks import phases_of
-from vantage.collect.phases import accepts
+from vantage.collect.form import AGREED, FormField, StudyForm, answered
 from vantage.collect.study import AnnotationStudy
+from vantage.collect.views import QuestionAnswer
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel
 from vantage.planning.pilot import Pilot
-from vantage.recruit.rehearsal.forms import FormField, Page
-from vantage.scales import show_code
 
 Kind = Literal["careful", "hasty", "careless", "copying", "leaving", "phone", "declining"]
 
@@ -43,15 +39,19 @@ class Behaviour:
     random: float = 0.0
     """The share of their answers that are drawn at random from all options."""
     attends: float = 0.98
-    """How often they see what a check, a quiz or an item with a known answer asks for."""
+    """How often they see what a check or an item with a known answer asks for."""
+    reads: float = 1.0
+    """How often they have read the rules of a screener, and the guidelines that a quiz and a training ask for."""
     says: str = ""
 
 
 KINDS: Final[Mapping[Kind, Behaviour]] = {
     "careful": Behaviour(0.70, says="read, and answer as they see it"),
-    "hasty": Behaviour(0.08, pace=0.35, random=0.25, attends=0.8, says="skim, and answer a quarter at random"),
-    "careless": Behaviour(0.06, pace=0.2, random=1.0, attends=0.0, says="answer everything at random"),
-    "copying": Behaviour(0.04, pace=0.6, random=0.1, attends=0.95, says="paste a model's reasons"),
+    "hasty": Behaviour(
+        0.08, pace=0.35, random=0.25, attends=0.8, reads=0.8, says="skim, and answer a quarter at random"
+    ),
+    "careless": Behaviour(0.06, pace=0.2, random=1.0, attends=0.0, reads=0.0, says="answer everything at random"),
+    "copying": Behaviour(0.04, pace=0.6, random=0.1, attends=0.95, reads=0.95, says="paste a model's reasons"),
     "leaving": Behaviour(0.05, says="leave half-way; half of them return the submission, the others vanish"),
     "phone": Behaviour(0.03, pace=1.2, says="leave half-way and come back on a phone"),
     "declining": Behaviour(0.04, says="do not agree"),
@@ -105,16 +105,12 @@ RATER: Final = 0.1
 """The share of raters."""
 OPTS_OUT: Final = 0.02
 """How often a careful person chooses an opt-out."""
+SCREENED: Final = 1000
+"""How often answers about a person are drawn until they meet the rules of a screener."""
+UNHURRIED: Final = 0.5
+"""The pace from which on people also answer what they need not."""
 WORDS: Final = ("The words", "of the text", "make me think", "that this", "is the case", "to some extent", "I believe")
 COPIED: Final = "Based on the provided text, the statement clearly conveys this attribute in a nuanced manner overall."
-
-
-@dataclass(frozen=True, slots=True)
-class PageQuestion:
-    """A question of the study that a legend on a page puts, and whether it is put the opposite way."""
-
-    question: Question
-    reversed: bool
 
 
 class RehearsalAnswers:
@@ -122,100 +118,117 @@ class RehearsalAnswers:
 
     def __init__(self, study: AnnotationStudy, seed: int, pilot: Corpus | None = None) -> None:
         self.study, self.seed = study, seed
-        questions = {
-            question.id: question for block in study.blocks for question in block.instrument.questions
-        }.values()
-        self._patterns = [
-            (re.compile(_pattern(text)), PageQuestion(question, opposite))
-            for question in questions
-            for form, opposite in ((question, False), (question.reversed, True))
-            if form is not None
-            for worded in (form, *form.wordings)
-            for text in (worded.ask, *worded.ask_in.values())
-        ]
-        self.models = {question.id: _model(question, pilot) for question in questions}
-        self._checks = {
-            (" ".join(check.instruction.split()), check.question): check
-            for block in study.blocks
-            for check in block.checks.values()
-        }
-        quizzes = [phase.quiz for phase in phases_of(study.plan) if phase.quiz]
-        self._quiz = {q.ask: q.options[q.answer - 1] for quiz in quizzes for q in quiz.questions}
-        self._gold = _gold_texts(study)
-        self._asked: dict[str, PageQuestion | None] = {}
+        questions = {q.id: q for block in study.blocks for q in block.instrument.questions if not q.scale.text}
+        self.models = {question.id: _model(question, pilot) for question in questions.values()}
 
-    def asked(self, legend: str) -> PageQuestion | None:
-        """The question that a legend puts, or null for questions about the person."""
-        if legend not in self._asked:
-            self._asked[legend] = next((what for made, what in self._patterns if made.fullmatch(legend)), None)
-        return self._asked[legend]
+    def filled(self, form: StudyForm, guest: Guest, rng: np.random.Generator) -> dict[str, Any]:
+        """The answers of a person to a form. Those who read its rules are among those whom the study looks for."""
+        reads = form.admits is not None and rng.random() < guest.behaviour.reads
+        given: dict[str, Any] = {}
+        for _ in range(SCREENED if reads else 1):
+            given = {}
+            for field in form.fields:
+                given |= self._answered(form, field, guest, rng, given)
+            if form.admits is None or form.admits(given):
+                break
+        return given
 
-    def choice(self, page: Page, one: FormField, guest: Guest, rng: np.random.Generator) -> str:
-        """The value that a person chooses among the options of a field."""
-        behaviour = guest.behaviour
-        values = [value for value, _ in one.options if value] or [value for value, _ in one.options]
-        if rng.random() < behaviour.attends and (right := self._right(page, one)):
-            return str(rng.choice(right))
-        asked = self.asked(one.asks)
-        if asked is None or rng.random() < behaviour.random:
-            return str(rng.choice(values))
-        numbers = {value: code for value in values if (code := _number(value)) is not None}
-        others = [value for value in values if value not in numbers]
-        if others and rng.random() < OPTS_OUT:
-            return str(rng.choice(others))
-        codes = sorted(numbers.values())
-        place = int(self._latent_answer(page, asked, guest, rng))
-        code = codes[min(place, len(codes) - 1)]
-        return next(value for value, number in numbers.items() if number == code)
+    def _answered(
+        self, form: StudyForm, field: FormField, guest: Guest, rng: np.random.Generator, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        if field.name == AGREED:
+            return {AGREED: "no" if guest.kind == "declining" else "yes"}
+        sees = rng.random() < (guest.behaviour.reads if field.tests == "reading" else guest.behaviour.attends)
+        right = (field.right or {}) if sees else {}
+        if not field.questions:
+            return {field.name: self._of_person(field, right.get(field.name), guest, rng)}
+        reason = self._reason(form, field, guest, rng)
+        if field.kind == "text":
+            return {field.name: QuestionAnswer(float(bool(reason)), "answered", reason)}
+        opt_outs = field.questions[0].scale.opt_outs
+        if opt_outs and not right and rng.random() < OPTS_OUT:
+            status = opt_outs[int(rng.integers(len(opt_outs)))].status
+            return {question.id: QuestionAnswer(None, status, reason) for question in field.questions}
+        values = []
+        for question in field.questions:
+            if question.id in right:
+                values.append(float(rng.choice(right[question.id])))
+            else:
+                taken = given[question.unlike].value if question.unlike in given else _kept_free(form, question)
+                values.append(self._value(form, field, question, guest, rng, taken))
+        return answered(field, values, reason)
 
-    def number(self, page: Page, one: FormField, guest: Guest, rng: np.random.Generator) -> str:
-        """A number within the range of a field; an age where nothing is known about it."""
-        low = 18.0 if one.low is None else one.low
-        high = low + 50 if one.high is None else one.high
-        asked = self.asked(one.asks)
-        if asked is None or rng.random() < guest.behaviour.random:
-            return str(int(rng.integers(int(low), max(int(min(high, 75)), int(low)) + 1)))
-        share = float(ndtr(self._latent_answer(page, asked, guest, rng)))
-        return f"{low + share * (high - low):.1f}"
+    def _of_person(
+        self, field: FormField, right: Sequence[int] | None, guest: Guest, rng: np.random.Generator
+    ) -> str | list[str]:
+        """An answer about the person, or to the quiz, as a page sends it."""
+        if field.tests:
+            return str(right[0] if right else rng.integers(len(field.options)))
+        if field.kind == "choice":
+            return str(rng.choice(field.options))
+        if field.kind == "several":
+            return [str(rng.choice(field.options))]
+        if field.kind == "number":  # an age where nothing is known about it
+            low = 18 if field.low is None else int(field.low)
+            high = low + 50 if field.high is None else int(field.high)
+            return str(int(rng.integers(low, max(min(high, 75), low) + 1)))
+        return "ok" if field.required or guest.behaviour.pace >= UNHURRIED else ""
 
-    def text(self, page: Page, one: FormField, guest: Guest, rng: np.random.Generator) -> str:
-        """A reason in a person's own words, or the one that a model gave."""
-        if one.kind == "text" or guest.kind == "careless":
-            return "ok"
-        if guest.kind == "copying":
-            return COPIED
-        own = page.item.split()
+    def _reason(self, form: StudyForm, field: FormField, guest: Guest, rng: np.random.Generator) -> str | None:
+        """A reason, or an answer, in a person's own words, or the one that a model gave."""
+        question = field.questions[0]
+        asked = "required" if field.kind == "text" and field.required else question.rationale
+        if asked == "no" or (asked == "optional" and guest.behaviour.pace < UNHURRIED):
+            return None
+        own = form.item.split()
         start = int(rng.integers(0, max(len(own) - 4, 1)))
-        return " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
+        text = " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
+        text = "ok" if guest.kind == "careless" else COPIED if guest.kind == "copying" else text
+        return text[: field.longest].strip()
 
-    def _latent_answer(self, page: Page, asked: PageQuestion, guest: Guest, rng: np.random.Generator) -> float:
-        model = self.models[asked.question.id]
+    def _value(
+        self,
+        form: StudyForm,
+        field: FormField,
+        question: Question,
+        guest: Guest,
+        rng: np.random.Generator,
+        taken: float | None,
+    ) -> float:
+        """An answer in the codes shown: as this person sees the item, or at random; never one that is taken."""
+        scale = question.scale
+        random = rng.random() < guest.behaviour.random
+        if field.low is not None and field.high is not None:
+            share = rng.random() if random else float(ndtr(self._latent_answer(form, question, guest, rng)))
+            meant = field.low + share * (field.high - field.low)
+            meant = round(meant, 1) if scale.range is not None else float(round(meant))
+            return field.way.decoded(question, meant)
+        codes = sorted(code for code in scale.codes if code != taken)
+        if random:
+            return float(rng.choice(codes))
+        place = int(self._latent_answer(form, question, guest, rng))
+        meant = sorted(scale.codes)[min(place, len(scale.codes) - 1)]
+        shown = next(code for code in scale.codes if field.way.decoded(question, code) == meant)
+        return float(shown if shown != taken else rng.choice(codes))
+
+    def _latent_answer(self, form: StudyForm, question: Question, guest: Guest, rng: np.random.Generator) -> float:
+        model = self.models[question.id]
         options = len(model.codes) if model.unordered else 1
-        of_item = self._effect(f"item:{page.item}:{asked.question.id}", options)
-        of_rater = self._effect(f"rater:{guest.number}:{asked.question.id}", options)
+        of_item = self._effect(f"item:{form.item}:{question.id}", options)
+        of_rater = self._effect(f"rater:{guest.number}:{question.id}", options)
         rest = np.sqrt(max(1 - model.item - model.rater, 0.0)) * rng.normal(size=options)
         latent = np.sqrt(model.item) * of_item + np.sqrt(model.rater) * of_rater + rest
-        return float(model.coded(-latent if asked.reversed and not model.unordered else latent))
+        return float(model.coded(latent))
 
     def _effect(self, name: str, options: int) -> Floats:
         digest = blake2b(f"{self.seed}:{name}".encode(), digest_size=8).digest()
         return np.random.default_rng(int.from_bytes(digest, "little")).normal(size=options)
 
-    def _right(self, page: Page, one: FormField) -> list[str]:
-        """The values that a check, a quiz or an item with known answers asks for."""
-        if (right := self._quiz.get(one.asks)) is not None:
-            return [value for value, label in one.options if label == right]
-        asked = self.asked(one.asks)
-        if asked is None:
-            return []
-        check = self._checks.get((page.instruction, asked.question.id))
-        if check is not None:
-            return [value for value, _ in one.options if value in {show_code(code) for code in check.accept}]
-        gold = next((part for text, part in self._gold.items() if text and text in page.item), None)
-        if gold is not None and asked.question.id in gold.accept and not page.instruction:
-            accept = gold.accept[asked.question.id]
-            return [value for value, _ in one.options if accepts(accept, _number(value))]
-        return []
+
+def _kept_free(form: StudyForm, question: Question) -> float | None:
+    """The answer that is right for the question whose answer must be another than this one's."""
+    others = ((one, field.right or {}) for field in form.fields for one in field.questions)
+    return next((right[one.id][0] for one, right in others if one.unlike == question.id and one.id in right), None)
 
 
 def _model(question: Question, pilot: Corpus | None) -> RatingModel:
@@ -233,26 +246,3 @@ def _model(question: Question, pilot: Corpus | None) -> RatingModel:
     codes = sorted(scale.codes)
     frequency = np.exp(-np.square(np.linspace(-1.5, 1.5, len(codes))) / 2)
     return RatingModel.of_shares(codes, frequency.tolist(), scale.level, item=ITEM, rater=RATER)
-
-
-def _pattern(ask: str) -> str:
-    """A question with any text in place of the item's fields."""
-    parts = [re.escape(" ".join(text.split())) if text.strip() else "" for text, *_ in Formatter().parse(ask)]
-    joined = r"\s*.*?\s*".join(parts)
-    return joined if not ask.rstrip().endswith("}") else joined + ".*"
-
-
-def _gold_texts(study: AnnotationStudy) -> Mapping[str, Any]:
-    gold = {item: part for block in study.blocks for item, part in block.gold.items()}
-    if not gold:
-        return {}
-    rows = study.corpus.scan("items").select("item", *study.fields).collect().iter_rows(named=True)
-    first = next(iter(study.fields))
-    return {" ".join(str(row[first]).split()): gold[row["item"]] for row in rows if row["item"] in gold}
-
-
-def _number(value: str) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
-        return None

@@ -1,8 +1,8 @@
 """Lets simulated people come to a study in simulated time, and says what the study will be.
 
-The real server runs on a database of its own that is thrown away. People arrive through a fake Prolific, whose events
-reach the server as signed webhooks; whoever acts next in simulated time acts next, one at a time, so that the same seed
-gives the same rehearsal.
+The study runs on a database of its own that is thrown away. People arrive through a fake Prolific and fill in the typed
+form of each step, which does what the page does; whoever acts next in simulated time acts next, one at a time, so that
+the same seed gives the same rehearsal.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 from unittest.mock import patch
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
 from vantage.collect.document import OfferPart
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.web import create_app
 from vantage.corpora import Corpus
+from vantage.recruit.base import at_once
 from vantage.recruit.draft import longest_time
 from vantage.recruit.fake import FakeProlific, serving
 from vantage.recruit.on_prolific import ProlificRecruiter
-from vantage.recruit.prolific import ADDRESS_VARIABLE, TOKEN, WEBHOOK_SECRET, ProlificClient
+from vantage.recruit.prolific import ProlificClient
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
-from vantage.recruit.webhooks import HOOKS
 
 PACKAGES = ("vantage.collect", "vantage.recruit")
 
@@ -116,14 +115,13 @@ def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:
 
 @dataclass
 class Stage:
-    """What a rehearsal plays on: the server of the study, the platform, and the clock."""
+    """What a rehearsal plays on: the study, the platform, and the clock."""
 
     service: StudyService
     recruiter: ProlificRecruiter
     fake: FakeProlific
     answers: RehearsalAnswers
     clock: SimulatedTime
-    base: str
     minutes: float
 
     def play(self, guests: list[Guest], advance: Advance) -> tuple[list[Walker], list[Guest]]:
@@ -135,7 +133,8 @@ class Stage:
         for at, guest in zip(arrivals.tolist(), guests, strict=True):
             heapq.heappush(events, (at, next(order), guest))
         self.recruiter.create()
-        study = self.recruiter.publish().study
+        at_once(self.recruiter, "publish")
+        study = self.recruiter.state().study
         walkers: list[Walker] = []
         unneeded: list[Guest] = []
         done = 0
@@ -153,7 +152,7 @@ class Stage:
                 continue
             if who.has_vanished():
                 self.fake.time_out(who.submission)
-                self._tell()
+                self.recruiter.event(who.submission)
                 continue
             wait = who.step()
             if wait is not None:
@@ -170,16 +169,14 @@ class Stage:
 
     def _arrived(self, study: str, guest: Guest) -> Walker | None:
         place = self.fake.start(study, guest.id)
-        if place is None and self.recruiter.top_up():
+        if place is None and at_once(self.recruiter, "top-up").paid:
             place = self.fake.start(study, guest.id)
         if place is None:
             return None
-        self._tell()
         half_way = max(3, ceil(self.service.study.plan.batch.size / 2))
-        done = self.service.study.plan.recruitment.completion_code or ""
         submission, address = place
-        start = f"/?{urlsplit(address).query}"
-        walker = Walker(guest, self.answers, self.base, start, submission, half_way, done)
+        params = dict(parse_qsl(urlsplit(address).query))
+        walker = Walker(guest, self.answers, self.service.participants, params, submission, half_way)
         walker.arrived = self.clock.now
         return walker
 
@@ -188,10 +185,7 @@ class Stage:
             self.fake.complete(walker.submission, walker.code)
         else:
             self.fake.take_back(walker.submission)
-        self._tell()
-
-    def _tell(self) -> None:
-        self.fake.deliver(f"{self.base}/hooks/prolific")
+        self.recruiter.event(walker.submission)
 
 
 def _offer(study: AnnotationStudy) -> OfferPart:
@@ -201,24 +195,19 @@ def _offer(study: AnnotationStudy) -> OfferPart:
 
 @contextmanager
 def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | None) -> Iterator[Stage]:
-    """The server of a study and its platform, on a database that is deleted afterwards."""
+    """A study and its platform, on a database that is deleted afterwards."""
     memory = Path("/dev/shm")  # noqa: S108 - a database that nobody keeps needs no disk
     place = str(memory) if memory.is_dir() and os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="vantage-rehearsal-", dir=place) as folder, simulated_time() as clock:
         fake = FakeProlific(currency=_offer(study).currency, now=clock.time)
-        with (
-            serving(fake.app()) as platform,
-            # Neither a real token nor a real address can be used.
-            patch.dict(os.environ, {TOKEN: fake.token, ADDRESS_VARIABLE: platform, WEBHOOK_SECRET: fake.secret}),
-        ):
+        with serving(fake.app()) as platform:
             service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
             with (
                 closing(service),
-                serving(create_app(service, hooks=HOOKS)) as base,
                 closing(ProlificRecruiter(service, ProlificClient(fake.token, platform), lambda: minutes)) as recruiter,
             ):
                 answers = RehearsalAnswers(service.study, seed, pilot)
-                yield Stage(service, recruiter, fake, answers, clock, base, minutes)
+                yield Stage(service, recruiter, fake, answers, clock, minutes)
 
 
 def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:

@@ -22,6 +22,7 @@ from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel, StudyLayout
+from vantage.recruit.base import at_once
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
 from vantage.recruit.rehearsal.answering import ITEM, KINDS, OPTS_OUT, RATER, Guest, RehearsalAnswers
@@ -152,7 +153,7 @@ def results(
 ) -> Rehearsal:
     """Pays those who finished, and puts everything together."""
     service, study = recruiter.service, recruiter.service.study
-    recruiter.approve()
+    at_once(recruiter, "approve")
     state = recruiter.state()
     by_submission = {person.submission: person for person in people(service, "prolific")}
     rows = {row.rater: row for row in service.researchers.raters(now=True)}
@@ -336,7 +337,7 @@ def _adapting(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
     own = study.plan.adaptive
     rules = [Until.parse(own.until)] if own else RULES
     rows = []
-    for question in study.questions:
+    for question in study.rated:
         answers = judgments.filter(pl.col("value").is_not_null(), question=question.id)
         codes = np.array(sorted(option.code for option in question.scale.options))
         if len(answers) and not question.scale.slides:
@@ -355,7 +356,7 @@ def _reliability(
     asked = {(q.id, condition): q for b in study.blocks for g in b.groups for q in g for condition in b.conditions}
     for (_, condition), question in asked.items():
         part = judgments.filter(question=question.id, condition=condition)
-        if part.is_empty() or question.scale.range is not None:
+        if part.is_empty() or question.scale.range is not None or question.scale.text:
             continue
         level, model = question.scale.level, answers.models[question.id]
         row = alpha(part, level=level, seed=answers.seed).row(0, named=True)

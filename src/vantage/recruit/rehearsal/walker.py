@@ -1,16 +1,17 @@
-"""One simulated person on the web: reads a page, fills in its form, sends it, until the study ends for them."""
+"""One simulated person: reads the form of each step, fills it in and sends it, until the study ends for them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
-import httpx2 as httpx
 import numpy as np
 
+from vantage.collect.form import StudyForm, consent_form, form_of
+from vantage.collect.participants import ParticipantService
+from vantage.collect.views import InvalidAnswers, Participant, Refused, Step
 from vantage.recruit.rehearsal.answering import Guest, RehearsalAnswers
-from vantage.recruit.rehearsal.forms import Page, code_of, read_page
 
 Outcome = Literal["at work", "finished", "ended early", "declined", "returned", "vanished", "stuck", "failed"]
 READING: Final = 238 / 60
@@ -21,10 +22,9 @@ TYPING: Final = 40 / 60
 """Words typed in a second."""
 TRIES: Final = 3
 """How often somebody tries to pass a page before they give up."""
-AGENTS: Final = {
-    False: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0",
-    True: "Mozilla/5.0 (iPhone) Mobile Safari/604.1",
-}
+AWAY: Final = 20 * 60.0
+"""Seconds after which somebody comes back who changes the device."""
+ENDS: Final = ("finished", "declined", "screened_out", "withdrawn", "full", "paused")
 
 
 @dataclass
@@ -33,13 +33,12 @@ class Walker:
 
     guest: Guest
     answers: RehearsalAnswers
-    base: str
-    start: str
-    """The address that the platform sends them to."""
+    people: ParticipantService
+    params: Mapping[str, str]
+    """The parameters of the link that the platform sends them to."""
     submission: str
     half_way: int
     """After how many forms those leave who leave half-way."""
-    done_code: str
     arrived: float = 0.0
     outcome: Outcome = "at work"
     code: str = ""
@@ -51,126 +50,96 @@ class Walker:
     passed: list[str] = field(default_factory=list)
     stuck_at: str = ""
     why: str = ""
-    _page: Page | None = None
+    _form: StudyForm | None = None
+    _participant: Participant | None = None
+    _wait: float = 0.0
     _tries: int = 0
     _detours: int = 0
-    _own_link: str = ""
-    _away: bool = False
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.answers.seed, 2, self.guest.number])
-        self._http = self._browser(phone=False)
 
     def has_vanished(self) -> bool:
         """Whether this person has left without a word."""
         return self.outcome == "vanished"
 
-    def _browser(self, *, phone: bool) -> httpx.Client:
-        headers = {"user-agent": AGENTS[phone], "accept-language": "en"}
-        # Plain HTTP on this machine: there is no certificate to check.
-        return httpx.Client(base_url=self.base, headers=headers, timeout=60, verify=False)
-
     def step(self) -> float | None:
         """Does the next thing; the seconds until the one after it, null where this person is done."""
-        if self._page is None:
-            self._look(self._http.get(self.start))
-        elif not self._send(self._page):
-            return None
-        if self.outcome != "at work":
-            self._http.close()
-            return None
-        wait = self._time_for(self._page) if self._page else 0.0
-        if self._away:
-            self._away = False
-            wait += 20 * 60.0
-        self.seconds += wait
-        return wait
-
-    def leave(self, outcome: Outcome) -> None:
-        """Ends here."""
-        self.outcome = outcome
-        self._http.close()
-
-    def _send(self, page: Page) -> bool:
-        """Sends the form of the open page; false where the person leaves instead."""
-        if self.sent >= self.half_way and self.guest.kind == "leaving":
-            self.leave("returned" if self.guest.number % 2 else "vanished")
-            return False
-        if self.sent >= self.half_way and self.guest.kind == "phone" and self.came_back is None:
-            self._http.close()
-            self._http = self._browser(phone=True)
-            self._away = True
-            before = page.path
-            self._look(self._http.get(self._own_link or self.start))
-            self.came_back = self.outcome == "at work" and self._page is not None and self._page.path == before
-            if self.came_back is False and self.outcome != "at work":
-                self.outcome, self.why = "stuck", "could not continue on another device"
-            return True
-        self._look(self._http.post(page.action, data=self._filled(page)), page)
-        self.sent += 1
-        return True
-
-    def _look(self, response: httpx.Response, before: Page | None = None) -> None:
-        """Follows redirects within the study and reads the page that follows."""
-        for _ in range(10):
-            if not response.is_redirect:
-                break
-            leads = response.headers["location"]
-            if urlsplit(leads).netloc and not leads.startswith(self.base):
-                self._ended(code_of(leads))
-                return
-            response = self._http.get(leads)
-        page = read_page(response.text, str(response.url))
-        self._own_link = page.own_link or self._own_link
-        if response.is_error and response.status_code != 422:
-            if page.leads and response.status_code < 500 and self._detours < TRIES:
-                self._detours += 1  # a page that says what to do next has a link to it
-                self._page = None
-                self._look(self._http.get(page.leads))
-                return
-            self.outcome, self.why = "failed", f"{response.status_code} at {page.path}: {page.heading}"
-            self.stuck_at = page.name
-            return
-        again = before is not None and response.status_code == 422
-        self._tries = self._tries + 1 if again else 0
-        if before is not None and not again:
-            self.passed.append(before.name)
-        if self._tries >= TRIES:
-            self.outcome, self.stuck_at, self.why = "stuck", page.name, "; ".join(page.errors)[:200]
-        elif not page.action or page.path.endswith("/end"):
-            self._ended(page.code)
+        if self._form is None:
+            self._arrive()
+        elif self.sent >= self.half_way and self.guest.kind == "leaving":
+            self.outcome = "returned" if self.guest.number % 2 else "vanished"
+        elif self.sent >= self.half_way and self.guest.kind == "phone" and self.came_back is None:
+            self._wait = AWAY
+            self._return(self._form)
         else:
-            self._page = page
+            self._send(self._form)
+        if self.outcome != "at work":
+            return None
+        self.seconds += self._wait
+        return self._wait
 
-    def _ended(self, code: str) -> None:
-        self.code = code
-        declined = self.guest.kind == "declining" and self.sent == 0
-        self.outcome = "finished" if code == self.done_code else "declined" if declined else "ended early"
+    def _arrive(self) -> None:
+        step = self.people.arrival()
+        if step.kind == "consent":
+            self._open(consent_form(self.people, self.params))
+        else:
+            self._end(step)
 
-    def _filled(self, page: Page) -> dict[str, str | list[str]]:
-        """The form with this person's answers."""
-        content: dict[str, str | list[str]] = dict(page.hidden)
-        for one in page.fields:
-            if one.kind == "choice":
-                content[one.name] = self.answers.choice(page, one, self.guest, self._rng)
-            elif one.kind == "several":
-                # A box that stands alone beside another way to answer is left as it is.
-                if len(one.options) > 1 or one.required:
-                    content[one.name] = [one.options[int(self._rng.integers(len(one.options)))][0]]
-            elif one.kind == "number":
-                content[one.name] = self.answers.number(page, one, self.guest, self._rng)
-            elif one.required or self.guest.behaviour.pace >= 0.5:
-                content[one.name] = self.answers.text(page, one, self.guest, self._rng)
-        if page.buttons:
-            declines = self.guest.kind == "declining" and self.sent == 0
-            name, value = page.buttons[-1 if declines else 0]
-            if name:
-                content[name] = value
-        return content
+    def _return(self, form: StudyForm) -> None:
+        """Comes back later, on another device; the form must still be there."""
+        assert self._participant is not None  # noqa: S101 - those who leave half-way have agreed
+        step = self.people.step(self._participant)
+        now = None if step.kind in ENDS else form_of(self.people, self._participant, step)
+        self.came_back = now is not None and now.name == form.name
+        if now is not None:
+            self._form = now
+        else:
+            self.outcome, self.why = "stuck", "could not continue on another device"
 
-    def _time_for(self, page: Page) -> float:
+    def _send(self, form: StudyForm) -> None:
+        given = self.answers.filled(form, self.guest, self._rng)
+        self.sent += 1
+        try:
+            step = form.send(given, self._wait)
+        except InvalidAnswers as invalid:
+            self._tries += 1
+            if self._tries >= TRIES:
+                self.outcome, self.stuck_at, self.why = "stuck", form.name, str(invalid)[:200]
+            return
+        except Refused as refused:  # such as a page that somebody else has by now: people go on with what is left
+            self._detours += 1
+            if self._participant is None or self._detours > TRIES:
+                self.outcome, self.stuck_at, self.why = "failed", form.name, refused.sentence
+                return
+            step = self.people.step(self._participant)
+        if self._participant is None and step.kind != "declined":
+            known = self.people.known(self.params)
+            self._participant = known.participant if known else None
+        if step.kind in ENDS or self._participant is None:
+            self.passed.append(form.name)
+            self._end(step)
+            return
+        after = form_of(self.people, self._participant, step)
+        self._tries = self._tries + 1 if after.name == form.name and form.name == "quiz" else 0
+        if not self._tries:
+            self.passed.append(form.name)
+        self._open(after)
+
+    def _open(self, form: StudyForm) -> None:
+        self._form = form
+        self._wait = self._time_for(form)
+
+    def _end(self, step: Step) -> None:
+        leaving = self.people.departure(step) if self._participant is None else None
+        self.code = (leaving or self.people.completion(self._participant)).code or ""  # type: ignore[arg-type]
+        ends: dict[str, Outcome] = {"finished": "finished", "declined": "declined"}
+        self.outcome = ends.get(step.kind, "ended early")
+
+    def _time_for(self, form: StudyForm) -> float:
         """Seconds that this person takes for a page."""
-        typed = 12 / TYPING * sum(one.kind == "long text" and one.required for one in page.fields)
-        choices = CHOOSING * len(page.fields)
+        required = [one.kind == "text" or any(q.rationale == "required" for q in one.questions) for one in form.fields]
+        typed = 12 / TYPING * sum(required)
         chance = float(np.exp(self._rng.normal(0, 0.3)))
-        return (page.words / READING + choices + typed) * self.guest.behaviour.pace * self.guest.speed * chance
+        seconds = form.words / READING + CHOOSING * len(form.fields) + typed
+        return seconds * self.guest.behaviour.pace * self.guest.speed * chance

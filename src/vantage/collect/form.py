@@ -1,0 +1,233 @@
+"""The page of a participant's step as data: what there is to read, and typed fields to fill in.
+
+A field knows its kind, limits, label and meaning and, for those who test a study, the answers that are right and
+whether answers let somebody go on. `form_of` makes the form of any step, and sending it does what the page's button
+does, so that whoever fills in forms (a rehearsed person, a program) needs no page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from vantage.collect.answers import LINE, LONGEST
+from vantage.collect.blocks import Block
+from vantage.collect.flow_document import RangePart, TraitPart
+from vantage.collect.participants import ParticipantService
+from vantage.collect.phases import Quiz, TrainingPhase, accepts
+from vantage.collect.submissions import page_number
+from vantage.collect.tables import pages
+from vantage.collect.views import Participant, QuestionAnswer, Step
+from vantage.instruments import Question, grouped
+from vantage.presentations import PLAIN, Presentation
+
+FieldKind = Literal["choice", "several", "number", "text"]
+Tests = Literal["", "reading", "attention"]
+"""What a right answer shows: that somebody has read the instructions, or that they look at each item."""
+Given = Mapping[str, Any]
+"""Answers by field: of questions a `QuestionAnswer` by question, of others text, or a list where several may apply."""
+STEPS: Final = 101
+"""Points of a continuous scale that are tried for right answers."""
+AGREED: Final = "agreed"
+RightAnswers = Mapping[str, Sequence[float] | RangePart]
+"""Right answers by question, in the codes of the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """Something to fill in."""
+
+    name: str
+    kind: FieldKind
+    label: str
+    options: tuple[str, ...] = ()
+    """Texts to choose from, of fields that are no questions of an instrument."""
+    low: float | None = None
+    high: float | None = None
+    longest: int = 0
+    """Most characters of a text, or of a reason."""
+    required: bool = True
+    questions: tuple[Question, ...] = ()
+    """The question of an instrument, or those about the options that may apply together."""
+    way: Presentation = PLAIN
+    """How the question is put."""
+    right: Mapping[str, tuple[Any, ...]] | None = None
+    """Answers that are right, as the page offers them, by question (or under the field's own name)."""
+    tests: Tests = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyForm:
+    """The page of a step."""
+
+    name: str
+    """What page it is, in words."""
+    reads: str
+    """What there is to read, without the labels of fields."""
+    send: Callable[[Given, float], Step]
+    """Sends answers, given after so many seconds; the next step. Raises `InvalidAnswers`."""
+    fields: tuple[FormField, ...] = ()
+    item: str = ""
+    """What is judged, as text."""
+    admits: Callable[[Given], bool] | None = None
+    """Whether answers let somebody go on, where a rule decides."""
+
+    @property
+    def words(self) -> int:
+        """Words to read, with those of the fields."""
+        labels = (" ".join([one.label, *one.options, *_labels(one)]) for one in self.fields)
+        return len(self.reads.split()) + sum(len(label.split()) for label in labels)
+
+
+def _labels(one: FormField) -> Iterator[str]:
+    for question in one.questions:
+        yield from (option.label for option in question.scale.options)
+
+
+def consent_form(people: ParticipantService, params: Mapping[str, str]) -> StudyForm:
+    """The first page, for a visitor who enters only by agreeing."""
+
+    def send(given: Given, _: float) -> Step:
+        if given[AGREED] != "yes":
+            return Step("declined")
+        return people.give_consent(people.enter(params), agreed=True)
+
+    agreed = FormField(AGREED, "choice", "", ("yes", "no"))
+    return StudyForm("consent", f"{people.study.consent} {people.study.warning or ''}", send, (agreed,))
+
+
+def form_of(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
+    """The form of a step that is not an end."""
+    if step.kind == "item":
+        return _item(people, participant, step)
+    if step.kind == "training":
+        return _training(people, participant)
+    phase = people.phase(participant)
+    if step.kind in ("screener", "traits"):
+        asked = people.asked(participant)
+        name = f"{step.kind}: {asked[0].ask if asked else ''}"
+        fields = tuple(map(_trait, asked))
+        admits = partial(people.admits, participant)
+        return StudyForm(name, "", lambda given, _: people.give_traits(participant, given), fields, admits=admits)
+    if isinstance(phase, Quiz):
+
+        def send(given: Given, _: float) -> Step:
+            people.answer_quiz(participant, [int(given[f"{n}"]) for n in range(len(phase.part.questions))])
+            return people.step(participant)
+
+        asks = enumerate(phase.part.questions)
+        quiz = (
+            FormField(f"{n}", "choice", q.ask, tuple(q.options), right={f"{n}": (q.answer - 1,)}, tests="reading")
+            for n, q in asks
+        )
+        return StudyForm("quiz", "", send, tuple(quiz))
+    if step.kind == "review":
+
+        def finish(_: Given, __: float) -> Step:
+            people.finish(participant)
+            return people.step(participant)
+
+        return StudyForm("review", "", finish)
+    text = ""
+    if step.kind == "guidelines" and (guide := people.guide(participant)) is not None:
+        examples = [example.item for example in guide.instrument.examples]
+        text = " ".join([guide.instrument.guidelines, *map(_text, examples)])
+    text = text or getattr(getattr(phase, "part", None), "text", "")
+    return StudyForm(step.kind, text, lambda _, __: people.confirm(participant))
+
+
+def _item(people: ParticipantService, participant: Participant, step: Step) -> StudyForm:
+    page = people.page(participant, step.position)
+    number = page_number(page.token)
+    ways = people.study.shown(page.group, participant.number, number)[1]
+
+    def job(connection: Connection) -> tuple[str, str]:
+        query = select(pages.c.kind, pages.c.check).where(pages.c.id == number)
+        kind, check = connection.execute(query).one()
+        return str(kind), str(check)
+
+    known = _known(people.study.block(page.group), *people.database.read(job))
+    text = _text(page.record)
+
+    def send(given: Given, seconds: float) -> Step:
+        return people.submit(participant, step.position, given, token=page.token, seconds=seconds).step
+
+    fields = tuple(_fields(page.questions, ways, known, "attention"))
+    return StudyForm(f"item: {text[:70]}", f"{text} {page.instruction}", send, fields, text)
+
+
+def _known(block: Block, kind: str, check: str) -> RightAnswers:
+    """The right answers of a page, where it is an attention check or an item with known answers."""
+    if kind == "attention":
+        asked = block.checks[check]
+        return {asked.question: asked.accept}
+    return block.gold[check].accept if kind == "gold" else {}
+
+
+def _training(people: ParticipantService, participant: Participant) -> StudyForm:
+    practice, phase = people.practice(participant), people.phase(participant)
+    text = _text(practice.record)
+    if practice.answers:
+        return StudyForm("training: feedback", practice.explain, lambda _, __: people.confirm(participant))
+    known = phase.part.items[practice.position - 1].accept if isinstance(phase, TrainingPhase) else {}
+    ways = [PLAIN] * len(practice.questions)
+    fields = tuple(_fields(practice.questions, ways, known, "reading"))
+    return StudyForm(
+        f"training: {text[:70]}", text, lambda given, _: people.give_practice(participant, given), fields, text
+    )
+
+
+def _trait(part: TraitPart) -> FormField:
+    return FormField(part.id, part.kind, part.ask, part.options, part.from_, part.to, LINE, part.required)
+
+
+def _fields(
+    questions: Sequence[Question], ways: Sequence[Presentation], known: RightAnswers, tests: Tests
+) -> Iterator[FormField]:
+    """The fields of questions: those about options that may apply together are one."""
+    by_question = dict(zip((question.id for question in questions), ways, strict=True))
+    for group in grouped(questions):
+        together = [group] if group[0].whole is not None else [(question,) for question in group]
+        for own in together:
+            first, way = own[0], by_question[own[0].id]
+            scale = first.scale
+            kind: FieldKind = "several" if first.whole and len(own) > 1 else "choice"
+            kind = "text" if scale.text else "number" if scale.slides else kind
+            right = {q.id: _right(q, by_question[q.id], known[q.id]) for q in own if q.id in known}
+            low, high = scale.ends if scale.slides else (None, None)
+            label = first.whole.ask if first.whole else first.ask
+            required = not scale.text or first.rationale != "optional"
+            longest = scale.text or LONGEST
+            name = first.whole.id if first.whole else first.id
+            yield FormField(
+                name, kind, label, (), low, high, longest, required, own, way, right or None, tests if right else ""
+            )
+
+
+def _right(question: Question, way: Presentation, accept: Sequence[float] | RangePart) -> tuple[float, ...]:
+    """The answers as shown that are right."""
+    scale = question.scale
+    offered = np.linspace(*scale.ends, STEPS).tolist() if scale.slides else scale.codes
+    return tuple(value for value in offered if accepts(accept, way.decoded(question, value)))
+
+
+def _text(record: Mapping[str, Any]) -> str:
+    """The fields of an item as one text."""
+    return " ".join(_words(value) for value in record.values() if value is not None)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return _text(value)
+    return value if isinstance(value, str) else " ".join(map(_words, value)) if isinstance(value, list) else str(value)
+
+
+def answered(field: FormField, values: Sequence[float], reason: str | None = None) -> dict[str, QuestionAnswer]:
+    """The answers to the questions of a field, in the codes shown."""
+    pairs = zip(field.questions, values, strict=True)
+    return {question.id: QuestionAnswer(value, "answered", reason) for question, value in pairs}
