@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ Where = Annotated[
     ),
 ]
 IncludeExcluded = Annotated[bool, typer.Option("--include-excluded", help="Include raters marked as excluded.")]
+TRAIT = "The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be repeated."
 Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
 AllowUnique = Annotated[
@@ -57,6 +59,10 @@ def _table_options(
     ] = None,
     question: Annotated[str | None, typer.Option(help="The question that was asked, where no column says it.")] = None,
     traits: Annotated[str | None, typer.Option(metavar="COLUMN,…", help="Columns that describe the rater.")] = None,
+    trait: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN:LEVEL[:A,B,…]", help=TRAIT),
+    ] = None,
     instrument: Annotated[str | None, typer.Option(help="The instrument the values belong to (name or file).")] = None,
     wide: Annotated[bool, typer.Option("--wide", help="The table has one column per rater.")] = False,
     columns: Annotated[
@@ -101,13 +107,29 @@ def _table_options(
 ) -> dict[str, Any]:
     """Options of the reader `table`; those that were not given are left out."""
     options: dict[str, Any] = {**locals()}
-    del options["mapping"], options["columns"]
+    del options["mapping"], options["columns"], options["trait"]
     options["map"] = pairs(mapping, "--map") if mapping else None
     options["wide"] = columns or wide or None
     options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
     options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
     options |= {name: names(options[name]) or None for name in ("traits", "values", "missing", "valid", "order")}
+    if trait:
+        options["traits"] = dict.fromkeys(options["traits"] or ()) | trait_scales(trait)
     return {name: value for name, value in options.items() if value is not None}
+
+
+def trait_scales(texts: list[str]) -> dict[str, str]:
+    """`COLUMN:LEVEL` words as a mapping.
+
+    >>> trait_scales(["age:ordered", "plan: b:ordered:low,high"])
+    {'age': 'ordered', 'plan: b': 'ordered:low,high'}
+    """
+    scales = {}
+    for text in texts:
+        if not (parts := re.fullmatch(r"(.+?):\s*((?:nominal|ordered|numeric)(?::.+)?)", text)):
+            raise InputError(f"--trait takes COLUMN:LEVEL, not '{text}'", remedy="write --trait age:ordered")
+        scales[parts[1].strip()] = parts[2]
+    return scales
 
 
 _with_table_options = shared("reading", _table_options)
@@ -288,13 +310,16 @@ def tuples(
 @app.command()
 def traits(
     folder: Folder,
-    source: Annotated[Path, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")
+    ] = None,
+    trait: Annotated[list[str] | None, typer.Option(metavar="COLUMN:LEVEL[:A,B,…]", help=TRAIT)] = None,
     rater: Annotated[str | None, typer.Option(help="The column with the rater's id.")] = None,
     to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Join what is known of the raters.
+    """Join what is known of the raters, or say on what scales their traits are.
 
     From a table with one row per rater, such as a Prolific demographics export.
     """
@@ -302,8 +327,12 @@ def traits(
     from vantage.corpora.schema import PEOPLE
 
     _vacant(to or folder, overwrite=overwrite or to is None)
-    known = read_traits(source, rater)
-    corpus = vantage.Corpus.read(folder).join_traits(known)
+    if source is None and not trait:
+        raise InputError("no table of raters given", remedy="pass --from FILE, or --trait age:ordered")
+    corpus = vantage.Corpus.read(folder)
+    known = read_traits(source, rater) if source is not None else corpus.raters
+    corpus = corpus.join_traits(known) if source is not None else corpus
+    corpus = corpus.with_trait_scales(trait_scales(trait)) if trait else corpus
     _written(corpus, to or folder, as_json=as_json)
     people = [name for name, kind in corpus.raters.select("rater", "kind").iter_rows() if kind in PEOPLE]
     described = set(known["rater"])

@@ -92,8 +92,11 @@ def _kind(question: dict[str, Any], apart: bool) -> dict[str, Any]:
 
 
 def _column_row(column: dict[str, Any]) -> dict[str, Any]:
+    scale = {"scale": column["scale"]} if "scale" in column else {}
     if "counts" in column:
-        parts = [f"{name} {show(count)}" for name, count in column["counts"].items()]
+        order = {name: place for place, name in enumerate(column.get("order", ()))}
+        counts = sorted(column["counts"].items(), key=lambda one: order.get(one[0], len(order)))
+        parts = [f"{name} {show(count)}" for name, count in counts]
         if "others" in column:
             parts = [*parts[:4], f"… ({column['distinct']} different)"]
         shown = ", ".join(parts)
@@ -101,7 +104,7 @@ def _column_row(column: dict[str, Any]) -> dict[str, Any]:
         shown = f"{show(column['min'])} to {show(column['max'])}, median {show(column['median'])}"
     else:
         shown = "nested"
-    return {"values": shown, "missing": column["missing"]}
+    return {**scale, "values": shown, "missing": column["missing"]}
 
 
 def _remarks(facts: dict[str, Any]) -> list[str]:

@@ -12,6 +12,14 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
     from vantage.corpora.storage import About as About
+    from vantage.corpora.traits import TraitScale as TraitScale
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.storage", "Corpus": "vantage.corpora.corpus"})
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "About": "vantage.corpora.storage",
+            "Corpus": "vantage.corpora.corpus",
+            "TraitScale": "vantage.corpora.traits",
+        },
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ from vantage.corpora import schema, storage
 from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
 from vantage.corpora.plots import Plots
 from vantage.corpora.storage import About, manifest, read_manifest
+from vantage.corpora.traits import TraitScale, declared_scales, scales_of
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -145,6 +146,28 @@ class Corpus:
     def traits(self) -> list[str]:
         """The names of the raters' traits."""
         return [column for column in self._columns("raters") if column not in schema.RATERS]
+
+    @property
+    def trait_scales(self) -> Mapping[str, TraitScale]:
+        """The scale of every trait, as declared or as its values tell.
+
+        >>> from vantage import demo_corpus
+        >>> {trait: scale.level for trait, scale in demo_corpus().trait_scales.items()}
+        {'age': 'numeric', 'gender': 'nominal'}
+        """
+        return scales_of(self.raters, self.traits, self.about.traits)
+
+    def with_trait_scales(self, scales: Mapping[str, object] | None = None, /, **named: object) -> Corpus:
+        """The corpus with scales declared for traits: a level, or the values of an ordered one from low to high.
+
+        >>> from vantage import demo_corpus
+        >>> demo_corpus().with_trait_scales(age="ordered").trait_scales["age"].level
+        'ordered'
+        """
+        declared = declared_scales(self.raters, self.traits, {**(scales or {}), **named})
+        made = self._with()
+        made.about = replace(self.about, traits={**self.about.traits, **declared})
+        return made
 
     def scan(self, table: str = "judgments") -> pl.LazyFrame:
         """A table as a lazy frame, streamed from disk without checks; for more rows than fit into memory."""

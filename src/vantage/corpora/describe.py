@@ -52,7 +52,10 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             for question in corpus.questions
             for kind, part in _by_kind(raters, judgments.filter(pl.col("question") == question.id))
         ],
-        "traits": {trait: _column(raters[trait]) for trait in corpus.traits},
+        "traits": {
+            trait: {"scale": scale.level, "order": list(scale.order), **_column(raters[trait])}
+            for trait, scale in corpus.trait_scales.items()
+        },
         "item_columns": {name: _column(items[name]) for name in items.columns if name not in ("item", "text")},
         "duplicates": len(judgments) - judgments.select(schema.KEY).n_unique(),
         "repeated_texts": _repeated_texts(items),

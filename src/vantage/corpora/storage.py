@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from filelock import FileLock
 
 from vantage._version import __version__
+from vantage.corpora.traits import TraitScale, to_plain
 from vantage.corpora.writers.place import as_input_error, prepared_folder, sync
 from vantage.documents import Document, dump
 from vantage.errors import InputError
@@ -47,6 +48,8 @@ class About:
     language: str = ""
     notes: tuple[str, ...] = ()
     """What a user of the data must know: defects, decisions made in reading them, content warnings."""
+    traits: Mapping[str, TraitScale] = field(default_factory=dict, repr=False, hash=False)
+    """The scales of raters' traits that were declared; `Corpus.trait_scales` has all of them."""
 
     def joined(self, *others: About) -> About:
         """That of several corpora in one: the name of the first; titles, sources, licences, citations and notes of all.
@@ -60,12 +63,15 @@ class About:
             name: "; ".join(dict.fromkeys(value for part in parts if (value := getattr(part, name))))
             for name in ("title", "source", "licence", "citation", "language")
         }
-        return replace(self, **named, notes=notes)
+        scales = {trait: scale for part in reversed(parts) for trait, scale in part.traits.items()}
+        return replace(self, **named, notes=notes, traits=scales)
 
 
 def manifest(about: About, instruments: Iterable[Instrument]) -> str:
     """What `corpus.yaml` says."""
-    facts = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(about).items() if value}
+    facts = {one.name: value for one in fields(about) if (value := getattr(about, one.name))}
+    facts |= {"notes": list(about.notes)} if about.notes else {}
+    facts |= {"traits": to_plain(about.traits)} if about.traits else {}
     documents = [dict(instrument.document) for instrument in instruments]
     return dump({"format": FORMAT, "about": facts, "written_by": f"vantage {__version__}", "instruments": documents})
 
@@ -82,9 +88,13 @@ def read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
     known = set(About.__dataclass_fields__)
     if not isinstance(about, Mapping) or not set(about) <= known:
         raise InputError("the part 'about' has keys that are not known", file=manifest.file)
-    fields: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
+    traits = about.get("traits") or {}
+    if not isinstance(traits, Mapping):
+        raise InputError("the part 'traits' is not a mapping", file=manifest.file)
+    facts: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
+    facts["traits"] = {str(trait): TraitScale.of(scale) for trait, scale in traits.items()}
     instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])
-    return instruments, About(**fields)
+    return instruments, About(**facts)
 
 
 def is_corpus(folder: Path) -> bool:

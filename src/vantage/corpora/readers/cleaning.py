@@ -16,6 +16,7 @@ from unicodedata import normalize
 
 import polars as pl
 
+from vantage.corpora.orders import known_order
 from vantage.corpora.readers.table_file import ROW, FileRows
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
@@ -36,26 +37,6 @@ SENTINELS: Final = [
     for digits in ("66", "77", "88", "97", "98", "99", "777", "888", "998", "999", "9999", "99999")
 ] + [8.0, 9.0, -1.0, -7.0, -8.0, -9.0]
 """Numbers that questionnaires use for "no answer"."""
-ORDERS: Final = tuple(
-    tuple(words.split(", "))
-    for words in (
-        "strongly disagree, disagree, somewhat disagree, slightly disagree, neither agree nor disagree, neutral,"
-        " undecided, slightly agree, somewhat agree, agree, strongly agree",
-        "never, almost never, very rarely, rarely, seldom, sometimes, occasionally, often, frequently, usually,"
-        " very often, almost always, always",
-        "very low, low, medium, moderate, high, very high",
-        "not at all, slightly, a little, somewhat, moderately, quite, very, very much, extremely",
-        "very bad, bad, poor, fair, ok, okay, good, very good, excellent",
-        "very negative, negative, somewhat negative, neutral, somewhat positive, positive, very positive",
-        "very unlikely, unlikely, somewhat unlikely, neutral, somewhat likely, likely, very likely",
-        "very dissatisfied, dissatisfied, neutral, satisfied, very satisfied",
-        "none, mild, moderate, severe",
-        "stimme überhaupt nicht zu, stimme nicht zu, stimme eher nicht zu, teils-teils, teils teils, neutral,"
-        " stimme eher zu, stimme zu, stimme voll und ganz zu",
-        "nie, selten, manchmal, oft, häufig, immer",
-    )
-)
-"""Wordings of answers whose order is beyond doubt."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _COMMA: Final = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 _NUMBERED: Final = re.compile(r"([+-]?\d+)(?:\s*[-–—=:.)(]+\s*(\S.*?)\)?)?")
@@ -330,12 +311,9 @@ def _word_scale(
         return Scale.points(low, high if high > low else low + 1, anchors=codes, opt_outs=opt_outs)
     if len(words) > MOST_WORDS:
         raise fail(words[0], f"is one of {len(words):,} different texts, too many to be answers")
-    known = {word.casefold() for word in words}
-    for usual in ORDERS:
-        if len(known) > 2 and known <= set(usual):
-            made = [next(w for w in words if w.casefold() == o) for o in usual if o in known]
-            cleaning.notes.append(f"The answers to '{question}' were taken as ordered: {' < '.join(made)}.")
-            return _ordered(made, opt_outs)
+    if made := known_order(words):
+        cleaning.notes.append(f"The answers to '{question}' were taken as ordered: {' < '.join(made)}.")
+        return _ordered(made, opt_outs)
     if len(words) > 2:
         cleaning.notes.append(
             f"The answers to '{question}' were taken as words without an order ({', '.join(words[:8])}"

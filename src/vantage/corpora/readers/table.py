@@ -38,7 +38,7 @@ def read(
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     question: str | None = None,
-    traits: Sequence[str] = (),
+    traits: Sequence[str] | Mapping[str, object] = (),
     instrument: str | Instrument | None = None,
     wide: bool | str = False,
     values: Sequence[str] = (),
@@ -63,7 +63,7 @@ def read(
         map: From roles (`item`, `rater`, `value`, `text`, `question`, `rationale` …) to columns. A column that
             has the name of its role need not be mapped; any further name makes a column of the items.
         question: The id of the question that was asked, where no column says it.
-        traits: Columns that describe the rater.
+        traits: Columns that describe the rater; as a mapping with their scales, `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
         wide: What the columns are where they hold values: `rater` (or true), `item` or `question`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
@@ -89,6 +89,8 @@ def read(
     spread = "rater" if wide is True else wide or ""
     if spread and spread not in SPREAD:
         raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
+    scales = {trait: how for trait, how in traits.items() if how} if isinstance(traits, Mapping) else {}
+    traits = list(traits)
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
@@ -131,7 +133,8 @@ def read(
             "Every row is an item of its own, although texts repeat; without item=… equal texts are one."
         )
     about = _about(whole, roles, traits, cleaning, rows.cells)
-    return _corpus(rows, judged, items, raters, known, about, duplicates)
+    made = _corpus(rows, judged, items, raters, known, about, duplicates)
+    return made.with_trait_scales(scales) if scales else made
 
 
 def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str], column: str) -> str:
