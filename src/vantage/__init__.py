@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vantage.corpora.describe import describe as describe
     from vantage.corpora.readers import load as load
     from vantage.corpora.readers.table import corpus as corpus
+    from vantage.corpora.reading import read as read
     from vantage.corpora.writers import export as export
     from vantage.errors import InputError as InputError
     from vantage.errors import VantageError as VantageError
@@ -64,6 +65,7 @@ _HOMES = {
     "export": "vantage.corpora.writers",
     "load": "vantage.corpora.readers",
     "rate": "vantage.runs.rating",
+    "read": "vantage.corpora.reading",
     "to_pandas": "vantage.notebook.frames",
     "with_panel": "vantage.measures.panels.panel",
 }

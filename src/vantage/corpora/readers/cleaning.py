@@ -39,7 +39,12 @@ SENTINELS: Final = [
 """Numbers that questionnaires use for "no answer"."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _COMMA: Final = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-_NUMBERED: Final = re.compile(r"([+-]?\d+)(?:\s*[-–—=:.)(]+\s*(\S.*?)\)?)?")
+_NUMBERED: Final = re.compile(
+    r"([+-]?(?:0|[1-9]\d*))(?:\s*[-–—=:.)(]+\s*(?!(?:jan|feb|m[aä]r|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\w*\.?$)"
+    r"([^\s\d+%-].*?)\)?)?",
+    re.IGNORECASE,
+)
+"""A number, or a number with its words: "1 - not at all". Neither a date (2. Jan) nor a band (3-4) is one."""
 
 
 @dataclass(slots=True)
@@ -321,6 +326,21 @@ def _word_scale(
         )
     words = words if len(words) > 1 else [f"not {words[0]}", words[0]]
     return Scale(tuple(Option(float(code), word) for code, word in enumerate(words)), "nominal", opt_outs)
+
+
+def as_code(word: str) -> float | None:
+    """The number that a cell has or begins with, or null.
+
+    >>> as_code("1 - not at all"), as_code("0,5"), as_code("3-4"), as_code("02. Jan")
+    (1.0, 0.5, None, None)
+    """
+    text = plain(word)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if _COMMA.fullmatch(text):
+        return float(text.replace(".", "").replace(",", "."))
+    numbered = _NUMBERED.fullmatch(plain_id(word))
+    return float(numbered[1]) if numbered else None
 
 
 def code_of(scale: Scale, word: str) -> float | None:

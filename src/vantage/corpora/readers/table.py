@@ -21,8 +21,9 @@ from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
-from vantage.corpora.readers.columns import ROLES, SPREAD, check_alike, columns_note, long, roles_of, with_kinds
+from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
+from vantage.corpora.readers.structure import check_alike, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
 from vantage.errors import InputError, nearest
@@ -40,6 +41,7 @@ def read(
     question: str | None = None,
     traits: Sequence[str] | Mapping[str, object] = (),
     instrument: str | Instrument | None = None,
+    columns: str | None = None,
     wide: bool | str = False,
     values: Sequence[str] = (),
     duplicates: Literal["first", "last", "mean"] | None = None,
@@ -51,6 +53,8 @@ def read(
     strip: bool | None = None,
     case: Literal["keep", "fold"] | None = None,
     kinds: Mapping[str, str] | None = None,
+    unlike: Literal["keep"] | None = None,
+    without: Sequence[str] = (),
     encoding: str = "utf-8",
     separator: str | None = None,
     quotes: Literal["literal"] | None = None,
@@ -65,7 +69,8 @@ def read(
         question: The id of the question that was asked, where no column says it.
         traits: Columns that describe the rater; as a mapping with their scales, `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
-        wide: What the columns are where they hold values: `rater` (or true), `item` or `question`.
+        columns: What the columns are where they hold values: `rater`, `item` or `question`.
+        wide: The older name of `columns`; true means `rater`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
         duplicates: What to do with a duplicate judgment, which is refused otherwise.
@@ -77,6 +82,8 @@ def read(
         strip: Whether spaces around ids mean nothing; where that matters it must be said.
         case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
         kinds: Of raters who are no people, what they are: `model`, `aggregate` …
+        unlike: `keep` where columns of a wide table hold other answers than the rest and are raters or items.
+        without: Ids of rows that are none, such as a total, which are left out.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
         quotes: `literal` where quotation marks in a CSV file are part of the text.
@@ -86,7 +93,7 @@ def read(
         raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
     if duplicates is not None and duplicates not in ("first", "last", "mean"):
         raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
-    spread = "rater" if wide is True else wide or ""
+    spread = columns or ("rater" if wide is True else wide or "")
     if spread and spread not in SPREAD:
         raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
     scales = {trait: how for trait, how in traits.items() if how} if isinstance(traits, Mapping) else {}
@@ -94,7 +101,13 @@ def read(
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
+    if not (map or spread or values or named_roles(whole)):
+        reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
+        map, spread, values = (reading.get(name) or () for name in ("map", "wide", "values"))  # noqa: A001
+        map, spread = dict(map or {}), str(spread or "")  # noqa: A001
+        traits, without = list(reading.get("traits") or ()), reading.get("without") or without
     cleaning.notes += whole.notes
+    whole = _without(whole, without, cleaning)
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
         raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
@@ -110,7 +123,7 @@ def read(
     }
     for name in described["rater"]:
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
-    if spread in ("rater", "item") and not values:
+    if spread in ("rater", "item") and unlike is None:
         check_alike(rows, spread, judged, answers)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
@@ -135,6 +148,19 @@ def read(
     about = _about(whole, roles, traits, cleaning, rows.cells)
     made = _corpus(rows, judged, items, raters, known, about, duplicates)
     return made.with_trait_scales(scales) if scales else made
+
+
+def _without(rows: FileRows, ids: Sequence[str], cleaning: Cleaning) -> FileRows:
+    """The rows without those that have one of the ids in any column of text."""
+    if not ids:
+        return rows
+    texts = [name for name, dtype in rows.schema.items() if dtype == pl.String]
+    gone = pl.any_horizontal(pl.col(texts).str.strip_chars().is_in(list(ids)).fill_null(value=False))
+    (count,) = rows.collect(rows.lazy.filter(gone).select(pl.len()))
+    if not count.item():
+        raise rows.fault(f"no row has '{ids[0]}'", "leave --without out")
+    cleaning.notes.append(f"{counted(count.item(), 'row')} left out: {', '.join(ids)}.")
+    return replace(rows, lazy=rows.lazy.filter(~gone))
 
 
 def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str], column: str) -> str:
