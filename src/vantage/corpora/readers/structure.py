@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import polars as pl
@@ -35,28 +38,7 @@ KEYS: Final = 12
 """How many columns are tried as ids."""
 NAMES: Final[Mapping[str, re.Pattern[str]]] = {
     role: re.compile(rf"(?:{words})(?:_?(?:id|nr|no|nummer|num|code|name|pid|key))?\d*", re.IGNORECASE)
-    for role, words in {
-        "item": "item|text|tweet|comment|post|doc(?:ument)?|sentence|utterance|message|conversation|dialog(?:ue)?|unit|"
-        "review|headline|article|passage|story|statement|prompt|example|instance|stimulus|satz|aussage|beitrag|"
-        "kommentar|phrase|énoncé|commentaire|texte|oraci[óo]n|frase|texto|comentario|句子|文本|评论|题目|项目",
-        "rater": "rater|annotator|coder|judge|worker|participant|user|who|wer|prolific|respondent|response|subject|"
-        "evaluator|person|teilnehmer(?:in)?|proband(?:in)?|vp|befragter?|bewerter|participante?|répondant|annotateur|"
-        "évaluateur|sujet|encuestado|anotador|evaluador|participantes?|受访者|评分者|标注者|被试|用户",
-        "value": "value|rating|score|label|answer|annotation|stars|judge?ment|choice|vote|bewertung|urteil|antwort|"
-        "note|réponse|jugement|valor|puntuaci[óo]n|respuesta|评分|回答|分数",
-        "text": "text|sentence|tweet|comment|post|content|document|message|utterance|body|review|satz|phrase|texte|"
-        "oraci[óo]n|texto|句子|文本",
-        "question": "question|dimension|aspect|attribute|task|construct|measure|frage|merkmal|pregunta|问题|维度",
-        "condition": "condition|treatment|bedingung|condición|条件",
-        "rationale": "rationale|reason|explanation|justification|begründung|justificación|raison|理由",
-        "target": "target|about|entity",
-        "remark": "comments?|remarks?|feedback|notes?|anmerkung(?:en)?|kommentare?|remarques?|comentarios?|备注",
-        "trait": "age|gender|sex|education|country|nationality|ethnicity|race|language|religion|income|occupation|"
-        "region|party|ideology|group|excluded|alter|altersgruppe|geschlecht|bildung|einkommen|beruf|land|sprache|konfession|"
-        "[aâ]ge|sexe|genre|éducation|revenu|pays|profession|tranche_d_[aâ]ge|edad|sexo|género|educación|ingresos|país|"
-        "(?:political|how_old|your_age|your_gender|what_is_your|grupo_de_edad|age_?group|native|first_lang).*|"
-        "年龄|性别|学历|教育|收入|职业|年龄段",
-    }.items()
+    for role, words in tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8")).items()
 }
 """How columns are usually called, in several languages; names only break ties."""
 _PEOPLE: Final = re.compile(
@@ -107,7 +89,7 @@ class ColumnFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TableReading:
     """One way to read a table: options of the reader `table`, and what speaks for it."""
 
     options: dict[str, Any]
@@ -119,7 +101,7 @@ class Structure:
     """How a table can be read: one reading where the data decide, several where they do not, or none."""
 
     columns: Mapping[str, ColumnFacts]
-    readings: tuple[Reading, ...]
+    readings: tuple[TableReading, ...]
     doubt: str = ""
     """Why there is not one reading."""
 
@@ -351,8 +333,8 @@ class _Table:
         if wide := self.given.get("wide"):
             return self._wide("rater" if wide is True else str(wide))
         if {"item", "rater", "value"} <= set(self.map) or {"text", "rater", "value"} <= set(self.map):
-            return self._found(self._long_options(self.map.get("item"), self.map["rater"], self.map.get("question")))
-        block = self._block()[0]
+            return self._shape(self._long_options(self.map.get("item"), self.map["rater"], self.map.get("question")))
+        block = self._block[0]
         if len(block) > 1 and len({stem(n) for n in block}) == 1 and _JUDGES.fullmatch(stem(block[0]).rstrip("*")):
             return self._wide("" if "rater" in self.map else "rater") if len(block) > 2 else self._wide("")
         key = self._key()
@@ -360,7 +342,7 @@ class _Table:
             return self._long(*key)
         return self._wide("")
 
-    def _found(self, *readings: Reading, doubt: str = "") -> Structure:
+    def _shape(self, *readings: TableReading, doubt: str = "") -> Structure:
         return Structure(self.facts, tuple(readings), doubt)
 
     # Long tables
@@ -368,7 +350,7 @@ class _Table:
     def _key(self) -> tuple[str, ...] | None:
         """The columns that tell rows apart and repeat: of an item and a rater, and maybe of the question."""
         size = len(self.frame)
-        block = self._block()[0]
+        block = self._block[0]
         held = set(block) if len(block) > 2 else set[str]()
         named = [self.map[role] for role in ("item", "rater", "text") if role in self.map]
         candidates = [
@@ -449,12 +431,12 @@ class _Table:
             pairs = ((first, second), (second, first))
             readings = [self._long_options(a, b, None) for a, b in pairs]
             what = f"'{first}' and '{second}' together tell rows apart, and nothing tells which of them is the rater"
-            return self._found(*readings, doubt=what)
+            return self._shape(*readings, doubt=what)
         rater = second if item == first else first
         reading = self._long_options(item, rater, None)
         if "value" not in reading.options["map"] and not reading.options.get("wide"):
-            return self._found()
-        return self._found(reading)
+            return self._shape()
+        return self._shape(reading)
 
     def _asked(self, key: tuple[str, ...]) -> Structure:
         """A key of three columns: one of them is the question or the condition."""
@@ -466,7 +448,7 @@ class _Table:
                     orders = [(a, b), (b, a)] if item is None else [(item, b if item == a else a)]
                     readings = [self._long_options(i, r, name, role=role) for i, r in orders]
                     doubt = "" if item else f"nothing tells which of '{a}' and '{b}' is the rater"
-                    return self._found(*readings, doubt=doubt)
+                    return self._shape(*readings, doubt=doubt)
         smallest = min(key, key=lambda name: self.facts[name].distinct)
         a, b = (other for other in key if other != smallest)
         item = self._which_item(a, b, {one: self._side(one) for one in (a, b)}) or a
@@ -474,7 +456,7 @@ class _Table:
             self._long_options(item, b if item == a else a, smallest, role=r) for r in ("question", "condition")
         ]
         what = f"'{key[0]}', '{key[1]}' and '{key[2]}' together tell rows apart"
-        return self._found(*readings, doubt=f"{what}, and nothing tells which is the question")
+        return self._shape(*readings, doubt=f"{what}, and nothing tells which is the question")
 
     def _side(self, key: str) -> list[str]:
         """The columns that are constant within a key, and not everywhere."""
@@ -516,7 +498,7 @@ class _Table:
         values = self.frame[name].drop_nulls().unique().head(200).cast(pl.String).to_list()
         return bool(values) and all(pattern.fullmatch(value.strip()) for value in values)
 
-    def _long_options(self, item: str | None, rater: str, asked: str | None, *, role: str = "question") -> Reading:
+    def _long_options(self, item: str | None, rater: str, asked: str | None, *, role: str = "question") -> TableReading:
         """The options for a long table with these ids: what is constant within one describes it, the rest answers."""
         mapping = {k: v for k, v in self.map.items() if k not in ("item", "rater")}
         text = mapping.get("text")
@@ -559,7 +541,7 @@ class _Table:
         traits = [*self.traits, *of_rater]
         if traits:
             options["traits"] = self._kept_scales(traits)
-        return Reading(options, f"'{rater}' is the rater and '{item or text}' the item")
+        return TableReading(options, f"'{rater}' is the rater and '{item or text}' the item")
 
     def _answers_of_long(self, rest: Sequence[str]) -> list[str]:
         """Of the columns that differ within items and raters those that hold answers, not times or lengths."""
@@ -578,11 +560,11 @@ class _Table:
 
     def _wide(self, spread: str) -> Structure:
         given = self.given.get("values")
-        block, apart, doubt = self._block() if not given else (self._fitting(given), [], "")
+        block, apart, doubt = self._block if not given else (self._fitting(given), [], "")
         if len(block) < (1 if spread else 2):
-            return self._found()
+            return self._shape()
         if not given and (what := self._counts(block)):
-            return self._found(doubt=what)
+            return self._shape(doubt=what)
         row_key = self._row_key(block)
         spreads = [spread] if spread else self._spreads(block, row_key)
         if len(spreads) > 1:
@@ -593,11 +575,12 @@ class _Table:
         else:
             blocks = [block, [n for n in block if n not in apart]] if apart else [block]
         readings = [self._wide_options(columns, row_key, one) for columns in blocks for one in spreads]
-        return self._found(*readings, doubt=doubt if len(readings) > 1 else "")
+        return self._shape(*readings, doubt=doubt if len(readings) > 1 else "")
 
     def _fitting(self, patterns: Sequence[str]) -> list[str]:
         return [name for name in self.facts if any(fits(name, pattern) for pattern in patterns)]
 
+    @cached_property
     def _block(self) -> tuple[list[str], list[str], str]:
         """The columns that hold answers on one scale; those of them that may not belong; and why."""
         stems: dict[str, list[str]] = {}
@@ -626,11 +609,8 @@ class _Table:
         labels = Counter(str(self.rows.labels.get(n)) for n in family)
         strange += [n for n in family if str(self.rows.labels.get(n)) != labels.most_common(1)[0][0]]
         if strange:
-            return (
-                family,
-                list(dict.fromkeys(strange)),
-                f"'{strange[0]}' is called like {pattern} but holds other answers",
-            )
+            what = f"'{strange[0]}' is called like {pattern} but holds other answers"
+            return family, list(dict.fromkeys(strange)), what
         if narrow := [n for n in self._narrow(family) if n in (family[0], family[-1])]:
             return family, narrow, f"'{narrow[0]}' is called like {pattern} but has fewer different answers"
         odd = [n for n in self._largest([*family, *(c for c in candidates if c not in family)]) if n not in family]
@@ -718,14 +698,16 @@ class _Table:
     def _narrow(self, block: Sequence[str]) -> list[str]:
         """Columns that lack answers of the others, as they hardly would by chance."""
         narrow = []
+        everything = Counter[Any]()
         for name in block:
-            pooled = Counter[Any]()
-            for other in block:
-                if other != name:
-                    pooled.update(self.facts[other].codes)
-            total = sum(pooled.values())
+            everything.update(self.facts[name].codes)
+        for name in block:
             own = self.facts[name]
-            if len(own.codes) > 2 or len(pooled) < 4 or len(block) < 3 or not total or self.rows.labels.get(name):
+            if len(own.codes) > 2:
+                continue
+            pooled = +(everything - Counter(own.codes))
+            total = sum(pooled.values())
+            if len(pooled) < 4 or len(block) < 3 or not total or self.rows.labels.get(name):
                 continue
             share = sum(count for code, count in pooled.items() if code in own.codes) / total
             if share ** sum(own.codes.values()) < CHANCE:
@@ -736,24 +718,27 @@ class _Table:
         fact = self.facts[name]
         return fact.unique and not (fact.kind == "number" and not fact.whole) and fact.rows > 3
 
+    def _numbers(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Columns as numbers, with decimal commas understood."""
+        return self.frame.select(
+            pl.col(list(columns)).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
+        )
+
     def _totals(self, block: Sequence[str]) -> list[str]:
         """Columns that are the sum or the mean of the answers beside them."""
-        totals: list[str] = []
         numbers = [n for n in self.free if self.facts[n].kind == "number" and self.facts[n].distinct > 1]
+        held = [n for n in block if n in numbers]
+        if len(held) < 3 or len(self.frame) < 3:
+            return []
+        table, totals = self._numbers(numbers), []
+        sums = table.select(held).sum_horizontal()
+        filled = len(held) - table.select(pl.sum_horizontal(pl.col(held).is_null())).to_series()
         for name in numbers:
-            others = [n for n in block if n != name]
-            if len(others) < 2 or len(self.frame) < 3:
-                continue
-            table = self.frame.select(
-                pl.col(name, *others).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
-            )
-            table = table.drop_nulls()
-            if len(table) < 3:
-                continue
-            own, rest = table[name], table.select(others)
-            for made in (rest.sum_horizontal(), rest.mean_horizontal()):
-                near = ((own - made).abs() <= 0.0051 + 1e-9).mean()
-                if isinstance(near, float) and near >= 0.99 and made.n_unique() > 1:
+            own, inside = table[name], int(name in held)
+            rest, count = sums - own.fill_null(0) * inside, filled - inside * own.is_not_null().cast(pl.Int64)
+            for made in (rest, rest / count):
+                near = ((own - made).abs() <= 0.0051).fill_null(value=False).sum()
+                if near >= max(3, 0.99 * len(own.drop_nulls())) and made.n_unique() > 1:
                     totals.append(name)
         return totals
 
@@ -761,9 +746,7 @@ class _Table:
         """What to say of columns that count answers or share them out: they are no raters."""
         if any(self.facts[n].kind != "number" for n in block) or len(block) < 2 or len(self.frame) < 3:
             return ""
-        table = self.frame.select(
-            pl.col(list(block)).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
-        )
+        table = self._numbers(block)
         sums = table.fill_null(0).sum_horizontal().round(3)
         if sums.n_unique() != 1 or (table.null_count().sum_horizontal()[0] or 0) > 0:
             return ""
@@ -772,17 +755,12 @@ class _Table:
         if total <= 0 or (len(block) == 2 and whole and total <= 2):
             return ""
         named = ", ".join(f"'{n}'" for n in block[:3]) + (" …" if len(block) > 3 else "")
-        if whole and total > 1 and total != 100:
-            return (
-                f"columns {named} add up to {total:g} in every row, so that they count answers and are no raters;"
-                f" pass --counts {','.join(self.patterns(block))} to read them as counts of labels"
-            )
-        if total in (1, 100):
-            return (
-                f"columns {named} add up to {total:g} in every row, so that they are shares of answers and no raters;"
-                f" pass --shares {','.join(self.patterns(block))} to read them as distributions"
-            )
-        return ""
+        counts = whole and total > 1 and total != 100
+        if not counts and total not in (1, 100):
+            return ""
+        are, option = ("count answers", "counts") if counts else ("are shares of answers", "shares")
+        what = f"columns {named} add up to {total:g} in every row: they {are} and are no raters"
+        return f"{what}; pass --{option} {','.join(self.patterns(block))} to read them so"
 
     def _row_key(self, block: Sequence[str]) -> dict[str, str]:
         """The id and the text of a row."""
@@ -825,7 +803,7 @@ class _Table:
             return ["item"] if any(respondents) else ["rater"]
         return ["rater", "item"]
 
-    def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> Reading:
+    def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> TableReading:
         mapping = {k: v for k, v in self.map.items() if k not in (spread, "value")}
         row_role = "rater" if spread == "item" else "item"
         if "id" in key and row_role not in mapping and spread != "question":
@@ -856,7 +834,7 @@ class _Table:
             "rater": "one column per rater, one row per item",
             "item": "one column per item, one row per respondent",
         }
-        return Reading(options, what.get(spread, "one column per question"))
+        return TableReading(options, what.get(spread, "one column per question"))
 
     def _describes(self, name: str) -> bool:
         """Whether a column describes rows: words that repeat, a text, or numbers that do not merely count the rows."""

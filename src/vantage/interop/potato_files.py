@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.corpora.prolific import snake_case
-from vantage.corpora.readers.answers import as_number
+from vantage.interop.answers import as_number
 from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.documents import Document

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vantage import Instrument, Scale
-from vantage.corpora.readers.answers import (
+from vantage.interop.answers import (
     GivenAnswer,
     as_number,
     ask,

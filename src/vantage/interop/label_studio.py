@@ -26,7 +26,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.answers import (
+from vantage.interop.answers import (
     GivenAnswer,
     about_tool,
     as_number,
