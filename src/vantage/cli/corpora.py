@@ -94,6 +94,9 @@ def _table_options(
     case: Annotated[
         str | None, typer.Option(metavar="keep|fold", help="Tell ids apart by upper and lower case, or not.")
     ] = None,
+    spelling: Annotated[
+        str | None, typer.Option(metavar="keep|join", help="Whether r01 and r1, Müller and Mueller are two or one.")
+    ] = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(metavar="RATER=KIND,…", help="Raters who are no people: gpt-4=model, majority=aggregate."),

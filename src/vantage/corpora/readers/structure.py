@@ -158,6 +158,14 @@ def total_row(frame: pl.DataFrame) -> tuple[int, str] | None:
     return None
 
 
+def check_total(rows: FileRows) -> None:
+    """Doubts a row of a wide table that is the sum or the mean of the others."""
+    if total := total_row(_sample(rows).drop(ROW)):
+        problem = f"the row '{total[1]}' is the sum or the mean of the others"
+        remedy = f"pass --without {shlex.quote(total[1])}, or rename it if it is none"
+        raise Doubt(problem, file=rows.path, remedy=remedy, settle={"without": [total[1]]})
+
+
 def _sample(rows: FileRows) -> pl.DataFrame:
     (head, count) = rows.collect(rows.lazy.head(SAMPLE), rows.lazy.select(pl.len()))
     total = count.item()

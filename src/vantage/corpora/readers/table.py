@@ -23,9 +23,10 @@ from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
-from vantage.corpora.readers.structure import check_alike, one_reading
+from vantage.corpora.readers.structure import check_alike, check_total, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
+from vantage.corpora.traits import TraitScale, inferred_scale_of
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import STATUSES
@@ -52,6 +53,7 @@ def read(
     order: Sequence[str] | None = None,
     strip: bool | None = None,
     case: Literal["keep", "fold"] | None = None,
+    spelling: Literal["keep", "join"] | None = None,
     kinds: Mapping[str, str] | None = None,
     unlike: Literal["keep"] | None = None,
     without: Sequence[str] = (),
@@ -81,6 +83,7 @@ def read(
         order: Words of the scale from the lowest to the highest.
         strip: Whether spaces around ids mean nothing; where that matters it must be said.
         case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
+        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`); it must be said.
         kinds: Of raters who are no people, what they are: `model`, `aggregate` …
         unlike: `keep` where columns of a wide table hold other answers than the rest and are raters or items.
         without: Ids of rows that are none, such as a total, which are left out.
@@ -89,16 +92,10 @@ def read(
         quotes: `literal` where quotation marks in a CSV file are part of the text.
         sheet: The sheet of a spreadsheet.
     """
-    if empty is not None and empty not in MEANINGS:
-        raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
-    if duplicates is not None and duplicates not in ("first", "last", "mean"):
-        raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
-    spread = columns or ("rater" if wide is True else wide or "")
-    if spread and spread not in SPREAD:
-        raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
+    spread = _spread(columns or wide, empty, duplicates)
     scales = {trait: how for trait, how in traits.items() if how} if isinstance(traits, Mapping) else {}
     traits = list(traits)
-    cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
+    cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty, spelling)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
     if not (map or spread or values or named_roles(whole)):
@@ -108,6 +105,8 @@ def read(
         traits, without = list(reading.get("traits") or ()), reading.get("without") or without
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
+    if spread in ("rater", "item") and not without and not whole.streamed:
+        check_total(whole)
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
         raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
@@ -123,13 +122,15 @@ def read(
     }
     for name in described["rater"]:
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
+        judged, labelled = _with_words(rows, judged, name, whole.labels.get(name, {}))
+        scales = {**({name: labelled} if labelled else {}), **scales}
     if spread in ("rater", "item") and unlike is None:
         check_alike(rows, spread, judged, answers)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
         merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
         opt_outs = opt_outs_of(rows, judged, answers, roles, empty)
-        known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
+        known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread, rows.cells), opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
@@ -148,6 +149,18 @@ def read(
     about = _about(whole, roles, traits, cleaning, rows.cells)
     made = _corpus(rows, judged, items, raters, known, about, duplicates)
     return made.with_trait_scales(scales) if scales else made
+
+
+def _spread(columns: bool | str, empty: str | None, duplicates: str | None) -> str:
+    """What the columns of a table are, "" for a long one; words that say nothing known are refused."""
+    if empty is not None and empty not in MEANINGS:
+        raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
+    if duplicates is not None and duplicates not in ("first", "last", "mean"):
+        raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
+    spread = "rater" if columns is True else columns or ""
+    if spread and spread not in SPREAD:
+        raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
+    return spread
 
 
 def _without(rows: FileRows, ids: Sequence[str], cleaning: Cleaning) -> FileRows:
@@ -313,6 +326,23 @@ def _with_trait(rows: FileRows, judged: pl.LazyFrame, name: str, column: str, cl
     (seen,) = rows.collect(judged.group_by(values).agg(pl.len().alias("count"), pl.col(ROW).min()))
     changed = cleaning.trait(rows, column, seen.sort(ROW))
     return judged.with_columns(pl.col(f"rater.{name}").replace(changed)) if changed else judged
+
+
+def _with_words(
+    rows: FileRows, judged: pl.LazyFrame, name: str, labels: Mapping[float, str]
+) -> tuple[pl.LazyFrame, TraitScale | None]:
+    """Judgments with the words that the file has for the codes of a trait, and its scale, where it has all of them."""
+    if not labels:
+        return judged, None
+    codes = pl.col(f"rater.{name}").cast(pl.Float64, strict=False)
+    (seen,) = rows.collect(judged.select(codes.unique().drop_nulls().alias("code")))
+    used = sorted(seen["code"])
+    words = [labels.get(code, "") for code in used]
+    if not used or not all(words) or len(set(words)) < len(words):
+        return judged, None
+    level = inferred_scale_of(pl.Series(words)).level
+    new = codes.replace_strict(used, words, default=None, return_dtype=pl.String)
+    return judged.with_columns(new.alias(f"rater.{name}")), TraitScale(level, tuple(words))
 
 
 def _with_ids(
