@@ -104,6 +104,16 @@ def _table_options(
     unlike: Annotated[
         str | None, typer.Option(metavar="keep", help="Columns with other answers than the rest are kept as they are.")
     ] = None,
+    counts: Annotated[
+        str | None, typer.Option(metavar="COLUMN,…", help="Columns that count answers, such as n_*, of unknown people.")
+    ] = None,
+    lists: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that holds lists of labels.")] = None,
+    anonymous: Annotated[
+        bool | None, typer.Option("--anonymous", help="Nothing tells who judged: each row is another person.")
+    ] = None,
+    join: Annotated[
+        str | None, typer.Option(metavar="FILE|SHEET", help="A further table that describes items or raters.")
+    ] = None,
     without: Annotated[
         str | None, typer.Option(metavar="ID,…", help="Ids of rows to leave out, such as a total.")
     ] = None,
@@ -122,7 +132,8 @@ def _table_options(
     options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
     options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
     options |= {
-        name: names(options[name]) or None for name in ("traits", "values", "missing", "valid", "order", "without")
+        name: names(options[name]) or None
+        for name in ("traits", "values", "missing", "valid", "order", "without", "counts")
     }
     if trait:
         options["traits"] = dict.fromkeys(options["traits"] or ()) | trait_scales(trait)

@@ -119,10 +119,10 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
     for attempt in tried:
         attempt.doubts = [*opened, *(attempt.doubts or ())]
     good = [attempt for attempt in tried if attempt.problem is None]
-    doubt = shape.doubt if len(good) > 1 else ""
+    why = shape.doubt if len(good) > 1 else ""
     if not good:
         return _facts(path, rows, shape, tried[:1], tried[0].problem), []
-    return _facts(path, rows, shape, good, None, doubt), good
+    return _facts(path, rows, shape, good, None, why), good
 
 
 def _joined(inferred: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

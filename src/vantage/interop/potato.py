@@ -24,6 +24,8 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known as known_values
+from vantage.errors import InputError
+from vantage.instruments import Instrument
 from vantage.interop.answers import (
     GivenAnswer,
     about_tool,
@@ -48,8 +50,6 @@ from vantage.interop.potato_files import (
     read_source,
     sources,
 )
-from vantage.errors import InputError
-from vantage.instruments import Instrument
 from vantage.scales import Scale
 
 ONE: Final = ("radio", "likert", "confidence")

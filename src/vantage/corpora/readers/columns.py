@@ -52,9 +52,11 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
     if missing := [role for role in needed if role not in mapping]:
         columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
         remedy = f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read"
+        if missing == ["rater"]:
+            remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
         if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
-            remedy = f"if '{lists[0]}' holds the answers, write a row for each, as explode and unnest of Polars do"
+            remedy = f"if '{lists[0]}' holds the answers, pass --lists '{lists[0]}'"
         raise rows.fault(f"no column is mapped to the {missing[0]}; the table has {columns}", remedy)
     return mapping
 

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {"strip": {True: "--strip", False: "--keep-spaces"}}
-LISTS: Final = ("missing", "valid", "values", "traits", "order", "without", "counts", "shares", "lists")
+FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {
+    "strip": {True: "--strip", False: "--keep-spaces"},
+    "anonymous": {True: "--anonymous"},
+}
+LISTS: Final = ("missing", "valid", "values", "traits", "order", "without", "counts")
 """Options that take several words."""
 
 
@@ -41,8 +44,8 @@ def command(path: Path | None, options: Mapping[str, Any]) -> str:
     return shlex.join([*words, "--to", stem or "corpus"])
 
 
-def _scale_text(how: object) -> str:
-    return how if isinstance(how, str) else f"ordered:{','.join(map(str, how))}"  # type: ignore[arg-type]
+def _scale_text(how: Any) -> str:
+    return how if isinstance(how, str) else f"ordered:{','.join(map(str, how))}"
 
 
 def in_python(sentence: str) -> str:

@@ -185,13 +185,31 @@ def read_table(
         return FileTable(path, read_parquet(path))
     if kind == "jsonl":
         return FileTable(path, frame_of(path, list(read_jsonl(path, encoding))))
-    if kind == "json":
-        rows = read_json(path, encoding)
-        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-            raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
-        return FileTable(path, frame_of(path, rows))
+    if kind == "json" or (kind is None and path.is_file() and _head_of(path).lstrip()[:1] in (b"{", b"[")):
+        return FileTable(path, frame_of(path, _row_objects(path, encoding)))
     remedy = f"use one of {', '.join(SUFFIXES)}"
     raise InputError(f"files named '{suffix or path.name}' are not known", file=path, remedy=remedy)
+
+
+def _row_objects(path: Path, encoding: str) -> list[dict[str, Any]]:
+    """The rows of a JSON file: a list of objects, objects by their ids, such a list under one name, or one a line."""
+    try:
+        rows = read_json(path, encoding)
+    except InputError:
+        lines = text_of(path, encoding).strip().split("\n")
+        if len(lines) < 2 or not all(line.strip()[:1] == "{" and line.strip()[-1:] == "}" for line in lines[:2]):
+            raise
+        return list(read_jsonl(path, encoding))
+    if isinstance(rows, dict) and len(rows) == 1 and isinstance(next(iter(rows.values())), list):
+        rows = next(iter(rows.values()))
+    if isinstance(rows, dict) and rows and all(isinstance(row, dict) for row in rows.values()):
+        key = next(name for name in ("id", "key", "__id") if not any(name in row for row in rows.values()))
+        rows = [{key: name, **row} for name, row in rows.items()]
+    if isinstance(rows, dict) and rows and not any(isinstance(value, dict | list) for value in rows.values()):
+        rows = [rows]
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
+    return rows
 
 
 def open_rows(
@@ -506,7 +524,11 @@ def read_json(path: Path, encoding: str = "utf-8") -> Any:
     if not text.strip():
         raise InputError("the file is empty", file=path, remedy="check that it was saved")
     try:
-        data = json.loads(text)
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError:
+            # A comma before a closing bracket is the commonest slip, and means nothing.
+            data = json.loads(re.sub(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', lambda m: m[1] or "", text))
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg
         what = "the JSON ends too early" if cut else f"this is not JSON ({error.msg})"

@@ -427,7 +427,8 @@ class _Table:
             shares = self.frame[name].value_counts()["count"] / size
             same *= float((shares * shares).sum())
         expected = size * (size - 1) / 2 * same
-        return cells == size or expected >= COLLISIONS + 3 * (size - different)
+        rows_have_ids = len(self._block[0]) > 2 and any(self._is_row_id(name) for name in self.free)
+        return (cells == size and not rows_have_ids) or expected >= COLLISIONS + 3 * (size - different)
 
     def _long(self, *key: str) -> Structure:
         if len(key) == 3:
@@ -686,9 +687,14 @@ class _Table:
                     return True
             elif len(codes) <= FEW and len(others) <= FEW:
                 low, high, least, most = min(codes), max(codes), min(others), max(others)
-                if (low, high) == (least, most) or (
-                    min(len(codes), len(others)) > 2
-                    and 2 * (min(high, most) - max(low, least)) >= max(high, most) - min(low, least)
+                few = fact.filled <= 6 and (codes <= others or others <= codes)
+                if (
+                    few
+                    or (low, high) == (least, most)
+                    or (
+                        min(len(codes), len(others)) > 2
+                        and 2 * (min(high, most) - max(low, least)) >= max(high, most) - min(low, least)
+                    )
                 ):
                     return True
         return False
@@ -766,14 +772,17 @@ class _Table:
         counts = whole and total > 1 and total != 100
         if not counts and total not in (1, 100):
             return ""
-        are, option = ("count answers", "counts") if counts else ("are shares of answers", "shares")
-        what = f"columns {named} add up to {total:g} in every row: they {are} and are no raters"
-        return f"{what}; pass --{option} {','.join(self.patterns(block))} to read them so"
+        what = f"columns {named} add up to {total:g} in every row"
+        if not counts:
+            return f"{what}: they are shares of answers and no raters"
+        return (
+            f"{what}: they count answers and are no raters; pass --counts {shlex.quote(','.join(self.patterns(block)))}"
+        )
 
     def _row_key(self, block: Sequence[str]) -> dict[str, str]:
         """The id and the text of a row."""
         free = [n for n in self.free if n not in block]
-        key = {role: self.map[role] for role in ("item", "rater", "text") if role in self.map}
+        key: dict[str, str] = {role: self.map[role] for role in ("item", "rater", "text") if role in self.map}
         texts = [n for n in free if self.facts[n].kind == "text" and self.facts[n].distinct > 0.5 * self.facts[n].rows]
         if "text" not in key and len(texts) == 1:
             key["text"] = texts[0]

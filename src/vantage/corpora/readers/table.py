@@ -23,6 +23,7 @@ from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
 from vantage.corpora.readers.files import frame_table, open_rows
+from vantage.corpora.readers.shapes import shaped
 from vantage.corpora.readers.structure import check_alike, check_total, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
@@ -56,6 +57,10 @@ def read(
     spelling: Literal["keep", "join"] | None = None,
     kinds: Mapping[str, str] | None = None,
     unlike: Literal["keep"] | None = None,
+    counts: Sequence[str] = (),
+    lists: str | None = None,
+    anonymous: bool = False,
+    join: str | Path | None = None,
     without: Sequence[str] = (),
     encoding: str = "utf-8",
     separator: str | None = None,
@@ -86,6 +91,10 @@ def read(
         spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`); it must be said.
         kinds: Of raters who are no people, what they are: `model`, `aggregate` …
         unlike: `keep` where columns of a wide table hold other answers than the rest and are raters or items.
+        counts: Columns that count answers; the people behind them are not known.
+        lists: The column that holds a list of labels, or of objects with rater and answer, for each row.
+        anonymous: Whether nothing tells who judged, so that each row is the answer of another person.
+        join: A further table or sheet that describes items or raters.
         without: Ids of rows that are none, such as a total, which are left out.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
@@ -98,11 +107,12 @@ def read(
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty, spelling)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
+    whole, map = shaped(whole, dict(map or {}), traits, lists, counts, join, anonymous=anonymous)  # noqa: A001
     if not (map or spread or values or named_roles(whole)):
         reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
-        map, spread, values = (reading.get(name) or () for name in ("map", "wide", "values"))  # noqa: A001
-        map, spread = dict(map or {}), str(spread or "")  # noqa: A001
-        traits, without = list(reading.get("traits") or ()), reading.get("without") or without
+        map, spread = reading.get("map") or {}, str(reading.get("wide") or "")  # noqa: A001
+        values, without = reading.get("values") or (), reading.get("without") or without
+        traits = list(reading.get("traits") or ())
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
     if spread in ("rater", "item") and not without and not whole.streamed:
