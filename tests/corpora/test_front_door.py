@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import openpyxl
 import polars as pl
@@ -20,6 +20,7 @@ from vantage import Corpus
 from vantage.corpora.preview import preview
 
 Row = dict[str, Any]
+Level = Literal["nominal", "ordinal"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Base:
     items: int
     raters: int
     answers: Sequence[Any]
-    level: str = "ordinal"
+    level: Level = "ordinal"
     noise: float = 0.35
     per_item: int = 0
     """How many raters judged each item, where not all did."""
@@ -118,25 +119,26 @@ def table(made: Made) -> tuple[list[Row], list[str]]:
         r: {"sex": draw.choice([1, 2]), "band": draw.choice([1, 2, 3, 4, 5]), "age": draw.randint(18, 80)}
         for r in range(base.raters)
     }
-    item_id, rater_id = (lambda i: f"x{i + 1:03}"), (lambda r: f"y{r + 1:03}")
+    item_id = [f"x{i + 1:03}" for i in range(base.items)]
+    rater_id = [f"y{r + 1:03}" for r in range(base.raters)]
     names = NAMES[made.language]
     rows: list[Row] = []
     if made.layout == "long":
         draw.shuffle(judged)
         rows = [
-            {"item": item_id(i), "rater": rater_id(r), "value": v, **(traits[r] if made.traits else {})}
+            {"item": item_id[i], "rater": rater_id[r], "value": v, **(traits[r] if made.traits else {})}
             for i, r, v in judged
         ]
     elif made.layout == "raters":
         for i in range(base.items):
             cells = {r: v for j, r, v in judged if j == i}
-            rows.append({"item": item_id(i), **{f"r{r + 1}": cells.get(r) for r in range(base.raters)}})
+            rows.append({"item": item_id[i], **{f"r{r + 1}": cells.get(r) for r in range(base.raters)}})
     else:
         for r in range(base.raters):
             cells = {i: v for i, s, v in judged if s == r}
             rows.append(
                 {
-                    "rater": rater_id(r),
+                    "rater": rater_id[r],
                     **(traits[r] if made.traits else {}),
                     **{f"i{i + 1}": cells.get(i) for i in range(base.items)},
                 }
@@ -201,12 +203,11 @@ def truth(base: Base) -> Corpus:
     return vantage.corpus(pl.DataFrame(rows))
 
 
-def alpha(corpus: Corpus, level: str) -> float:
+def alpha(corpus: Corpus, level: Level) -> float:
     return float(vantage.measures.alpha(corpus, level=level, ci="none")["estimate"][0])
 
 
 MADE: Final = every()
-DECIDED: dict[str, bool] = {}
 
 
 def test_there_are_enough_files() -> None:

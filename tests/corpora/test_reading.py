@@ -52,7 +52,8 @@ def test_columns_and_wide_are_one_word() -> None:
         ("https://example.org/t.csv", {}, "addresses are not opened; download the file and give its path"),
         (pl.DataFrame({"item": ["a"] * 4, "rater": list("wxyz"), "value": [1, 2, 3, -99]}), {},
          r'pass missing=\["-99"\], or valid=\["-99"\]'),
-        (pl.DataFrame({"item": ["a"], "rater": ["x"], "value": [None]}), {"empty": "no"}, "is not a meaning of an empty"),
+        (pl.DataFrame({"item": ["a"], "rater": ["x"], "value": [None]}), {"empty": "no"},
+         "'no' is not a meaning of an empty value"),
     ],
 )  # fmt: skip
 def test_errors_speak_python(source: object, options: dict[str, str], sentence: str) -> None:

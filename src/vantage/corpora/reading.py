@@ -38,19 +38,27 @@ def read(source: object, reader: str | None = None, *, name: str = "", **options
     """
     if isinstance(source, Corpus):
         return source
-    try:
-        made = _read(source, reader, options)
-    except InputError as error:
-        said = in_python(str(error))
-        if said == str(error):
-            raise
-        error.args = (said,)
-        raise
-    if name:
-        made.about = replace(made.about, name=name, title=name)
+    made = corpus(source, name=name, **options) if reader is None else _in_python(source, reader, options)
     if unread := next((note for note in made.about.notes if note.startswith("Columns that were not read")), None):
         warnings.warn(unread, UnreadColumnsWarning, stacklevel=2)
     return made
+
+
+def corpus(source: object, *, name: str = "", **options: Any) -> Corpus:
+    """The older name of `read`, for tables and frames."""
+    made = _in_python(source, None, options)
+    if name:
+        made.about = replace(made.about, name=name, title=name)
+    return made
+
+
+def _in_python(source: object, reader: str | None, options: dict[str, Any]) -> Corpus:
+    """What is read, or an error in the words of Python."""
+    try:
+        return _read(source, reader, dict(options))
+    except InputError as error:
+        error.args = (in_python(str(error)),)
+        raise
 
 
 def _read(source: object, reader: str | None, options: dict[str, Any]) -> Corpus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pandas as pd
@@ -13,8 +14,8 @@ from vantage.corpora.preview import preview
 from vantage.corpora.readers.table import read
 from vantage.corpora.traits import TraitScale
 
-AGREE = {1: "no", 2: "partly", 3: "yes"}
-BANDS = {1: "18-29", 2: "30-49", 3: "50+"}
+AGREE: dict[Any, str] = {1: "no", 2: "partly", 3: "yes"}
+BANDS: dict[Any, str] = {1: "18-29", 2: "30-49", 3: "50+"}
 SURVEY = pd.DataFrame(
     {
         "vp": [f"p{n}" for n in range(6)],
@@ -25,14 +26,14 @@ SURVEY = pd.DataFrame(
         "q3": [2, 2, 1, 1, 3, 3],
     }
 )
-LABELS = {"sex": {1: "female", 2: "male"}, "band": BANDS, **dict.fromkeys(("q1", "q2", "q3"), AGREE)}
+LABELS: Any = {"sex": {1: "female", 2: "male"}, "band": BANDS, **dict.fromkeys(("q1", "q2", "q3"), AGREE)}
 
 
 @pytest.mark.parametrize("kind", ["sav", "dta"])
 def test_labels_of_answers_and_traits_are_kept(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"t.{kind}"
     if kind == "sav":
-        missing = {name: [{"lo": 9, "hi": 9}] for name in ("q1", "q2", "q3")}
+        missing: Any = {name: [{"lo": 9, "hi": 9}] for name in ("q1", "q2", "q3")}
         pyreadstat.write_sav(SURVEY, path, variable_value_labels=LABELS, missing_ranges=missing)
     else:
         pyreadstat.write_dta(SURVEY, path, variable_value_labels=LABELS)

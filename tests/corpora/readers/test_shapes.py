@@ -105,8 +105,8 @@ def test_two_sheets_or_files_that_belong_together(tmp_path: Path) -> None:
     sheet.title = "ratings"
     for row in [("item", "who", "value"), ("a", "x", 1), ("a", "y", 2), ("b", "x", 2)]:
         sheet.append(row)
-    for row in [("who", "age", "job"), ("x", 31, "cook"), ("y", 52, "nurse"), ("z", 40, "cook")]:
-        people.append(row)
+    for person in [("who", "age", "job"), ("x", 31, "cook"), ("y", 52, "nurse"), ("z", 40, "cook")]:
+        people.append(person)
     book.save(path := tmp_path / "t.xlsx")
     corpus = read(path, sheet="ratings", join="people", map={"rater": "who"})
     assert corpus.raters.rows() == [("x", "person", 31, "cook"), ("y", "person", 52, "nurse")]

@@ -2,8 +2,8 @@
 
 A reader is a function `read(path, **options) -> Corpus`; `files` opens what it needs and tells what is wrong
 with it. To add one, write the function in a module of its own and list it in `readers.toml`, with the origin of the
-data (`release` puts it into the corpus); one that needs more than tables, such as reading what a model wrote, lives in
-`interop` and is listed by its full name. Modules are loaded when a reader is used.
+data (`release` puts it into the corpus); one for the format of another tool lives in `interop` and is listed by its
+full name. Modules are loaded when a reader is used.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from vantage.corpora.readers.structure import stem
 from vantage.corpora.readers.table_file import Doubt, FileTable, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
@@ -100,11 +101,12 @@ def _labelled(frame: pl.DataFrame, legends: Iterable[list[tuple[str, float, str]
     for legend in legends:
         for name in dict.fromkeys(name for name, _, _ in legend):
             words = {code: word for one, code, word in legend if one == name}
-            for column in [name] if name else frame.columns:
-                if column in frame.columns and frame[column].dtype.is_numeric():
-                    used = set(frame[column].drop_nulls().cast(pl.Float64))
-                    if used <= set(words) and (name or len(used) >= 0.8 * len(words)):
-                        labels[column] = words
+            numbers = [c for c in frame.columns if frame[c].dtype.is_numeric() and name in ("", c)]
+            for pattern in dict.fromkeys(map(stem, numbers)):
+                alike = [column for column in numbers if stem(column) == pattern]
+                used = {float(code) for column in alike for code in frame[column].drop_nulls()}
+                if used <= set(words) and (name or len(used) >= 0.8 * len(words)):
+                    labels |= dict.fromkeys(alike, words)
     return labels
 
 

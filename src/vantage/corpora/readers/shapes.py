@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
+import polars.selectors as cs
 
 from vantage.corpora.readers.columns import fits
 from vantage.corpora.readers.files import read_table
@@ -65,7 +66,7 @@ def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str
         pl.col("__column").replace_strict(labels).alias("__value"), counts.fill_null(0).cast(pl.Int64)
     )
     lazy = lazy.sort(ROW, maintain_order=True).filter(pl.col("__count") > 0)
-    lazy = lazy.select(pl.exclude("__count", "__column").repeat_by("__count")).explode(pl.all())
+    lazy = lazy.select(pl.exclude("__count", "__column").repeat_by("__count")).explode(cs.all())
     made, slots = _with_slots(replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema()), ROW)
     return made, {**roles, **slots, "value": "__value"}
 
@@ -126,7 +127,7 @@ def from_lists(rows: FileRows, column: str, roles: Mapping[str, str]) -> tuple[F
 
 
 def joined(rows: FileRows, other: str | Path) -> tuple[FileRows, str, list[str]]:
-    """The rows with the columns of another table or sheet that has one of theirs as its id; also that id and the new."""
+    """The rows with the columns of another table or sheet that has one of theirs as its id, and which."""
     file = Path(other)
     table = read_table(file) if file.is_file() else read_table(rows.path, sheet=str(other))
     shared = [

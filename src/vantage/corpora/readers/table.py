@@ -22,7 +22,7 @@ from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
-from vantage.corpora.readers.files import frame_table, open_rows
+from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.shapes import shaped
 from vantage.corpora.readers.structure import check_alike, check_total, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
@@ -484,39 +484,3 @@ def _check_means(rows: FileRows, judged: pl.DataFrame, instrument: Instrument) -
     for first in answers.filter(pl.col("value") > 1)[ROW].sort().head(1):
         problem, row = "duplicate judgments differ, and answers without an order have no mean", rows.at(first)["row"]
         raise InputError(problem, file=rows.path, row=row, remedy="use --duplicates first or last")
-
-
-def corpus(
-    frame: object,
-    *,
-    item: str | None = None,
-    rater: str | None = None,
-    value: str | None = None,
-    text: str | None = None,
-    question: str | None = None,
-    traits: Sequence[str] = (),
-    instrument: str | Instrument | None = None,
-    name: str = "",
-    **options: Any,
-) -> Corpus:
-    """A corpus from a pandas, Polars or PyArrow frame, or anything with the Arrow interface, by column names.
-
-    `question` names the column that says which question a row answers or, where there is no such column, the question
-    itself. Columns with the name of their role (`item`, `rater`, `value` …) need not be named. Further options are
-    those of the reader `table`: `map` for further columns of the items, `missing`, `empty`, `duplicates`, `order` …
-
-    >>> import pandas as pd
-    >>> stars = pd.DataFrame({"id": [1, 1, 2, 2], "who": ["ann", "bob", "ann", "bob"], "stars": [4, 5, 2, 2]})
-    >>> made = corpus(stars, item="id", rater="who", value="stars", question="quality")
-    >>> made.judgments["value"].to_list(), made.questions[0].id
-    ([4.0, 5.0, 2.0, 2.0], 'quality')
-    """
-    columns = frame_table(frame).frame.columns
-    named = {"item": item, "rater": rater, "value": value, "text": text}
-    roles = {**options.pop("map", {}), **{role: column for role, column in named.items() if column is not None}}
-    if question is not None and question in columns and question not in roles.values():
-        roles["question"], question = question, None
-    made = read(frame, map=roles, question=question, traits=traits, instrument=instrument, **options)
-    if name:
-        made.about = replace(made.about, name=name, title=name)
-    return made
