@@ -18,6 +18,7 @@ import vantage
 from tests.cli.run import run
 from vantage import Corpus
 from vantage.corpora.preview import preview
+from vantage.corpora.readers.files import read_table
 
 Row = dict[str, Any]
 Level = Literal["nominal", "ordinal"]
@@ -235,7 +236,73 @@ def test_the_pasted_command_gives_the_truth_or_the_preview_stops(
     assert alpha(corpus, made.base.level) == pytest.approx(alpha(known, made.base.level), abs=1e-9)
 
 
+def test_rows_and_columns_that_are_none_do_not_change_the_number(tmp_path: Path) -> None:
+    draw = random.Random(3)  # noqa: S311 - reproducible
+    rows = [
+        {"id": f"p{n}", "sex": draw.choice([1, 2]), "years": draw.randint(18, 70), "q1": draw.randint(1, 5)}
+        | {f"q{i}": min(5, max(1, i + draw.randint(-1, 1))) for i in range(2, 6)}
+        for n in range(40)
+    ]
+    plain = pl.DataFrame(rows)
+    wanted = alpha(vantage.read(plain.select("id", "^q.*$"), rater="id", columns="item"), "ordinal")
+    summed = plain.with_columns(total=pl.sum_horizontal("^q.*$"), average=pl.mean_horizontal("^q.*$"))
+    for frame in (plain, summed):
+        frame.write_csv(path := tmp_path / "t.csv")
+        seen = preview(path)
+        assert seen["raters"] == 40
+        made = vantage.load("table", path)
+        assert alpha(made, "ordinal") == pytest.approx(wanted, abs=1e-12)
+        assert made.traits == ["sex", "years"]
+
+
+def test_traits_of_a_long_table_are_no_questions(tmp_path: Path) -> None:
+    rows = [
+        {"who": f"r{r}", "text": f"This is text {i}.", "city": "AB"[r % 2], "social": r % 3, "score": (i * r) % 5 + 1}
+        for i in range(8)
+        for r in range(6)
+    ]
+    seen = preview(pl.DataFrame(rows))
+    assert seen["command"].split(" --to")[0].endswith("--map text=text,rater=who,value=score --traits city,social")
+
+
+def test_a_preview_is_a_screen_at_most(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"ResponseId": f"R_{n:012}", **{f"off_{i}": (i * n) % 5 + 1 for i in range(1, 301)}} for n in range(30)]
+    pl.DataFrame(rows).write_csv(path := tmp_path / "t.csv")
+    done = run(capsys, monkeypatch, "corpora", "preview", path)
+    assert done.code == 0
+    assert "answers: off_* (300 columns)" in done.out
+    assert "first judgment: R_000000000000 said 1 about 'off_1'" in done.out
+    assert len(done.out.splitlines()) <= 25
+    assert all(len(line) < 600 for line in done.out.splitlines())
+
+
 def test_most_files_with_names_are_read(tmp_path: Path) -> None:
     named = [made for made in MADE if made.language != "none"][::5]
     read = [bool(preview(written(made, tmp_path))["command"]) for made in named]
     assert sum(read) >= 0.7 * len(read)
+
+
+REAL: Final = {
+    "wcsent/WC-Sent_Test_Set.csv": None,
+    "wcsent/WC-Sent_Wide_with_Individual_Scores.csv": None,
+    "wcsent/WC-Sent_Long_with_Individual_Scores_and_Annotator_ID.csv": None,
+    "social-cognition/tydip/all/en_test.csv": None,
+    "social-cognition/isarcasmeval/train/train.En.csv": None,
+    "appraisals/CovidET-Appraisals.csv": None,
+    "response-bias/gpt-3.5-turbo/odd_even.csv": None,
+    "appraisals/human_eval/TURKERS-EVAL_data-intersection-ALL_6_models.csv": (186, 3, 1488),
+}
+"""Published files: items, raters and judgments where they have them in one table, nothing where they do not."""
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", REAL)
+def test_published_files_without_names_give_the_truth_or_stop(name: str, data_dir: Path) -> None:
+    frame = read_table(data_dir / name).frame
+    seen = preview(frame.rename({column: f"c{n}" for n, column in enumerate(frame.columns, 1)}))
+    if seen["command"] is not None and seen["problem"] is None:
+        assert (seen["items"], seen["raters"], seen["judgments"]) == REAL[name]
+    else:
+        assert seen["problem"] or len(seen["readings"]) == 2

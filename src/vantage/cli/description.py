@@ -81,6 +81,9 @@ def print_preview(facts: dict[str, Any]) -> None:
 
 
 def _print_reading(facts: dict[str, Any]) -> None:
+    if facts["judgments"] is None:
+        typer.echo(f"  {_clipped(facts['problem'])}")
+        return
     typer.echo("  " + ", ".join(f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")))
     for question in facts["questions"][:3]:
         shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in question["shares"].items())

@@ -119,7 +119,8 @@ def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], li
     for attempt in tried:
         attempt.doubts = [*opened, *(attempt.doubts or ())]
     good = [attempt for attempt in tried if attempt.problem is None]
-    why = shape.doubt if len(good) > 1 else ""
+    # That one of two readings fails does not make the other one right.
+    good, why = (tried, shape.doubt) if good and len(tried) > 1 else (good, "")
     if not good:
         return _facts(path, rows, shape, tried[:1], tried[0].problem), []
     return _facts(path, rows, shape, good, None, why), good
@@ -171,7 +172,8 @@ def reading_facts(attempt: Attempt) -> dict[str, Any]:
     """What a reading gives: sizes, questions with their answers, and the first judgment."""
     corpus = attempt.corpus
     if corpus is None:
-        return {"items": None, "raters": None, "judgments": None, "questions": [], "first": None}
+        sizes = dict.fromkeys(("items", "raters", "judgments"))
+        return {**sizes, "questions": [], "first": None, "problem": attempt.problem}
     return {
         **corpus.sizes,
         "questions": [_question(corpus, question.id) for question in corpus.questions[:20]],

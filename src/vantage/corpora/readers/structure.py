@@ -34,6 +34,8 @@ CHANCE: Final = 1e-3
 """A column that lacks answers of the others is unlike them where that is less likely than this."""
 COLLISIONS: Final = 8
 """So many pairs of rows must be expected to agree on two columns by chance before it means something that none does."""
+AGREEMENT: Final = 0.05
+"""Columns without the names of raters that agree less than this beyond chance (kappa) may be questions."""
 KEYS: Final = 12
 """How many columns are tried as ids."""
 NAMES: Final[Mapping[str, re.Pattern[str]]] = {
@@ -620,7 +622,11 @@ class _Table:
         if strange:
             what = f"'{strange[0]}' is called like {pattern} but holds other answers"
             return family, list(dict.fromkeys(strange)), what
-        if narrow := [n for n in self._narrow(family) if n in (family[0], family[-1])]:
+        # A sex that is coded 1 and 2 may be called q1 too; other columns with few answers are easy or hard items.
+        ends = [
+            n for n in (family[0], family[-1]) if len(self.facts[n].codes) == 2 and max(self.facts[n].codes) in (1, 2)
+        ]
+        if narrow := [n for n in self._narrow(family) if n in ends]:
             return family, narrow, f"'{narrow[0]}' is called like {pattern} but has fewer different answers"
         odd = [n for n in self._largest([*family, *(c for c in candidates if c not in family)]) if n not in family]
         odd = [n for n in odd if n not in totals and not self._said("trait", n) and n not in self._narrow([*family, n])]
@@ -661,15 +667,16 @@ class _Table:
         """The largest set of columns with comparable answers: the same labels, common words, numbers of one range."""
         groups: list[list[str]] = []
         for name in candidates:
-            home = next((group for group in groups if self._alike(name, group)), None)
+            home = next((group for group in groups if self._alike(name, group[:8])), None)
             if home is None:
                 groups.append([name])
             else:
                 home.append(name)
-        groups = [
-            [n for n in candidates if n in group or (len(group) > 1 and self._within(n, group))] for group in groups
-        ]
-        return max(groups, key=len, default=[])
+        group = max(groups, key=len, default=[])
+        if len(group) < 2:
+            return group
+        pooled, members = {code for one in group for code in self.facts[one].codes}, set(group)
+        return [n for n in candidates if n in members or self._within(n, group[0], pooled)]
 
     def _alike(self, name: str, group: Sequence[str]) -> bool:
         fact, labels = self.facts[name], self.rows.labels.get(name)
@@ -699,15 +706,26 @@ class _Table:
                     return True
         return False
 
-    def _within(self, name: str, group: Sequence[str]) -> bool:
-        """Whether the answers of a column are among those of a group that has more of them, of the same kind."""
-        fact, first = self.facts[name], self.facts[group[0]]
-        if self.rows.labels.get(name) != self.rows.labels.get(group[0]) or fact.kind != first.kind:
-            return False
-        pooled = {code for one in group for code in self.facts[one].codes}
-        if fact.kind == "word":
-            return len(fact.codes) <= FEW and set(fact.codes) <= pooled
-        return len(fact.codes) <= FEW >= len(pooled) and fact.whole == first.whole and set(fact.codes) <= pooled
+    def _within(self, name: str, other: str, pooled: set[Any]) -> bool:
+        """Whether the answers of a column are among those of a set of columns that have more of them."""
+        fact, first = self.facts[name], self.facts[other]
+        alike = self.rows.labels.get(name) == self.rows.labels.get(other) and fact.kind == first.kind
+        few = len(fact.codes) <= FEW and (fact.kind == "word" or (len(pooled) <= FEW and fact.whole == first.whole))
+        return alike and few and set(fact.codes) <= pooled
+
+    def _agree(self, block: Sequence[str]) -> bool:
+        """Whether columns agree about rows more than by chance, as raters do and different questions do not."""
+        frame = self.frame.select(pl.col(list(block)[:12]).cast(pl.String).str.strip_chars().str.to_lowercase())
+        beyond = []
+        for one, other in combinations(frame.columns, 2):
+            pair = frame.select(one, other).drop_nulls()
+            if len(pair) < 2:
+                continue
+            shares = [dict(pair[n].value_counts(normalize=True).iter_rows()) for n in (one, other)]
+            chance = sum(share * shares[1].get(value, 0.0) for value, share in shares[0].items())
+            same = float((pair[one] == pair[other]).mean() or 0.0)  # type: ignore[arg-type]
+            beyond.append((same - chance) / (1 - chance) if chance < 1 else 0.0)
+        return not beyond or sum(beyond) / len(beyond) > AGREEMENT
 
     def _narrow(self, block: Sequence[str]) -> list[str]:
         """Columns that lack answers of the others, as they hardly would by chance."""
@@ -817,13 +835,15 @@ class _Table:
             (bool(lone) and bool(_JUDGES.fullmatch(lone))) or all(_PEOPLE.fullmatch(n) for n in block),
         ]
         if any(respondents) != any(items):
-            return ["item"] if any(respondents) else ["rater"]
+            if any(respondents):
+                return ["item"]
+            return ["rater"] if items[-1] or self._agree(block) else ["rater", "question"]
         return ["rater", "item"]
 
     def _wide_options(self, block: Sequence[str], key: Mapping[str, str], spread: str) -> TableReading:
         mapping = {k: v for k, v in self.map.items() if k not in (spread, "value")}
         row_role = "rater" if spread == "item" else "item"
-        if "id" in key and row_role not in mapping and spread != "question":
+        if "id" in key and row_role not in mapping:
             mapping = {row_role: key["id"], **mapping}
         if "text" in key and spread != "item":
             mapping["text"] = key["text"]
@@ -845,6 +865,8 @@ class _Table:
         used = {*mapping.values(), *options.get("traits", ()), *block}
         if any(n not in used for n in self.facts):
             options["values"] = self.patterns(block)
+        if spread == "question" and "rater" not in mapping:
+            options["anonymous"] = True
         if not mapping:
             del options["map"]
         what = {
