@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from vantage import Instrument, Scale
+from vantage.errors import InputError
 from vantage.interop.answers import (
     GivenAnswer,
     as_number,
@@ -14,7 +15,6 @@ from vantage.interop.answers import (
     rationale_of,
     with_rationales,
 )
-from vantage.errors import InputError
 
 
 def test_fields_find_their_question() -> None:
