@@ -13,7 +13,7 @@ PUBLIC = {
     "vantage": """
         About ChatRater Corpus InputError Instrument Persona Personas Plan Question Scale Style VantageError __version__
         audit context corpus demo_corpus describe dif during explain export facets fit fit_pairs load measures panel
-        perspective plan rate raters regress report scales studies to_pandas with_panel
+        perspective plan rate raters read regress report scales studies to_pandas with_panel
     """,
     "vantage.measures": """
         ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain bands calibration cohen compare competence

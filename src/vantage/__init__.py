@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from vantage.corpora.bundled import demo_corpus as demo_corpus
     from vantage.corpora.describe import describe as describe
     from vantage.corpora.readers import load as load
-    from vantage.corpora.readers.table import corpus as corpus
+    from vantage.corpora.reading import corpus as corpus
+    from vantage.corpora.reading import read as read
     from vantage.corpora.writers import export as export
     from vantage.errors import InputError as InputError
     from vantage.errors import VantageError as VantageError
@@ -57,13 +58,14 @@ _HOMES = {
     "ChatRater": "vantage.raters.chat",
     "Scale": "vantage.scales",
     "Style": "vantage.raters.style",
-    "corpus": "vantage.corpora.readers.table",
+    "corpus": "vantage.corpora.reading",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
     "during": "vantage.planning.plan",
     "export": "vantage.corpora.writers",
     "load": "vantage.corpora.readers",
     "rate": "vantage.runs.rating",
+    "read": "vantage.corpora.reading",
     "to_pandas": "vantage.notebook.frames",
     "with_panel": "vantage.measures.panels.panel",
 }

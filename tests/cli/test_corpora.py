@@ -182,7 +182,7 @@ def test_preview_finds_the_grid_of_google_forms(vantage: Vantage, tmp_path: Path
     assert preview["problem"] is None
     assert [column["role"] for column in preview["columns"]] == [None, None, "trait", "value", "value", None]
     assert (preview["questions"][0]["question"], preview["judgments"]) == ("How warm?", 5)
-    assert "--columns item --values '*]' --traits 'How old are you?'" in preview["command"]
+    assert "--columns item --traits 'How old are you?' --values '*]'" in preview["command"]
     assert any("not read: Timestamp, Email Address, Comments" in note for note in preview["notes"])
 
 
@@ -206,8 +206,8 @@ def test_preview_knows_columns_by_their_names_however_they_are_written(vantage: 
     ("words", "sentence"),
     [
         (
-            ("corpora", "import", "t.csv", "--to", "c"),
-            "no file given; run: vantage corpora import table --from t.csv --to c",
+            ("corpora", "import", "wcsent", "--to", "c"),
+            "no file given; run: vantage corpora import wcsent --from PATH --to c",
         ),
         (
             ("corpora", "import", "CSV", "--from", "t.csv", "--to", "c"),
@@ -247,7 +247,7 @@ def test_preview_leaves_comments_out_and_names_the_question(vantage: Vantage, tm
     preview = vantage("corpora", "preview", path, "--json").json
     assert [column["role"] for column in preview["columns"]] == ["rater", "text", "value", None]
     assert preview["questions"][0]["question"] == "warm"
-    assert "--map rater=who,text=sentence,value=warm --to t" in preview["command"]
+    assert "--map text=sentence,rater=who,value=warm --to t" in preview["command"]
     path.write_text(
         "who,sentence,warm,kind of,comment\na,x,1,no,fine\na,y,2,yes,odd\nb,x,3,no,\nb,y,1,no,hm\n", "utf-8"
     )

@@ -81,7 +81,7 @@ def test_ids_that_pandas_made_floating_point_numbers() -> None:
         ([[1, 2]], "list is neither a file nor a frame"),
         (pd.DataFrame([[1, 2]], columns=["item", "item"]), "two columns are named 'item'"),
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several rows of column names"),
-        (STARS, "no column is mapped to the item; the table has 'id', 'who', 'stars'"),
+        (STARS[["who", "stars"]], "no column is mapped to the item; the table has 'who', 'stars'"),
         (pd.DataFrame({"item": [1], "rater": [1], "value": [[1, 2]]}), "the cell holds a list, not one answer"),
         (pd.DataFrame({"item": [[1]], "rater": [1], "value": [1]}), "the column of the item holds lists"),
     ],

@@ -94,9 +94,28 @@ def _table_options(
     case: Annotated[
         str | None, typer.Option(metavar="keep|fold", help="Tell ids apart by upper and lower case, or not.")
     ] = None,
+    spelling: Annotated[
+        str | None, typer.Option(metavar="keep|join", help="Whether r01 and r1, Müller and Mueller are two or one.")
+    ] = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(metavar="RATER=KIND,…", help="Raters who are no people: gpt-4=model, majority=aggregate."),
+    ] = None,
+    unlike: Annotated[
+        str | None, typer.Option(metavar="keep", help="Columns with other answers than the rest are kept as they are.")
+    ] = None,
+    counts: Annotated[
+        str | None, typer.Option(metavar="COLUMN,…", help="Columns that count answers, such as n_*, of unknown people.")
+    ] = None,
+    lists: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that holds lists of labels.")] = None,
+    anonymous: Annotated[
+        bool | None, typer.Option("--anonymous", help="Nothing tells who judged: each row is another person.")
+    ] = None,
+    join: Annotated[
+        str | None, typer.Option(metavar="FILE|SHEET", help="A further table that describes items or raters.")
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option(metavar="ID,…", help="Ids of rows to leave out, such as a total.")
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")] = None,
     separator: Annotated[str | None, typer.Option(help="Separator of a CSV file.")] = None,
@@ -112,7 +131,10 @@ def _table_options(
     options["wide"] = columns or wide or None
     options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
     options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
-    options |= {name: names(options[name]) or None for name in ("traits", "values", "missing", "valid", "order")}
+    options |= {
+        name: names(options[name]) or None
+        for name in ("traits", "values", "missing", "valid", "order", "without", "counts")
+    }
     if trait:
         options["traits"] = dict.fromkeys(options["traits"] or ()) | trait_scales(trait)
     return {name: value for name, value in options.items() if value is not None}
@@ -168,9 +190,10 @@ def import_(
 
     vantage corpora import table --from ratings.csv --map item=ID,rater=worker,value=score --to FOLDER
     """
+    if source is None and Path(reader).is_file():
+        reader, source = "table", Path(reader)
     if source is None:
-        named = f"table --from {reader}" if Path(reader).exists() else f"{reader} --from PATH"
-        raise InputError("no file given", remedy=f"run: vantage corpora import {named} --to {to}")
+        raise InputError("no file given", remedy=f"run: vantage corpora import {reader} --from PATH --to {to}")
     _vacant(to, overwrite=overwrite)
     corpus = vantage.load(reader, source, **{**pairs(option or [], "--option"), **reading})
     facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
@@ -187,12 +210,24 @@ def preview(
 ) -> None:
     """Say what would be read from a table, what is doubtful, and how to import it."""
     from vantage.cli.description import print_preview
-    from vantage.corpora.preview import preview as look
+    from vantage.corpora.preview import attempts
 
-    seen = look(file, **reading)
+    seen, tried = attempts(file, **reading)
+    for facts, attempt in zip(seen["readings"] or [seen], tried, strict=False):
+        _with_alpha(facts, attempt.corpus)
     (print_json if as_json else print_preview)(seen)
     if seen["problem"]:
         raise typer.Exit(2)
+
+
+def _with_alpha(facts: dict[str, Any], corpus: vantage.Corpus | None) -> None:
+    """Adds the agreement about each question, which shows best whether a table was understood."""
+    if corpus is None or not corpus.people().sizes["judgments"]:
+        return
+    table = vantage.measures.alpha(corpus, by="question", ci="none")
+    agreement = dict(table.select("question", "estimate").iter_rows())
+    for question in facts["questions"]:
+        question["alpha"] = agreement.get(question["question"])
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from vantage.cli.output import print_rows, show
+from vantage.corpora.readers.structure import stem
 
 
 def print_description(facts: dict[str, Any]) -> None:
@@ -55,23 +56,65 @@ def print_description(facts: dict[str, Any]) -> None:
 
 
 def print_preview(facts: dict[str, Any]) -> None:
-    """What would be read from a table, for people."""
+    """What would be read from a table, for people: a screen at most, however many columns there are."""
     if facts["rows"] is not None:
-        typer.echo(f"{facts['file']}: {show(facts['rows'])} rows\n")
-        rows = [{**column, "examples": " · ".join(column["examples"])} for column in facts["columns"]]
-        print_rows([{**row, "role": row["role"] or "(not read)"} for row in rows])
-    for question in facts["questions"]:
-        answers = f": {', '.join(question['answers'])}" if question["answers"] else ""
-        typer.echo(f"\nQuestion {question['question']}, {question['scale']}{answers}")
-    if facts["judgments"] is not None:
-        typer.echo(", ".join(f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")))
+        typer.echo(f"{facts['file']}: {show(facts['rows'])} rows, {show(len(facts['columns']))} columns")
+        for role, columns in _by_role(facts).items():
+            typer.echo(f"  {role}: {columns}")
+    if facts["problem"]:
+        typer.echo(f"Problem: {facts['problem']}")
+    elif facts["readings"]:
+        typer.echo(f"It can be read in two ways: {facts['doubt']}.")
+        for reading in facts["readings"]:
+            typer.echo(f"\n{reading['why']}:")
+            _print_reading(reading)
+            typer.echo(f"  {reading['command']}")
+        return
+    else:
+        _print_reading(facts)
     for heading, lines in (("Doubts", [doubt["doubt"] for doubt in facts["doubts"]]), ("Notes", facts["notes"])):
         if lines:
-            typer.echo(f"\n{heading}:\n" + "\n".join(f"• {line}" for line in lines))
-    if facts["problem"]:
-        typer.echo(f"\nProblem: {facts['problem']}")
+            more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
+            typer.echo(f"{heading}:\n" + "\n".join(f"• {_clipped(line)}" for line in [*lines[:5], *more]))
     if facts["command"]:
-        typer.echo(f"\n{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}")
+        typer.echo(f"{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}")
+
+
+def _print_reading(facts: dict[str, Any]) -> None:
+    if facts["judgments"] is None:
+        typer.echo(f"  {_clipped(facts['problem'])}")
+        return
+    typer.echo("  " + ", ".join(f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")))
+    for question in facts["questions"][:3]:
+        shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in question["shares"].items())
+        parts = [f"{question['question']}, {question['scale']}", shares]
+        parts += [f"{name} {show(question[name])}" for name in ("mean", "alpha") if question.get(name) is not None]
+        typer.echo(f"  question {_clipped('; '.join(filter(None, parts)))}")
+    if len(facts["questions"]) > 3:
+        typer.echo(f"  and {len(facts['questions']) - 3} more questions")
+    if facts["first"]:
+        typer.echo(f"  first judgment: {_clipped(facts['first'])}")
+
+
+def _by_role(facts: dict[str, Any]) -> dict[str, str]:
+    """The columns of each role, those that are numbered as a pattern."""
+    roles: dict[str, dict[str, int]] = {}
+    for column in facts["columns"]:
+        role = {"value": "answers", "trait": "traits of raters", None: "not read"}.get(column["role"], column["role"])
+        patterns = roles.setdefault(role if not facts["readings"] else "columns", {})
+        pattern = stem(column["column"])
+        patterns[pattern] = patterns.get(pattern, 0) + 1
+    if facts["readings"] or len(roles) > 7:
+        roles = {"columns": {p: n for patterns in roles.values() for p, n in patterns.items()}}
+    shown = {}
+    for role, patterns in roles.items():
+        named = [f"{p} ({show(n)} columns)" if n > 1 else p for p, n in patterns.items()]
+        shown[role] = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+    return shown
+
+
+def _clipped(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _question_row(question: dict[str, Any], apart: bool) -> dict[str, Any]:

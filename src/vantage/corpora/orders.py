@@ -17,8 +17,8 @@ KNOWN_ORDERS: Final = tuple(
 """Wordings whose order is beyond doubt; a star stands for anything."""
 UNPLACED: Final = re.compile(
     r"(i )?(prefer|rather|would rather|choose) not.*|(i )?do(n't| not) (know|want).*|no (answer|opinion|response)|"
-    r"unknown|unsure|not? (applicable|available|specified|stated|sure)|other|missing|n/?a|none of (these|the above)|refused|"
-    r"keine angabe|weiß nicht|sonstiges|autre|sans réponse|ne sait pas|otro|no sabe.*|不知道|不愿.*|其他|data.expired",
+    r"unknown|unsure|not? (applicable|available|specified|stated|sure)|other|missing|n/?a|none of (these|the above)|"
+    r"refused|keine angabe|weiß nicht|sonstiges|autre|sans réponse|ne sait pas|otro|no sabe.*|不知道|不愿.*|其他",
     re.IGNORECASE,
 )
 """Values that have no place in any order."""

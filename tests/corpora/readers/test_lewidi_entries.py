@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from vantage.corpora.readers.lewidi import LewidiEntry, raters_of
 from vantage.errors import InputError
+from vantage.interop.lewidi_files import LewidiEntry, raters_of
 from vantage.scales import Scale
 
 SCALES = {"ironic": Scale.labels("no", "yes")}

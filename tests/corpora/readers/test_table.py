@@ -254,5 +254,5 @@ def test_kinds_of_unknown_raters_and_unknown_kinds_are_refused(kinds: dict[str, 
 def test_answers_in_lists_are_to_be_written_in_rows(tmp_path: Path) -> None:
     file = tmp_path / "nested.jsonl"
     file.write_text('{"item": 1, "text": "x", "annotations": [{"worker": "a", "label": 1}]}\n')
-    with pytest.raises(InputError, match=r"mapped to the rater.* if 'annotations' holds the answers, write a row"):
+    with pytest.raises(InputError, match=r"mapped to the rater.* if 'annotations' holds the answers, pass --lists"):
         read(file)

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage.corpora.readers.answers import items_of
 from vantage.corpora.schema import CONVERSATION
+from vantage.interop.answers import items_of
 
 
 def test_kinds_of_columns() -> None:

@@ -39,7 +39,13 @@ SENTINELS: Final = [
 """Numbers that questionnaires use for "no answer"."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _COMMA: Final = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-_NUMBERED: Final = re.compile(r"([+-]?\d+)(?:\s*[-–—=:.)(]+\s*(\S.*?)\)?)?")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_NUMBERED: Final = re.compile(
+    r"([+-]?(?:0|[1-9]\d*))(?:\s*[-–—=:.)(]+\s*(?!(?:jan|feb|m[aä]r|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\w*\.?$)"
+    r"([^\s\d+%-].*?)\)?)?",
+    re.IGNORECASE,
+)
+"""A number, or a number with its words: "1 - not at all". Neither a date (2. Jan) nor a band (3-4) is one."""
 
 
 @dataclass(slots=True)
@@ -53,6 +59,7 @@ class Cleaning:
     strip: bool | None = None
     case: Literal["keep", "fold"] | None = None
     empty: str | None = None
+    spelling: Literal["keep", "join"] | None = None
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -63,6 +70,8 @@ class Cleaning:
         if self.case not in (None, "keep", "fold"):
             problem = f"'{self.case}' does not say what to do with upper and lower case"
             raise InputError(problem, remedy="use keep or fold")
+        if self.spelling not in (None, "keep", "join"):
+            raise InputError(f"'{self.spelling}' does not say what to do with spellings", remedy="use keep or join")
 
     def values(self, rows: FileRows, column: str, seen: pl.DataFrame, *, labelled: bool) -> pl.Series:
         """The different answers as numbers where all of them are, else as words; what means nothing is null.
@@ -119,10 +128,8 @@ class Cleaning:
             rest = [word for word in rest if word not in nothing]
             self.noted(sum(seen[word] for word in nothing), column, codes=[w.strip() for w in nothing])
         commas = [word for word in read if _COMMA.fullmatch(plain(word))]
-        if commas and self.decimal is None and all(w in commas or _NUMBERED.fullmatch(plain_id(w)) for w in rest):
-            problem = f"'{commas[0].strip()}' looks like a number with a decimal comma"
-            remedy = "pass --decimal , (or --decimal . if it is a word)"
-            raise rows.doubt(problem, remedy, first[commas[0]], column, decimal=",")
+        if commas and self.decimal is None:
+            self._check_commas(rows, column, commas, rest, first)
         if numbers and rest and not labelled and not _numbered([*numbers, *rest]):
             odd = list(dict.fromkeys(word.strip() for word in sorted(rest)))
             shown = ", ".join(f"'{word}'" for word in odd[:3]) + (" …" if len(odd) > 3 else "")
@@ -151,11 +158,25 @@ class Cleaning:
         words = answers[RAW].replace_strict(pl.Series(list(read), dtype=pl.String), new, return_dtype=new.dtype)
         return words.alias(CLEAN)
 
+    def _check_commas(
+        self, rows: FileRows, column: str, commas: Sequence[str], rest: Sequence[str], first: Mapping[str, int]
+    ) -> None:
+        """Doubts numbers with commas, which may be decimal marks or group thousands."""
+        place, shown = first[commas[0]], f"'{commas[0].strip()}'"
+        if all(_THOUSANDS.fullmatch(plain(word)) for word in commas):
+            problem = f"{shown} may be a number of thousands or one with a decimal comma"
+            raise rows.fault(problem, "pass --decimal . for thousands, or --decimal ,", place, column)
+        if all(word in commas or _NUMBERED.fullmatch(plain_id(word)) for word in rest):
+            remedy = "pass --decimal , (or --decimal . if it is a word)"
+            raise rows.doubt(f"{shown} looks like a number with a decimal comma", remedy, place, column, decimal=",")
+
     def _read(self, word: str) -> str | float | None:
         """A cell as a number or a word; null for what means nothing."""
         text = plain(word)
         if not text or self.is_missing(word):
             return None
+        if self.decimal == "." and _THOUSANDS.fullmatch(text):
+            text = text.replace(",", "")
         if self.decimal == "," and (_COMMA.fullmatch(text) or "," not in text):
             text = text.replace(".", "").replace(",", ".") if _COMMA.fullmatch(text) else text
         if not _NUMBER.fullmatch(text):
@@ -189,6 +210,8 @@ class Cleaning:
         doubtful = numbers.filter(among & ~numbers.is_in(known)).unique().sort()
         # -1, 0 and 1 are a scale; -1 below a longer one from 0 on is a code.
         far = [n for n in doubtful if n < low - gap or n >= high + gap or (n < 0 <= low and high > 1)]
+        # 8 and 9 beside 1 to 5 are codes both.
+        far = [n for n in doubtful if n in far or (n > high + 1 and n + 1 in far) or (n < low - 1 and n - 1 in far)]
         if far:
             shown = [show_code(number) for number in far]
             others = f"the other values ({show_code(low)} to {show_code(high)})"
@@ -196,6 +219,19 @@ class Cleaning:
             remedy = f"pass {self.also(shown)}, or --valid={','.join(shown)} where that is what was answered"
             problem = f"{lie} and may mean that there is no answer"
             raise rows.doubt(problem, remedy, where(far[0]), column, missing=shown)
+
+    def check_rare(
+        self, rows: FileRows, column: str, counts: Mapping[float, int], where: Callable[[float], int]
+    ) -> None:
+        """Stops at a number next to a scale from 1 on that hardly occurs: 0 or 6 beside 1 to 5 may be an error."""
+        codes, total = sorted(counts), sum(counts.values())
+        known = _numbers([*self.missing, *self.valid])
+        for code, rest in ((codes[0], codes[1:]), (codes[-1], codes[:-1])) if len(codes) > 4 else ():
+            usual = rest == [float(n) for n in range(1, len(rest) + 1)] and len(rest) in (5, 7, 9)
+            if usual and total >= 20 and counts[code] <= max(1, total // 100) and code not in known:
+                seen, shown = f"{counted(counts[code], 'time')} beside 1 to {len(rest)}", show_code(code)
+                remedy = f"pass {self.also([shown])}, or --valid={shown} where that is what was answered"
+                raise rows.fault(f"{shown} occurs {seen}, and may be an error", remedy, where(code), column)
 
     def trait(self, rows: FileRows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
         """What to replace among the values of a trait: codes for missing, and spellings joined as the user has said."""
@@ -215,6 +251,16 @@ class Cleaning:
             problem = f"'{odd[0]}' may mean that this is not known"
             remedy = f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}"
             raise rows.doubt(problem, remedy, first[odd[0]], column, missing=doubtful)
+        commas = [word for word in odd if _COMMA.fullmatch(plain(word))]
+        if commas and len(commas) == len(odd) and self.decimal is None:
+            problem, remedy = (
+                f"'{commas[0]}' looks like a number with a decimal comma",
+                "pass --decimal , or --decimal .",
+            )
+            raise rows.doubt(problem, remedy, first[commas[0]], column, decimal=",")
+        if self.decimal == ",":
+            changed |= {word: plain(word).replace(".", "").replace(",", ".") for word in commas}
+            words = words.filter(~words.is_in(commas))
         if not len(odd):
             where = dict(zip(numbers, words, strict=True))
             self.check_far(rows, column, numbers, lambda number: first[where[number]])
@@ -227,6 +273,9 @@ class Cleaning:
     ) -> dict[str, str]:
         """New spellings for ids (or values of a trait) that differ by spaces or case only, as the user has decided."""
         changed: dict[str, str] = {}
+        if name in ("rater", "item") and self.spelling != "keep" and len(ids) > 1:
+            changed = self._respelt(rows, column, name, ids, where)
+            ids = ids.filter(~ids.is_in(list(changed))) if changed else ids
         spaced = ids.filter(ids.str.contains("[^!-~]")) if self.strip is not False else ids.clear()
         if stripped := {old: new for old in spaced if (new := plain_id(old)) != old}:
             fold = str if self.case == "keep" else str.casefold
@@ -260,6 +309,31 @@ class Cleaning:
                 changed |= twins | {old: twins[new] for old, new in changed.items() if new in twins}
                 self.notes.append(f"{_ids(len(twins), name)} joined that differed in case only.")
         return changed
+
+    def _respelt(
+        self, rows: FileRows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]
+    ) -> dict[str, str]:
+        """Ids as one that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
+        folded = ids.str.to_lowercase().str.replace_many(
+            ["ä", "ö", "ü", "ß", "’", "‘"], ["ae", "oe", "ue", "ss", "'", "'"]
+        )
+        folded = folded.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.replace_all(r"(^|\D)0+(\d)", "${1}${2}")
+        if folded.n_unique() == len(folded):
+            return {}
+        lower = ids.str.strip_chars().str.to_lowercase().str.normalize("NFC")
+        first: dict[str, int] = {}
+        twins: dict[str, str] = {}
+        for place, key in enumerate(folded):
+            other = first.setdefault(key, place)
+            if other != place and lower[other] != lower[place]:
+                twins[ids[place]] = ids[other]
+        if twins and self.spelling is None:
+            twin, other_id = next(iter(twins.items()))
+            problem = f"{name} '{twin}' and {name} '{other_id}' may be the same, spelt in two ways"
+            raise rows.fault(problem, "pass --spelling join if they are, or --spelling keep", where(twin), column)
+        if twins:
+            self.notes.append(f"{_ids(len(twins), name)} joined that were spelt in two ways.")
+        return twins
 
 
 def inferred_scale(
@@ -321,6 +395,21 @@ def _word_scale(
         )
     words = words if len(words) > 1 else [f"not {words[0]}", words[0]]
     return Scale(tuple(Option(float(code), word) for code, word in enumerate(words)), "nominal", opt_outs)
+
+
+def as_code(word: str) -> float | None:
+    """The number that a cell has or begins with, or null.
+
+    >>> as_code("1 - not at all"), as_code("0,5"), as_code("3-4"), as_code("02. Jan")
+    (1.0, 0.5, None, None)
+    """
+    text = plain(word)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if _COMMA.fullmatch(text):
+        return float(text.replace(".", "").replace(",", "."))
+    numbered = _NUMBERED.fullmatch(plain_id(word))
+    return float(numbered[1]) if numbered else None
 
 
 def code_of(scale: Scale, word: str) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -71,21 +71,25 @@ def inferred(
         values = part[CLEAN].drop_nulls() if numbers[CLEAN].null_count() else numbers[CLEAN]
         if values.dtype == pl.Float64 and not labels(question):
             cleaning.check_far(rows, column, values, first_row(numbers, CLEAN))
+            if "count" in numbers.columns:
+                counts = numbers.group_by(CLEAN).agg(pl.col("count").sum())
+                cleaning.check_rare(rows, column, dict(counts.iter_rows()), first_row(numbers, CLEAN))
         scales[question] = inferred_scale(cleaning, question, values, labels(question), opt_outs, fail)
     name = rows.path.stem
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")[:60] or "table"
     return Instrument.of_questions(slug, name, scales)
 
 
-def labels_of(rows: FileRows, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
+def labels_of(
+    rows: FileRows, roles: Mapping[str, str], spread: str, held: Sequence[str]
+) -> Callable[[str], Mapping[float, str]]:
     """The words for the codes of a question, where the file has them."""
     if spread == "question":
         return lambda question: rows.labels.get(question, {})
-    column = roles["value"]
-    if column in rows.labels:
+    if (column := roles["value"]) in rows.labels:
         return lambda _: rows.labels[column]
-    every = [rows.labels[c] for c in rows.schema if c in rows.labels and c not in roles.values()]
-    return lambda _: every[0] if spread and every and all(words == every[0] for words in every) else {}
+    every = [rows.labels.get(name, {}) for name in held]
+    return lambda _: every[0] if every and all(words == every[0] for words in every) else {}
 
 
 def coded(

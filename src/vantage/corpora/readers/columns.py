@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -12,7 +11,6 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import schema
-from vantage.corpora.readers.cleaning import CLEAN, RAW
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, check_column
 from vantage.errors import InputError, nearest
 
@@ -54,11 +52,18 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
     if missing := [role for role in needed if role not in mapping]:
         columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
         remedy = f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read"
+        if missing == ["rater"]:
+            remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
         if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:
             # Which lists are answers and which are turns of a conversation only their owner knows.
-            remedy = f"if '{lists[0]}' holds the answers, write a row for each, as explode and unnest of Polars do"
+            remedy = f"if '{lists[0]}' holds the answers, pass --lists '{lists[0]}'"
         raise rows.fault(f"no column is mapped to the {missing[0]}; the table has {columns}", remedy)
     return mapping
+
+
+def named_roles(rows: FileRows) -> bool:
+    """Whether the columns have the names of their roles, so that nothing has to be inferred."""
+    return {"rater", "value"} <= set(rows.schema) and ("item" in rows.schema or "text" in rows.schema)
 
 
 def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping[str, str]) -> pl.DataFrame:
@@ -109,61 +114,6 @@ def columns_note(raters: pl.DataFrame, kinds: Mapping[str, str]) -> list[str]:
         f"Columns {names[0]} to {names[-1]} are read as {len(names)} people, each the same person in every row. If "
         f"they hold the first, second … answer to an item, whoever gave it, pass --kinds {slots}."
     ]
-
-
-def check_alike(rows: FileRows, spread: str, judged: pl.LazyFrame, answers: pl.DataFrame) -> None:
-    """Refuses a wide table with a column whose answers are not those of the others: it may be a length or a source."""
-    (cells,) = rows.collect(judged.group_by(spread, "question", RAW).agg(pl.len().alias("count")))
-    cells = cells.join(answers.select("question", RAW, CLEAN), on=["question", RAW]).rename({spread: "column"})
-    if cells[CLEAN].dtype.is_numeric():
-        strange = _beyond_others(cells)
-    else:
-        shared = cells.group_by("column").agg(
-            pl.col("count").sum(), pl.len().alias("different"), pl.col(CLEAN).is_in(_held_by_several(cells)).sum()
-        )
-        strange = set(shared.filter(pl.col(CLEAN) == 0, pl.col("different") > 1, pl.col("count") > 2)["column"])
-    names = [column for column in rows.cells if column in strange]
-    if not names:
-        return
-    what = "an item" if spread == "item" else "a rater"
-    if 2 * len(names) >= cells["column"].n_unique():
-        problem = f"columns such as '{names[0]}' have no answer in common with others, and each would count as {what}"
-        remedy = "pass --columns question if they are questions, or --values with the columns that hold answers"
-        raise rows.fault(problem, remedy)
-    described = f"--traits {shlex.quote(','.join(names))} if it describes the raters"
-    if spread == "rater":
-        described = f"--map {shlex.quote(','.join(f'{name}={name}' for name in names))} if it describes the items"
-    raise Doubt(
-        f"the values of column '{names[0]}' are unlike those of the other columns, and it would count as {what}",
-        file=rows.path,
-        remedy=f'pass {described}, or --values "*" if it is {what}',
-        settle={"traits": names} if spread == "item" else {"map": dict(zip(names, names, strict=True))},
-    )
-
-
-def _held_by_several(cells: pl.DataFrame) -> pl.Series:
-    """The answers that more than one column has."""
-    held = cells.group_by(CLEAN).agg(pl.col("column").n_unique())
-    return held.filter(pl.col("column") > 1)[CLEAN].implode()
-
-
-def _beyond_others(cells: pl.DataFrame) -> set[str]:
-    """The columns of which most numbers are outside the range of all others, the farthest by half of it or more."""
-    ends = cells.group_by("column").agg(pl.col(CLEAN).min().alias("low"), pl.col(CLEAN).max().alias("high"))
-    beyond = set()
-    for column in {ends.sort("low")["column"][0], ends.sort("high")["column"][-1]}:
-        low, high = ends.filter(pl.col("column") != column).select(pl.col("low").min(), pl.col("high").max()).row(0)
-        if low == high:  # also where there is no other column
-            continue
-        distance, counts = pl.max_horizontal(pl.col(CLEAN) - high, low - pl.col(CLEAN)), pl.col("count")
-        outside, answers, farthest = (
-            cells.filter(pl.col("column") == column)
-            .select(counts.filter(distance > 0).sum().alias("outside"), counts.sum(), distance.max().alias("farthest"))
-            .row(0)
-        )
-        if answers > 2 and 2 * outside > answers and 2 * farthest > high - low:
-            beyond.add(column)
-    return beyond
 
 
 def _are_kinds(rows: FileRows) -> bool:

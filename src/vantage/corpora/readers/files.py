@@ -21,7 +21,7 @@ from typing import IO, Any, Final, Literal
 import polars as pl
 
 from vantage.corpora.readers.foreign import read_foreign
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, title_notes
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, numeric, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -180,18 +180,36 @@ def read_table(
         table = read_csv(path, separator, encoding, quotes=quotes, checked=True)
         return _without_header_rows(table)
     if kind == "foreign":
-        return read_foreign(path, suffix, sheet)
+        return _without_wording(read_foreign(path, suffix, sheet))
     if kind == "parquet":
         return FileTable(path, read_parquet(path))
     if kind == "jsonl":
         return FileTable(path, frame_of(path, list(read_jsonl(path, encoding))))
-    if kind == "json":
-        rows = read_json(path, encoding)
-        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-            raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
-        return FileTable(path, frame_of(path, rows))
+    if kind == "json" or (kind is None and path.is_file() and _head_of(path).lstrip()[:1] in (b"{", b"[")):
+        return FileTable(path, frame_of(path, _row_objects(path, encoding)))
     remedy = f"use one of {', '.join(SUFFIXES)}"
     raise InputError(f"files named '{suffix or path.name}' are not known", file=path, remedy=remedy)
+
+
+def _row_objects(path: Path, encoding: str) -> list[dict[str, Any]]:
+    """The rows of a JSON file: a list of objects, objects by their ids, such a list under one name, or one a line."""
+    try:
+        rows = read_json(path, encoding)
+    except InputError:
+        lines = text_of(path, encoding).strip().split("\n")
+        if len(lines) < 2 or not all(line.strip()[:1] == "{" and line.strip()[-1:] == "}" for line in lines[:2]):
+            raise
+        return list(read_jsonl(path, encoding))
+    if isinstance(rows, dict) and len(rows) == 1 and isinstance(next(iter(rows.values())), list):
+        rows = next(iter(rows.values()))
+    if isinstance(rows, dict) and rows and all(isinstance(row, dict) for row in rows.values()):
+        key = next(name for name in ("id", "key", "__id") if not any(name in row for row in rows.values()))
+        rows = [{key: name, **row} for name, row in rows.items()]
+    if isinstance(rows, dict) and rows and not any(isinstance(value, dict | list) for value in rows.values()):
+        rows = [rows]
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
+    return rows
 
 
 def open_rows(
@@ -219,7 +237,7 @@ def _without_header_rows(table: FileTable) -> FileTable:
     """A table without the two further header rows of Qualtrics: the wording of the questions, and import ids."""
     frame = table.frame
     if len(frame) < 2 or not any("ImportId" in str(cell) for cell in frame.row(1)):
-        return table
+        return _without_wording(table)
     titles = {name: " ".join(str(cell).split()) for name, cell in zip(frame.columns, frame.row(0), strict=True) if cell}
     notes = ["The file is a Qualtrics export: its second and third row are headers."]
     kept = pl.arange(2, len(frame), eager=True) if table.kept is None else table.kept[2:]
@@ -232,6 +250,27 @@ def _without_header_rows(table: FileTable) -> FileTable:
     if frame.is_empty():
         raise InputError("the file has headers but no responses", file=table.path, remedy="check the export")
     return replace(table, frame=frame, kept=kept, titles=titles, notes=(*table.notes, *notes))
+
+
+def _without_wording(table: FileTable) -> FileTable:
+    """A table without a second header row: a wording where all other cells of most columns are numbers."""
+    frame = table.frame
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String and frame[name][0] is not None]
+    below = frame.select(texts)[1:].select(pl.all().cast(pl.Float64, strict=False).is_not_null().all())
+    numbers = [name for name in texts if len(frame) > 3 and below[name][0] and re.search(r"[^\W\d]", frame[name][0])]
+    worded = [name for name in numbers if re.search(r"[^\W\d]{2}.*\s.*[^\W\d]{2}", frame[name][0])]
+    if len(worded) < 2 or 2 * len(worded) < max(len(numbers), len(frame.columns) - 3):
+        return table
+    titles = {name: " ".join(str(frame[name][0]).split()) for name in texts}
+    kept = pl.arange(1, len(frame), eager=True) if table.kept is None else table.kept[1:]
+    notes = (*table.notes, "The second row is a header too: it words the questions.")
+    return replace(
+        table,
+        frame=frame[1:].with_columns(numeric(frame[1:][n]) for n in numbers),
+        kept=kept,
+        titles=titles,
+        notes=notes,
+    )
 
 
 def frame_table(data: Any) -> FileTable:
@@ -485,7 +524,11 @@ def read_json(path: Path, encoding: str = "utf-8") -> Any:
     if not text.strip():
         raise InputError("the file is empty", file=path, remedy="check that it was saved")
     try:
-        data = json.loads(text)
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError:
+            # A comma before a closing bracket is the commonest slip, and means nothing.
+            data = json.loads(re.sub(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', lambda m: m[1] or "", text))
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg
         what = "the JSON ends too early" if cut else f"this is not JSON ({error.msg})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from vantage.corpora.readers.structure import stem
 from vantage.corpora.readers.table_file import Doubt, FileTable, title_notes
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
@@ -52,6 +53,9 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
         raise InputError(f"there is no sheet '{sheet}'", file=path, remedy=f"it has {', '.join(sheets)}")
     if not filled:
         raise InputError("the file is empty", file=path, remedy="check that it was saved")
+    legends = {name: legend for name, rows in filled.items() if (legend := _legend(rows)) and name != sheet}
+    if len(legends) == len(filled) - 1:
+        sheet = sheet or next(name for name in filled if name not in legends)
     if sheet is None and len(filled) > 1:
         first = next(iter(filled))
         problem, remedy = f"the file has {len(filled)} sheets: {', '.join(filled)}", f"say which with --sheet '{first}'"
@@ -73,7 +77,37 @@ def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     columns = [_column(name, [_cell(body[n][i]) for n in kept]) for i, name in zip(used, names, strict=True)]
     notes = title_notes(start if start > top else 0, start + 1)
-    return FileTable(path, pl.DataFrame(columns), start + 2, pl.Series(kept, dtype=pl.Int64), notes)
+    frame = pl.DataFrame(columns)
+    labels = _labelled(frame, legends.values())
+    if labels:
+        notes += (f"The sheet '{next(iter(legends))}' says what the codes of {', '.join(list(labels)[:5])} mean.",)
+    return FileTable(path, frame, start + 2, pl.Series(kept, dtype=pl.Int64), notes, labels)
+
+
+def _legend(rows: list[list[Any]]) -> list[tuple[str, float, str]]:
+    """What codes mean, from a sheet of codes and words, with or without the name of a column in front."""
+    cells = [[_cell(cell) for cell in row if cell != ""] for row in rows]
+    cells = [row for row in cells if row]
+    body = cells[1:] if cells and not any(isinstance(cell, int | float) for cell in cells[0]) else cells
+    named = [(str(row[0]) if len(row) > 2 else "", row[-2], row[-1]) for row in body if 2 <= len(row) <= 3]
+    fits = [(n, float(c), w.strip()) for n, c, w in named if isinstance(c, int | float) and isinstance(w, str)]
+    keys = {(name, code) for name, code, _ in fits}
+    return fits if len(body) > 1 and len(fits) == len(body) == len(keys) and len(body) < 200 else []
+
+
+def _labelled(frame: pl.DataFrame, legends: Iterable[list[tuple[str, float, str]]]) -> dict[str, dict[float, str]]:
+    """For each column its words: those of a legend that names it, or of one that has nearly the codes it has."""
+    labels: dict[str, dict[float, str]] = {}
+    for legend in legends:
+        for name in dict.fromkeys(name for name, _, _ in legend):
+            words = {code: word for one, code, word in legend if one == name}
+            numbers = [c for c in frame.columns if frame[c].dtype.is_numeric() and name in ("", c)]
+            for pattern in dict.fromkeys(map(stem, numbers)):
+                alike = [column for column in numbers if stem(column) == pattern]
+                used = {float(code) for column in alike for code in frame[column].drop_nulls()}
+                if used <= set(words) and (name or len(used) >= 0.8 * len(words)):
+                    labels |= dict.fromkeys(alike, words)
+    return labels
 
 
 def _cell(cell: Any) -> Any:
@@ -111,11 +145,14 @@ def _statistics(path: Path, suffix: str) -> FileTable:
             if isinstance(code, int | float) and not any(lo <= code <= hi for lo, hi in missing.get(name, ())):
                 labels.setdefault(name, {})[float(code)] = str(word)
     titles = {name: title for name, title in meta.column_names_to_labels.items() if title and title != name}
-    notes = [
-        f"In column '{name}' the file declares as missing: {', '.join(_range(lo, hi) for lo, hi in ranges)}."
-        for name, ranges in missing.items()
-        if ranges
-    ]
+    declared_ranges = {name: ranges for name, ranges in missing.items() if ranges}
+    codes = dict.fromkeys(_range(lo, hi) for ranges in declared_ranges.values() for lo, hi in ranges)
+    where = (
+        f"column '{next(iter(declared_ranges), '')}'"
+        if len(declared_ranges) == 1
+        else f"{len(declared_ranges):,} columns"
+    )
+    notes = [f"In {where} the file declares as missing: {', '.join(codes)}."] if declared_ranges else []
     return FileTable(path, frame, notes=tuple(notes), labels=labels, titles=titles)
 
 

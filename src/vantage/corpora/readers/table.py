@@ -21,10 +21,13 @@ from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
-from vantage.corpora.readers.columns import ROLES, SPREAD, check_alike, columns_note, long, roles_of, with_kinds
-from vantage.corpora.readers.files import frame_table, open_rows
+from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
+from vantage.corpora.readers.files import open_rows
+from vantage.corpora.readers.shapes import shaped
+from vantage.corpora.readers.structure import check_alike, check_total, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
+from vantage.corpora.traits import TraitScale, inferred_scale_of
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import STATUSES
@@ -40,6 +43,7 @@ def read(
     question: str | None = None,
     traits: Sequence[str] | Mapping[str, object] = (),
     instrument: str | Instrument | None = None,
+    columns: str | None = None,
     wide: bool | str = False,
     values: Sequence[str] = (),
     duplicates: Literal["first", "last", "mean"] | None = None,
@@ -50,7 +54,14 @@ def read(
     order: Sequence[str] | None = None,
     strip: bool | None = None,
     case: Literal["keep", "fold"] | None = None,
+    spelling: Literal["keep", "join"] | None = None,
     kinds: Mapping[str, str] | None = None,
+    unlike: Literal["keep"] | None = None,
+    counts: Sequence[str] = (),
+    lists: str | None = None,
+    anonymous: bool = False,
+    join: str | Path | None = None,
+    without: Sequence[str] = (),
     encoding: str = "utf-8",
     separator: str | None = None,
     quotes: Literal["literal"] | None = None,
@@ -65,7 +76,8 @@ def read(
         question: The id of the question that was asked, where no column says it.
         traits: Columns that describe the rater; as a mapping with their scales, `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
-        wide: What the columns are where they hold values: `rater` (or true), `item` or `question`.
+        columns: What the columns are where they hold values: `rater`, `item` or `question`.
+        wide: The older name of `columns`; true means `rater`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
         duplicates: What to do with a duplicate judgment, which is refused otherwise.
@@ -76,25 +88,35 @@ def read(
         order: Words of the scale from the lowest to the highest.
         strip: Whether spaces around ids mean nothing; where that matters it must be said.
         case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
+        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`); it must be said.
         kinds: Of raters who are no people, what they are: `model`, `aggregate` …
+        unlike: `keep` where columns of a wide table hold other answers than the rest and are raters or items.
+        counts: Columns that count answers; the people behind them are not known.
+        lists: The column that holds a list of labels, or of objects with rater and answer, for each row.
+        anonymous: Whether nothing tells who judged, so that each row is the answer of another person.
+        join: A further table or sheet that describes items or raters.
+        without: Ids of rows that are none, such as a total, which are left out.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
         quotes: `literal` where quotation marks in a CSV file are part of the text.
         sheet: The sheet of a spreadsheet.
     """
-    if empty is not None and empty not in MEANINGS:
-        raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
-    if duplicates is not None and duplicates not in ("first", "last", "mean"):
-        raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
-    spread = "rater" if wide is True else wide or ""
-    if spread and spread not in SPREAD:
-        raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
+    spread = _spread(columns or wide, empty, duplicates)
     scales = {trait: how for trait, how in traits.items() if how} if isinstance(traits, Mapping) else {}
     traits = list(traits)
-    cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
+    cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty, spelling)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
+    whole, map = shaped(whole, dict(map or {}), traits, lists, counts, join, anonymous=anonymous)  # noqa: A001
+    if not (map or spread or values or named_roles(whole)):
+        reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
+        map, spread = reading.get("map") or {}, str(reading.get("wide") or "")  # noqa: A001
+        values, without = reading.get("values") or (), reading.get("without") or without
+        traits = list(reading.get("traits") or ())
     cleaning.notes += whole.notes
+    whole = _without(whole, without, cleaning)
+    if spread in ("rater", "item") and not without and not whole.streamed:
+        check_total(whole)
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
         raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
@@ -110,13 +132,15 @@ def read(
     }
     for name in described["rater"]:
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
-    if spread in ("rater", "item") and not values:
+        judged, labelled = _with_words(rows, judged, name, whole.labels.get(name, {}))
+        scales = {**({name: labelled} if labelled else {}), **scales}
+    if spread in ("rater", "item") and unlike is None:
         check_alike(rows, spread, judged, answers)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
         merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
         opt_outs = opt_outs_of(rows, judged, answers, roles, empty)
-        known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
+        known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread, rows.cells), opt_outs)
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
@@ -135,6 +159,31 @@ def read(
     about = _about(whole, roles, traits, cleaning, rows.cells)
     made = _corpus(rows, judged, items, raters, known, about, duplicates)
     return made.with_trait_scales(scales) if scales else made
+
+
+def _spread(columns: bool | str, empty: str | None, duplicates: str | None) -> str:
+    """What the columns of a table are, "" for a long one; words that say nothing known are refused."""
+    if empty is not None and empty not in MEANINGS:
+        raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
+    if duplicates is not None and duplicates not in ("first", "last", "mean"):
+        raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
+    spread = "rater" if columns is True else columns or ""
+    if spread and spread not in SPREAD:
+        raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
+    return spread
+
+
+def _without(rows: FileRows, ids: Sequence[str], cleaning: Cleaning) -> FileRows:
+    """The rows without those that have one of the ids in any column of text."""
+    if not ids:
+        return rows
+    texts = [name for name, dtype in rows.schema.items() if dtype == pl.String]
+    gone = pl.any_horizontal(pl.col(texts).str.strip_chars().is_in(list(ids)).fill_null(value=False))
+    (count,) = rows.collect(rows.lazy.filter(gone).select(pl.len()))
+    if not count.item():
+        raise rows.fault(f"no row has '{ids[0]}'", "leave --without out")
+    cleaning.notes.append(f"{counted(count.item(), 'row')} left out: {', '.join(ids)}.")
+    return replace(rows, lazy=rows.lazy.filter(~gone))
 
 
 def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str], column: str) -> str:
@@ -289,6 +338,23 @@ def _with_trait(rows: FileRows, judged: pl.LazyFrame, name: str, column: str, cl
     return judged.with_columns(pl.col(f"rater.{name}").replace(changed)) if changed else judged
 
 
+def _with_words(
+    rows: FileRows, judged: pl.LazyFrame, name: str, labels: Mapping[float, str]
+) -> tuple[pl.LazyFrame, TraitScale | None]:
+    """Judgments with the words that the file has for the codes of a trait, and its scale, where it has all of them."""
+    if not labels:
+        return judged, None
+    codes = pl.col(f"rater.{name}").cast(pl.Float64, strict=False)
+    (seen,) = rows.collect(judged.select(codes.unique().drop_nulls().alias("code")))
+    used = sorted(seen["code"])
+    words = [labels.get(code, "") for code in used]
+    if not used or not all(words) or len(set(words)) < len(words):
+        return judged, None
+    level = inferred_scale_of(pl.Series(words)).level
+    new = codes.replace_strict(used, words, default=None, return_dtype=pl.String)
+    return judged.with_columns(new.alias(f"rater.{name}")), TraitScale(level, tuple(words))
+
+
 def _with_ids(
     rows: FileRows,
     judged: pl.LazyFrame,
@@ -418,39 +484,3 @@ def _check_means(rows: FileRows, judged: pl.DataFrame, instrument: Instrument) -
     for first in answers.filter(pl.col("value") > 1)[ROW].sort().head(1):
         problem, row = "duplicate judgments differ, and answers without an order have no mean", rows.at(first)["row"]
         raise InputError(problem, file=rows.path, row=row, remedy="use --duplicates first or last")
-
-
-def corpus(
-    frame: object,
-    *,
-    item: str | None = None,
-    rater: str | None = None,
-    value: str | None = None,
-    text: str | None = None,
-    question: str | None = None,
-    traits: Sequence[str] = (),
-    instrument: str | Instrument | None = None,
-    name: str = "",
-    **options: Any,
-) -> Corpus:
-    """A corpus from a pandas, Polars or PyArrow frame, or anything with the Arrow interface, by column names.
-
-    `question` names the column that says which question a row answers or, where there is no such column, the question
-    itself. Columns with the name of their role (`item`, `rater`, `value` …) need not be named. Further options are
-    those of the reader `table`: `map` for further columns of the items, `missing`, `empty`, `duplicates`, `order` …
-
-    >>> import pandas as pd
-    >>> stars = pd.DataFrame({"id": [1, 1, 2, 2], "who": ["ann", "bob", "ann", "bob"], "stars": [4, 5, 2, 2]})
-    >>> made = corpus(stars, item="id", rater="who", value="stars", question="quality")
-    >>> made.judgments["value"].to_list(), made.questions[0].id
-    ([4.0, 5.0, 2.0, 2.0], 'quality')
-    """
-    columns = frame_table(frame).frame.columns
-    named = {"item": item, "rater": rater, "value": value, "text": text}
-    roles = {**options.pop("map", {}), **{role: column for role, column in named.items() if column is not None}}
-    if question is not None and question in columns and question not in roles.values():
-        roles["question"], question = question, None
-    made = read(frame, map=roles, question=question, traits=traits, instrument=instrument, **options)
-    if name:
-        made.about = replace(made.about, name=name, title=name)
-    return made

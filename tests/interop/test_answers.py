@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from vantage import Instrument, Scale
-from vantage.corpora.readers.answers import (
+from vantage.errors import InputError
+from vantage.interop.answers import (
     GivenAnswer,
     as_number,
     ask,
@@ -14,7 +15,6 @@ from vantage.corpora.readers.answers import (
     rationale_of,
     with_rationales,
 )
-from vantage.errors import InputError
 
 
 def test_fields_find_their_question() -> None:

@@ -24,7 +24,9 @@ import polars as pl
 
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known as known_values
-from vantage.corpora.readers.answers import (
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.interop.answers import (
     GivenAnswer,
     about_tool,
     as_number,
@@ -37,7 +39,7 @@ from vantage.corpora.readers.answers import (
     scale_of_labels,
     with_rationales,
 )
-from vantage.corpora.readers.potato_files import (
+from vantage.interop.potato_files import (
     FIXED,
     Annotation,
     PotatoOutput,
@@ -48,8 +50,6 @@ from vantage.corpora.readers.potato_files import (
     read_source,
     sources,
 )
-from vantage.errors import InputError
-from vantage.instruments import Instrument
 from vantage.scales import Scale
 
 ONE: Final = ("radio", "likert", "confidence")

@@ -17,8 +17,8 @@ import polars as pl
 
 from vantage.corpora import schema, storage
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.writers.huggingface import languages, licence
 from vantage.corpora.writers.place import put_folder
+from vantage.interop.huggingface import languages, licence
 
 OURS: Final = ("croissant.json", "data/*.parquet", "data/corpus.yaml", "data/.lock")
 SPECIFICATIONS: Final = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")

@@ -26,7 +26,10 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.answers import (
+from vantage.corpora.readers.files import find, read_json
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.interop.answers import (
     GivenAnswer,
     about_tool,
     as_number,
@@ -38,9 +41,6 @@ from vantage.corpora.readers.answers import (
     rationale_of,
     with_rationales,
 )
-from vantage.corpora.readers.files import find, read_json
-from vantage.errors import InputError
-from vantage.instruments import Instrument
 from vantage.scales import Scale
 
 AGAIN: Final = "export the project again"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.corpora.prolific import snake_case
-from vantage.corpora.readers.answers import as_number
 from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.documents import Document
 from vantage.errors import InputError
+from vantage.interop.answers import as_number
 
 FIXED: Final = ("", "select-one", "slider", "number", "vas", "text_box", "textbox")
 """Names under which a scheme stores its answer as the value, not as the name of an option."""
