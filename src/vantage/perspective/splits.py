@@ -9,6 +9,8 @@ The test set depends on the corpus, the seed and the sizes alone, so that every 
    set of its own (`test`), to be looked at when a user is met.
 4. Unless the split is `extended`, no text of the test set is in training; if it is, such texts may be, judged by
    others.
+
+The method `released` takes the parts that a corpus was published with: its users are in training and test alike.
 """
 
 from __future__ import annotations
@@ -154,7 +156,7 @@ def _drawn(rng: np.random.Generator, texts: list[str], wanted: int) -> set[str]:
 
 Users: TypeAlias = Literal["named", "unnamed"]
 Adaptation: TypeAlias = Literal["none", "train", "test"]
-Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense"]
+Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense", "released"]
 Part: TypeAlias = Literal["train", "adaptation", "test"]
 
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
@@ -197,10 +199,11 @@ class Split:
     def _invariants(self) -> list[tuple[str, bool]]:
         texts = {part: set(getattr(self, part)["item"]) for part in PARTS}
         raters = {part: set(getattr(self, part)["rater"]) for part in PARTS}
-        met = self.train_users | (self.test_users if self.adapts == "train" else frozenset())
+        known = self.adapts == "train" or self.method == "released"
+        met = self.train_users | (self.test_users if known else frozenset())
         doubled = [part for part in PARTS if getattr(self, part).select("item", "rater").is_duplicated().any()]
         return [
-            ("a user both trains the model and is tested", bool(self.train_users & self.test_users)),
+            ("a user both trains the model and is tested", not known and bool(self.train_users & self.test_users)),
             ("a test pair belongs to an annotator who trains", not raters["test"] <= self.test_users),
             ("a training pair belongs to nobody who may train", not raters["train"] <= met),
             ("an adaptation pair belongs to an annotator who trains", not raters["adaptation"] <= self.test_users),
@@ -302,7 +305,8 @@ def split(
             nine tenths of all texts, since nothing would be left to train on.
         stratify: A trait of which the test users must have the values in proportion.
         method: `balanced` is the above. `perseval` and `perseval-dense` draw exactly as the library PersEval
-            does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own.
+            does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own. `released` tests
+            the items whose column `split` says test, and trains on the others.
         doubled: For `perseval` only: pairs (item, rater) that the released file has twice, each of which the library
             counts as another row when it draws. MD-Agreement has one, `("test-2038", "Ann448")`.
         counted: For `perseval` only: the library draws from texts sorted by their ids, but numbers those of
@@ -321,6 +325,8 @@ def split(
     sizes = Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted)
     question = the_question(corpus, question)
     pairs = people_pairs(corpus, question, stratify)
+    if method == "released":
+        return _released(corpus, question, pairs, users, seed)
     draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
@@ -355,6 +361,19 @@ def split(
     )
 
 
+def _released(corpus: Corpus, question: str, pairs: pl.DataFrame, users: Users, seed: int) -> Split:
+    """The parts that the column `split` of the items names; training and development parts train."""
+    parts = corpus.items["split"].unique() if "split" in corpus.items.columns else pl.Series([], dtype=pl.String)
+    if "test" not in parts or len(parts) < 2:
+        raise InputError("the items have no released parts", remedy="they need a column split with train and test")
+    pairs = pairs.join(corpus.items.select("item", "split"), on="item", maintain_order="left")
+    tested = pairs["split"] == "test"
+    train, test = (pairs.filter(part).select("item", "rater", "value") for part in (~tested, tested))
+    met, asked = frozenset(train["rater"].unique()), frozenset(test["rater"].unique())
+    none = test.clear()
+    return Split(corpus, question, train, none, test, none, users, "none", False, "released", seed, met, asked)
+
+
 def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
     for name, value, known in (
         ("users", users, get_args(Users)),
@@ -368,7 +387,7 @@ def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
             "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
             remedy="use adaptation train or test, or named users",
         )
-    if users == "named" and not corpus.traits and adaptation == "none":
+    if users == "named" and not corpus.traits and adaptation == "none" and method != "released":
         raise InputError(
             "the raters have no traits, so named users without adaptation are as unknown as unnamed ones",
             remedy="join traits, or use adaptation train or test",
