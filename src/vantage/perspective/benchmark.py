@@ -1,16 +1,9 @@
-"""An open benchmark: a split as files, predictions from any file, systems compared on the same pairs, shared tasks.
-
-The scores of the shared task are those of Learning With Disagreements, third edition (Leonardelli et al. 2025). The
-*perspectivist* ones compare what is predicted for each annotator with what the annotator said; the *soft* ones compare
-the distribution of labels that is predicted for a text with the distribution of people's labels.
-"""
+"""An open benchmark: a split as files, and predictions from any file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from hashlib import sha256
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,20 +11,17 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import read_table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
-from vantage.measures.multiplicity import adjusted
 from vantage.perspective.evaluation import Evaluation, evaluate, stood_for
-from vantage.perspective.fairness import advantage, average_user
 from vantage.perspective.splits import Split, split
 from vantage.perspective.tally import CLOSENESS
 
 FILE: Final = "split.json"
 ENOUGH: Final = 10
 """From how many test users on intervals resample users; with fewer, texts."""
-BASELINE: Final = "majority (baseline)"
-"""The system that gives everyone the most frequent answer of the training annotators."""
 NAMES: Final = {
     "item": ("item", "text_id", "item_id", "text", "id"),
     "rater": ("rater", "user", "annotator", "user_id", "annotator_id", "rater_id"),
@@ -98,21 +88,32 @@ def read_split(corpus: Corpus, folder: str | Path) -> Split:
 def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.DataFrame:
     """Predictions of any system: a table with text, user and answer, or a corpus in which raters stand for people.
 
-    Answers are codes of the scale or its labels; an empty one is no answer. Columns may have any of `NAMES`.
+    Answers are codes of the scale or its labels; an empty one is no answer. Columns may have any of `NAMES`. A column
+    `probabilities` has distributions instead, as lists or as the text of lists, in the order of the codes; then users
+    may be left out, where a distribution is that of a text.
     """
     path = Path(source)
     if is_corpus(path):
         return stood_for(Corpus.read(path), question)
     table = read_table(path)
+    shared = "probabilities" in table.frame.columns
     columns: dict[str, str] = {}
     for name, known in NAMES.items():
         known_column = next((column for column in known if column in table.frame.columns), None)
-        if known_column is None:
+        if known_column is not None:
+            columns[name] = known_column
+        elif not (shared and name != "item"):
             remedy = f"name it {' or '.join(known[:3])}; the file has {', '.join(table.frame.columns)}"
             raise InputError(f"there is no column of the {name}", file=path, remedy=remedy)
-        columns[name] = known_column
-    frame = table.frame.select(pl.col(column).cast(pl.String).alias(name) for name, column in columns.items())
+    if shared:
+        columns.pop("value", None)
+    asked = [pl.col("question").cast(pl.String)] if "question" in table.frame.columns else []
+    frame = table.frame.select(*(pl.col(column).cast(pl.String).alias(n) for n, column in columns.items()), *asked)
     scale = corpus.question(question).scale
+    if shared:
+        given = table.frame["probabilities"]
+        lists = [_distribution(table, n, cell) for n, cell in enumerate(given)]
+        return frame.with_columns(pl.Series("probabilities", lists, dtype=pl.List(pl.Float64)))
     values: list[float | None] = []
     for number, answer in enumerate(frame["value"]):
         code = None if answer is None or not answer.strip() else scale.code(answer)
@@ -121,15 +122,22 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
                 code = float(answer)
             except ValueError:
                 labels = ", ".join(scale.label(one) for one in scale.codes)
-                raise InputError(
-                    f"'{answer}' is no answer to '{question}'",
-                    file=path,
-                    row=table.row(number),
-                    column=columns["value"],
-                    remedy=f"use {labels}",
-                ) from None
+                problem = f"'{answer}' is no answer to '{question}'"
+                raise table.fault(problem, f"use {labels}", number, columns["value"]) from None
         values.append(code)
     return frame.with_columns(pl.Series("value", values, dtype=pl.Float64))
+
+
+def _distribution(table: FileTable, number: int, cell: Any) -> list[float] | None:
+    """A cell of distributions: a list, the text of one, or nothing."""
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell) if cell.strip() else None
+        except (ValueError, RecursionError):
+            cell = [None]
+    if cell is not None and not all(isinstance(share, int | float) for share in cell):
+        raise table.fault("this is not a list of numbers", "write it as [0.2, 0.8]", number, "probabilities")
+    return None if cell is None else [float(share) for share in cell]
 
 
 def scored(
@@ -144,50 +152,6 @@ def scored(
         return evaluate(predictions, parts, resamples=resamples, seed=seed, over=over)
     except Problems as error:
         raise Problems(source, error.problems) from None
-
-
-def baseline(parts: Split) -> pl.DataFrame:
-    """The most frequent answer of the training annotators for everyone; the lower code where it is tied."""
-    most = parts.train["value"].mode().min()
-    return parts.test.select("item", "rater", pl.lit(most, dtype=pl.Float64).alias("value"))
-
-
-def leaderboard(systems: Mapping[str, Evaluation], label: str = "macro") -> pl.DataFrame:
-    """Systems by the score of the average user, each compared with the first on the same pairs.
-
-    `behind` is the difference to the first with its interval and the p value of a randomisation test, corrected after
-    Holm (1979); `first` marks the systems that cannot be told apart from it.
-    """
-    rows: list[dict[str, Any]] = []
-    for name, evaluation in systems.items():
-        user = average_user(evaluation, label)
-        whole = {level: evaluation.f1(level, label) for level in ("global", "text")}
-        unread = evaluation.pairs["predicted"].null_count()
-        rows.append({"system": name, **user, **whole, "unread": unread, "pairs": len(evaluation.pairs)})
-    rows.sort(key=lambda row: (-(row["estimate"] if row["estimate"] is not None else -1.0), row["system"]))
-    best = rows[0]["system"]
-    for row in rows:
-        difference = advantage(systems[row["system"]], systems[best], label) if row["system"] != best else {}
-        behind = {"behind": "difference", "behind_low": "low", "behind_high": "high", "p": "p"}
-        row |= {name: difference.get(end) for name, end in behind.items()}
-    for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
-        row["p_holm"] = p
-        row["first"] = row["system"] == best or (p is not None and p >= 0.05)
-    numbers = ("estimate", "low", "high", "global", "text", "behind", "behind_low", "behind_high", "p", "p_holm")
-    frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64), infer_schema_length=None)
-    return frame.with_row_index("place", 1)
-
-
-def paired_differences(systems: Mapping[str, Evaluation], label: str = "macro") -> pl.DataFrame:
-    """Every pair of systems on the same pairs: the difference for the average user, its interval and its test."""
-    rows = [
-        {"first": one, "second": two, **advantage(systems[one], systems[two], label)}
-        for one, two in combinations(systems, 2)
-    ]
-    numbers = dict.fromkeys(("difference", "low", "high", "p"), pl.Float64)
-    schema = {"first": pl.String, "second": pl.String, **numbers}
-    frame = pl.DataFrame(rows, schema=schema)
-    return frame.with_columns(pl.Series("p_holm", adjusted(frame["p"].to_list(), "holm"), dtype=pl.Float64))
 
 
 def _digest(parts: Split) -> str:

@@ -222,7 +222,8 @@ def _beta_grid(below: Floats, n: Floats, points: int = 400) -> Floats:
     weighted = (below * (n - 1)).sum() / max((n * (n - 1)).sum(), 1)
     alike = (together - weighted**2) / max(weighted * (1 - weighted), 1e-12)
     precision = 1 / min(max(alike, 1e-4), 1 - 1e-4) - 1
-    return np.asarray(betaincinv(mean * precision, (1 - mean) * precision, (np.arange(points) + 0.5) / points))
+    share = betaincinv(mean * precision, (1 - mean) * precision, (np.arange(points) + 0.5) / points)
+    return np.clip(share, LEAST, 1 - LEAST)
 
 
 def _oracle_distance(share: Floats, n: int) -> float:
@@ -574,13 +575,12 @@ def calibration(
     return pl.concat(rows)
 
 
-def ranking(systems: Mapping[str, Mapping[str, Scored]], evaluation: str, divisor: Divisor = "points") -> pl.DataFrame:
-    """Systems by skill: for each task that all of them predicted, and over these tasks together.
+Systems: TypeAlias = Mapping[str, Mapping[str, Scored]]
+"""What each system predicted for each task."""
 
-    `place` is one more than the number of systems that are shown to be better: differences on the same texts and
-    people, corrected after Holm (1979), so that systems that cannot be told apart share a place. A system that is not
-    shown to be better than a rater that reads no text has none. Floors and ceilings are the same for all.
-    """
+
+def _skills(systems: Systems, evaluation: str, divisor: Divisor) -> dict[str, dict[str, Measured]]:
+    """Each system's skill in each task that all of them predicted and whose ceiling is known."""
     first = next(iter(systems.values()))
     skills: dict[str, dict[str, Measured]] = {name: {} for name in systems}
     for task in [task for task in first if all(task in one for one in systems.values())]:
@@ -589,23 +589,40 @@ def ranking(systems: Mapping[str, Mapping[str, Scored]], evaluation: str, diviso
         if ceiling is not None and floor - ceiling > LEAST:
             for name, one in systems.items():
                 skills[name][task] = one[task].measured(measure, divisor).in_skill(floor, ceiling)
+    return skills
+
+
+def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Systems by skill, for each task that all of them predicted and over these together; and each pair of systems.
+
+    `place` is one more than the number of systems that are shown to be better: differences on the same texts and
+    people, corrected after Holm (1979), so that systems that cannot be told apart share a place. A system that is not
+    shown to be better than a rater that reads no text has none. Floors and ceilings are the same for all.
+    """
+    skills = _skills(systems, evaluation, divisor)
     rows: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
     common = list(next(iter(skills.values())))
     for task, used in [*((task, [task]) for task in common), *([("all", common)] if common[1:] else [])]:
+        key = {"evaluation": evaluation, "task": task}
         reached = {name: concluded([one[t] for t in used]) for name, one in skills.items()}
         names = sorted(reached, key=lambda name: -(reached[name]["estimate"] or 0.0))
         able = [n for n in names if (reached[n]["estimate"] or 0.0) > 0 and (reached[n]["p"] or 0.0) < ALIKE]
         pairs = list(combinations(names, 2))
-        apart = [concluded([skills[a][t].minus(skills[b][t]) for t in used])["p"] for a, b in pairs]
-        better = {pair for pair, p in zip(pairs, adjusted(apart, "holm"), strict=True) if p is not None and p < ALIKE}
+        apart = [concluded([skills[a][t].minus(skills[b][t]) for t in used]) for a, b in pairs]
+        better = set()
+        for (one, two), row, p in zip(pairs, apart, adjusted([row["p"] for row in apart], "holm"), strict=True):
+            ends = {"difference": row["estimate"], "low": row["low"], "high": row["high"], "p": row["p"], "p_holm": p}
+            differences.append({**key, "first": one, "second": two, **ends})
+            better |= {(one, two)} if p is not None and p < ALIKE else set()
         for name in names:
             place = 1 + sum((other, name) in better for other in able) if name in able else None
-            result = {"skill": reached[name]["estimate"], **{end: reached[name][end] for end in ("low", "high", "p")}}
+            ends = {"skill": reached[name]["estimate"], **{end: reached[name][end] for end in ("low", "high", "p")}}
             reason = None if name in able else "not shown to be better than a rater that reads no text"
-            key = {"evaluation": evaluation, "task": task, "place": place, "system": name}
-            rows.append({**key, **result, "reason": reason})
-    strings = dict.fromkeys(("evaluation", "task", "system", "reason"), pl.String)
-    numbers = dict.fromkeys(("skill", "low", "high", "p"), pl.Float64)
-    order = ("evaluation", "task", "place", "system", "skill", "low", "high", "p", "reason")
-    schema = {"place": pl.Int64, **strings, **numbers}
-    return pl.DataFrame(rows, schema={name: schema[name] for name in order})
+            rows.append({**key, "place": place, "system": name, **ends, "reason": reason})
+    text, number = pl.String(), pl.Float64()
+    ends_of = {"low": number, "high": number, "p": number}
+    key_of = {"evaluation": text, "task": text}
+    board = {**key_of, "place": pl.Int64(), "system": text, "skill": number, **ends_of, "reason": text}
+    pairs_of = {**key_of, "first": text, "second": text, "difference": number, **ends_of, "p_holm": number}
+    return pl.DataFrame(rows, schema=board), pl.DataFrame(differences, schema=pairs_of)

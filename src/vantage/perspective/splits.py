@@ -324,9 +324,9 @@ def split(
     _check(corpus, users, adaptation, method)
     sizes = Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted)
     question = the_question(corpus, question)
-    pairs = people_pairs(corpus, question, stratify)
     if method == "released":
-        return _released(corpus, question, pairs, users, seed)
+        return released_split(corpus, question, users)
+    pairs = people_pairs(corpus, question, stratify)
     draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
@@ -361,17 +361,23 @@ def split(
     )
 
 
-def _released(corpus: Corpus, question: str, pairs: pl.DataFrame, users: Users, seed: int) -> Split:
-    """The parts that the column `split` of the items names; training and development parts train."""
-    parts = corpus.items["split"].unique() if "split" in corpus.items.columns else pl.Series([], dtype=pl.String)
-    if "test" not in parts or len(parts) < 2:
-        raise InputError("the items have no released parts", remedy="they need a column split with train and test")
-    pairs = pairs.join(corpus.items.select("item", "split"), on="item", maintain_order="left")
-    tested = pairs["split"] == "test"
-    train, test = (pairs.filter(part).select("item", "rater", "value") for part in (~tested, tested))
+def released_split(corpus: Corpus, question: str, users: Users = "named", part: str = "test") -> Split:
+    """The parts that the column `split` of the items names: one is tested, and those published before it train.
+
+    Users are in both, so that a rater may know them.
+    """
+    earlier = {"test": ("train", "dev", "validation"), "dev": ("train",)}.get(part, ())
+    where = corpus.items["split"] if "split" in corpus.items.columns else pl.Series([""] * len(corpus.items))
+    if part not in where or not where.is_in(earlier).any():
+        raise InputError(f"the items have no part '{part}' with others to train on", remedy="see their column split")
+    pairs = people_pairs(corpus, question).select("item", "rater", "value")
+    train, test = (
+        pairs.join(corpus.items.filter(where.is_in(some)), on="item", how="semi", maintain_order="left")
+        for some in (earlier, (part,))
+    )
     met, asked = frozenset(train["rater"].unique()), frozenset(test["rater"].unique())
     none = test.clear()
-    return Split(corpus, question, train, none, test, none, users, "none", False, "released", seed, met, asked)
+    return Split(corpus, question, train, none, test, none, users, "none", False, "released", 0, met, asked)
 
 
 def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:

@@ -12,19 +12,33 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import text_of
 from vantage.corpora.readers.lewidi import EDITIONS, SPLITS, edition
+from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems, nearest
 from vantage.measures.ratings import Floats
-from vantage.perspective.scoring import SUM, Answered, Divisor, Scored, Targets, answered, own_measures, score_rows
-from vantage.perspective.splits import people_pairs
+from vantage.perspective.benchmark import read_predictions, read_split
+from vantage.perspective.scoring import (
+    SUM,
+    Answered,
+    Divisor,
+    Scored,
+    Targets,
+    answered,
+    own_measures,
+    score_rows,
+    usual_measures,
+)
+from vantage.perspective.splits import Split, people_pairs, released_split
+from vantage.raters.trained.pairs import fit_pairs, pair_method
 
-EVALUATIONS: Final = {"soft": "soft", "perspectivist": "pe"}
+FILES: Final = {"soft": "soft", "perspectivist": "pe"}
 """The evaluations of a task, and how its files are called."""
 MOST: Final = 20
 """So many faults of a file are named."""
@@ -38,11 +52,15 @@ class SharedTask:
     corpus: Corpus
     """With all its parts."""
     questions: tuple[str, ...]
-    part: str
+    part: str = "test"
+    parts: Split | None = None
+    """The split whose test part it is, where it is none of the released parts."""
 
     @cached_property
     def pairs(self) -> dict[str, pl.DataFrame]:
         """People's answers to each question in the part, in the order of the released file."""
+        if self.parts is not None:
+            return {self.parts.question: self.parts.test}
         chosen = self.corpus.items.filter(split=self.part).select("item")
         return {
             question: people_pairs(self.corpus, question)
@@ -66,6 +84,10 @@ class SharedTask:
         """The organisers' score."""
         return own_measures(self.corpus.question(self.questions[0]).scale)[evaluation == "perspectivist"]
 
+    def split(self, question: str) -> Split:
+        """The released parts as a split, to learn from."""
+        return released_split(self.corpus, question, part=self.part)
+
     def answered(self, predictions: pl.DataFrame, targets: Targets = "released") -> Scored:
         """Predictions beside people's answers to all questions."""
         parts: list[Answered] = []
@@ -74,38 +96,45 @@ class SharedTask:
         return Scored(parts)
 
     def score(
-        self,
-        predictions: pl.DataFrame,
-        evaluation: str,
-        *,
-        divisor: Divisor = "points",
-        targets: Targets = "released",
-        seed: int = 0,
+        self, predictions: pl.DataFrame, evaluation: str, *, divisor: Divisor = "points", targets: Targets = "released"
     ) -> pl.DataFrame:
-        """One row: the organisers' score with interval, floor, ceiling and skill."""
+        """The organisers' score with interval, floor, ceiling and skill; or proper scores."""
         scored = self.answered(predictions, targets)
-        frame = score_rows(scored, [self.measure(evaluation)], divisor=divisor, confidence=0.95, seed=seed)
+        own = [self.measure(evaluation)]
+        measures = usual_measures(scored.parts[0].scale, "user distributions")[2:] if evaluation == "proper" else own
+        frame = score_rows(scored, measures, divisor=divisor, confidence=0.95, seed=0)
         return frame.select(pl.lit(self.name).alias("task"), pl.all())
 
     def file(self, evaluation: str) -> str:
         """How the organisers call the file of an evaluation."""
-        return f"{self.name}_{self.part}_{EVALUATIONS[evaluation]}.tsv"
+        return f"{self.name}_{self.part}_{FILES[evaluation]}.tsv"
 
     def released_id(self, item: str) -> str:
         """The id of a text in the released file."""
         return item.removeprefix(f"{self.part}-")
 
 
-def tasks(data: str | Path, part: str = "test") -> dict[str, SharedTask]:
-    """The tasks whose released files are in a folder."""
+def tasks(
+    data: str | Path, part: str = "test", *, split: str | Path | None = None, only: str | None = None
+) -> dict[str, SharedTask]:
+    """The tasks of which a folder has the released files, or the one that is named; or that of a corpus and a split."""
+    if split is not None:
+        parts = read_split(Corpus.read(data).included(), split)
+        name = parts.corpus.about.name
+        return {name: SharedTask(name, parts.corpus, (parts.question,), parts=parts)}
     if part not in SPLITS:
         raise InputError(f"there is no part '{part}'", remedy=nearest(part, list(SPLITS)))
     asked = {stem: question for one in EDITIONS.values() for stem, (question, _) in one.items()}
+    corpora = edition(data)
+    if only is not None and only not in corpora:
+        raise InputError(f"there is no data set '{only}'", file=data, remedy=nearest(only, list(corpora)))
     made = {}
-    for name, corpus in edition(data).items():
+    for name, corpus in corpora.items():
         questions = (asked[name],) if asked[name] else tuple(question.id for question in corpus.questions)
-        if part in corpus.items["split"]:
+        if part in corpus.items["split"] and only in (None, name):
             made[name] = SharedTask(name, corpus, questions, part)
+    if not made:
+        raise InputError(f"no data set has the part '{part}'", file=data, remedy="choose another part")
     return made
 
 
@@ -187,35 +216,39 @@ def _fault(lists: list[Any], questions: int, wanted: int, codes: list[float] | N
     return None
 
 
-def score_folder(
-    folder: str | Path, data: Mapping[str, SharedTask], *, divisor: Divisor = "points", targets: Targets = "released"
-) -> tuple[pl.DataFrame, list[str]]:
-    """The scores of all submission files in a folder, and notes on what was passed over."""
-    frames, notes = [], []
-    for name, evaluations in submitted(folder, data).items():
-        for evaluation, (predictions, remarks) in evaluations.items():
-            frames.append(data[name].score(predictions, evaluation, divisor=divisor, targets=targets))
-            notes += remarks
-    return pl.concat(frames), notes
+Predicted: TypeAlias = dict[str, dict[str, pl.DataFrame]]
+"""What a system predicted, by evaluation and task."""
 
 
-def submitted(
-    folder: str | Path, data: Mapping[str, SharedTask]
-) -> dict[str, dict[str, tuple[pl.DataFrame, list[str]]]]:
-    """The predictions of all submission files in a folder, by task and evaluation, each with its notes."""
-    files = {
-        (name, evaluation): path
-        for name, task in data.items()
-        for evaluation in EVALUATIONS
-        if (path := Path(folder) / task.file(evaluation)).is_file()
-    }
-    if not files:
-        wanted = ", ".join(task.file(evaluation) for task in data.values() for evaluation in EVALUATIONS)
-        raise InputError("the folder has no submission file", file=folder, remedy=f"it needs one of {wanted}")
-    read: dict[str, dict[str, tuple[pl.DataFrame, list[str]]]] = {}
-    for (name, evaluation), path in files.items():
-        read.setdefault(name, {})[evaluation] = read_submission(data[name], path, evaluation)
-    return read
+def read_system(path: Path, data: Mapping[str, SharedTask]) -> tuple[Predicted, list[str]]:
+    """What a system predicted: a folder of submission files, or a table for the only task; and notes on it.
+
+    Labels for users have a perspectivist evaluation, distributions of texts a soft one, and those of users both.
+    """
+    predicted: Predicted = {}
+    notes: list[str] = []
+    if not path.exists():
+        raise InputError("there is no such file or folder", file=path, remedy="check the path")
+    if path.is_dir() and not is_corpus(path):
+        for name, task in data.items():
+            for evaluation in FILES:
+                if (file := path / task.file(evaluation)).is_file():
+                    frame, remarks = read_submission(task, file, evaluation)
+                    predicted.setdefault(evaluation, {})[name] = frame
+                    notes += remarks
+        if not predicted:
+            wanted = ", ".join(task.file(evaluation) for task in data.values() for evaluation in FILES)
+            raise InputError("the folder has no submission file", file=path, remedy=f"it needs one of {wanted}")
+        return predicted, notes
+    if len(data) > 1:
+        raise InputError("a table has predictions for one task", file=path, remedy=f"name it: {', '.join(data)}")
+    ((name, task),) = data.items()
+    frame = read_predictions(path, task.corpus, task.questions[0])
+    if "rater" in frame.columns:
+        predicted["perspectivist"] = {name: frame}
+    if "probabilities" in frame.columns:
+        predicted["soft"] = {name: frame}
+    return predicted, notes
 
 
 def write_submission(task: SharedTask, predictions: pl.DataFrame, folder: str | Path) -> list[Path]:
@@ -250,3 +283,44 @@ def _labels(part: Answered, measure: str) -> Floats:
     if not part.of_pairs.any(axis=1).all():
         raise InputError("some pairs have no prediction", remedy="a submission needs an answer for every annotator")
     return part.codes[part.choices(measure, "points")]
+
+
+SIMPLE: Final = {
+    "most-frequent": "The most frequent answer.",
+    "random": "Answers at random.",
+    "marginal": "How often each.",
+}
+"""Baselines of shared tasks that learn nothing of texts or users."""
+
+
+LIGHT_WORDS: Final = {"balanced": False, "words": (1, 1), "least": 3, "strengths": (1.0,)}
+"""Settings with which words that count once more for each of a hundred trait values are learned in a minute."""
+
+
+def task_baseline(
+    task: SharedTask, method: str = "tfidf-users", *, seed: int = 0, settings: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Distributions for all annotators of the part of a shared task, learned from the parts released before it.
+
+    `most-frequent`, `random` and `marginal` know how often each answer was given; other methods are those of
+    `PAIR_METHODS`. Classes are not balanced: a distribution is to say how often an answer is given.
+    """
+    frames = []
+    for number, question in enumerate(task.questions):
+        parts = task.split(question)
+        codes = np.array(task.codes)
+        if method in SIMPLE:
+            shares = np.array([(parts.train["value"] == code).mean() for code in codes])
+            rows = np.tile(
+                np.eye(len(codes))[shares.argmax()] if method == "most-frequent" else shares, (len(parts.test), 1)
+            )
+            if method == "random":
+                drawn = np.random.default_rng([seed, number]).integers(len(codes), size=len(parts.test))
+                rows = np.eye(len(codes))[drawn]
+            frame = parts.test.select("item", "rater").with_columns(pl.Series("probabilities", rows.tolist()))
+        else:
+            how = pair_method(method)
+            given = {"logistic": LIGHT_WORDS, "encoder": {"class_weights": False}}.get(how.kind, {})
+            frame = fit_pairs(parts, method, settings={**given, **(settings or {})}, seed=seed).judge()
+        frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
+    return pl.concat(frames)
