@@ -24,20 +24,22 @@ if TYPE_CHECKING:
     from vantage.perspective.splits import split as split
     from vantage.perspective.traits import ablation as ablation
     from vantage.perspective.traits import alignment as alignment
-    from vantage.perspective.traits import exaggeration as exaggeration
     from vantage.perspective.traits import explained as explained
     from vantage.perspective.traits import jury as jury
     from vantage.perspective.traits import label_change as label_change
     from vantage.perspective.traits import vote as vote
+    from vantage.perspective.untrained import crossed as crossed
+    from vantage.perspective.untrained import passport as passport
 
 _HOMES = {
     name: f"vantage.perspective.{module}"
     for module, names in {
+        "untrained": ("crossed", "passport"),
         "evaluation": ("Evaluation", "evaluate", "stood_for"),
         "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
         "scoring": ("calibration", "shared_task"),
         "splits": ("Split", "split"),
-        "traits": ("ablation", "alignment", "exaggeration", "explained", "jury", "label_change", "vote"),
+        "traits": ("ablation", "alignment", "explained", "jury", "label_change", "vote"),
     }.items()
     for name in names
 }
