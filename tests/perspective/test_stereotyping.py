@@ -4,7 +4,7 @@ import pytest
 
 from tests.perspective.conftest import made
 from vantage import Corpus
-from vantage.perspective import advantage, crossed, evaluate, passport
+from vantage.perspective import advantage, evaluate, passport, split
 from vantage.perspective.splits import people_pairs
 from vantage.perspective.traits import explained
 
@@ -108,7 +108,7 @@ def test_gains_are_seen_when_all_pairs_are_asked(gain: float) -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         corpus, _ = planted(rng, 0.3, people=72, texts=40)
-        parts = crossed(corpus)
+        parts = split(corpus, method="crossed")
         assert len(parts.test) == 72 * 40
         gold = parts.test["value"].to_numpy()
         frames = []

@@ -50,7 +50,7 @@ def split(
 
     vantage perspective split FOLDER --question trust --to benchmark
     """
-    from vantage.perspective.benchmark import write_split
+    from vantage.interop.benchmark import write_split
 
     options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
     options |= {"test_users": test_users, "stratify": stratify, "method": method, "seed": seed}
@@ -123,8 +123,8 @@ def submit(
 
     vantage perspective submit predictions.csv --data lewidi/2025 --task MP --to submission
     """
+    from vantage.interop.benchmark import read_predictions
     from vantage.interop.submissions import tasks, write_submission
-    from vantage.perspective.benchmark import read_predictions
 
     chosen = tasks(data, part, only=task)
     if len(chosen) > 1:
@@ -188,7 +188,7 @@ def evaluate(
 
     vantage perspective evaluate FOLDER predictions.csv --split benchmark
     """
-    from vantage.perspective.benchmark import read_predictions, read_split, scored
+    from vantage.interop.benchmark import read_predictions, read_split, scored
 
     parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
     frame = read_predictions(predictions, parts.corpus, parts.question)

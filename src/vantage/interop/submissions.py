@@ -22,8 +22,8 @@ from vantage.corpora.readers.files import text_of
 from vantage.corpora.readers.lewidi import EDITIONS, SPLITS, edition
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems, nearest
+from vantage.interop.benchmark import read_predictions, read_split
 from vantage.measures.ratings import Floats
-from vantage.perspective.benchmark import read_predictions, read_split
 from vantage.perspective.scoring import (
     SUM,
     Answered,

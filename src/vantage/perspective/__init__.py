@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vantage.perspective.fairness import below as below
     from vantage.perspective.fairness import gaps as gaps
     from vantage.perspective.fairness import minority_gap as minority_gap
+    from vantage.perspective.passports import passport as passport
     from vantage.perspective.scoring import calibration as calibration
     from vantage.perspective.scoring import shared_task as shared_task
     from vantage.perspective.splits import Split as Split
@@ -28,18 +29,16 @@ if TYPE_CHECKING:
     from vantage.perspective.traits import jury as jury
     from vantage.perspective.traits import label_change as label_change
     from vantage.perspective.traits import vote as vote
-    from vantage.perspective.untrained import crossed as crossed
-    from vantage.perspective.untrained import passport as passport
 
 _HOMES = {
     name: f"vantage.perspective.{module}"
     for module, names in {
-        "untrained": ("crossed", "passport"),
         "evaluation": ("Evaluation", "evaluate", "stood_for"),
         "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
         "scoring": ("calibration", "shared_task"),
         "splits": ("Split", "split"),
         "traits": ("ablation", "alignment", "explained", "jury", "label_change", "vote"),
+        "passports": ("passport",),
     }.items()
     for name in names
 }

@@ -10,7 +10,8 @@ The test set depends on the corpus, the seed and the sizes alone, so that every 
 4. Unless the split is `extended`, no text of the test set is in training; if it is, such texts may be, judged by
    others.
 
-The method `released` takes the parts that a corpus was published with: its users are in training and test alike.
+The method `released` takes the parts that a corpus was published with: its users are in training and test alike. A
+prompted rater has learned from nobody, so that all pairs can be tested: the method `crossed`.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _drawn(rng: np.random.Generator, texts: list[str], wanted: int) -> set[str]:
 
 Users: TypeAlias = Literal["named", "unnamed"]
 Adaptation: TypeAlias = Literal["none", "train", "test"]
-Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense", "released"]
+Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense", "released", "crossed"]
 Part: TypeAlias = Literal["train", "adaptation", "test"]
 
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
@@ -306,7 +307,8 @@ def split(
         stratify: A trait of which the test users must have the values in proportion.
         method: `balanced` is the above. `perseval` and `perseval-dense` draw exactly as the library PersEval
             does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own. `released` tests
-            the items whose column `split` says test, and trains on the others.
+            the items whose column `split` says test, and trains on the others. `crossed` tests all pairs, for raters
+            that learn from nobody.
         doubled: For `perseval` only: pairs (item, rater) that the released file has twice, each of which the library
             counts as another row when it draws. MD-Agreement has one, `("test-2038", "Ann448")`.
         counted: For `perseval` only: the library draws from texts sorted by their ids, but numbers those of
@@ -327,6 +329,10 @@ def split(
     if method == "released":
         return released_split(corpus, question, users)
     pairs = people_pairs(corpus, question, stratify)
+    if method == "crossed":
+        every = pairs.select("item", "rater", "value")
+        none, tested = every.clear(), frozenset(every["rater"].unique())
+        return Split(corpus, question, none, none, every, none, users, "none", True, method, seed, frozenset(), tested)
     draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
@@ -393,7 +399,7 @@ def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
             "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
             remedy="use adaptation train or test, or named users",
         )
-    if users == "named" and not corpus.traits and adaptation == "none" and method != "released":
+    if users == "named" and not corpus.traits and adaptation == "none" and method not in ("released", "crossed"):
         raise InputError(
             "the raters have no traits, so named users without adaptation are as unknown as unnamed ones",
             remedy="join traits, or use adaptation train or test",

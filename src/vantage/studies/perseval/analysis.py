@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.perspective import Evaluation, Split, average_user, crossed, evaluate
-from vantage.perspective.benchmark import ENOUGH
+from vantage.interop.benchmark import ENOUGH
+from vantage.perspective import Evaluation, Split, average_user, evaluate
 from vantage.perspective.evaluation import Missing, Over
 from vantage.perspective.splits import people_pairs
 from vantage.perspective.tally import CLOSENESS
@@ -203,8 +203,8 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
     prompted = [frame for cell, frame in run.items() if cell.kind == "prompted" and frame is not None]
     asked = None
     if prompted:
-        every = crossed(task.people, task.question)
-        asked = replace(every, test=every.test.join(prompted[0], on=PAIR, how="semi", maintain_order="left"))
+        test = task.crossed.test.join(prompted[0], on=PAIR, how="semi", maintain_order="left")
+        asked = replace(task.crossed, test=test)
     over: Over = "users" if whole.test["rater"].n_unique() >= ENOUGH else "texts"
     evaluated = Evaluated(task, plan, predictions, {}, over, asked, options)
     for cell, frame in run.items():

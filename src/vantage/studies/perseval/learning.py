@@ -17,7 +17,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.perspective import Split, crossed, vote
+from vantage.perspective import Split, vote
 from vantage.raters.chat import ChatRater
 from vantage.raters.encoders import load_encoder
 from vantage.raters.models.base import ModelError
@@ -110,7 +110,7 @@ PAIR: Final = ["item", "rater"]
 
 def sampled(task: CorpusTask, options: PersevalOptions) -> Split:
     """What is put to models, which learn from nobody: all users of all texts, or of some texts of the test set."""
-    every = crossed(task.people, task.question)
+    every = task.crossed
     count = options.texts or (QUICK_TEXTS if options.quick else 0)
     if not count or count >= every.test["item"].n_unique():
         return every

@@ -1,8 +1,4 @@
-"""Raters that are not trained: all users and all texts, traits told or swapped, and what that says of a model.
-
-A trained rater is tested for people it did not learn from; a prompted one has learned from none, so every pair can be
-asked. Its history of a user leaves out the text that is judged.
-"""
+"""What a model does with a trait that it is told, beside what people do who have it."""
 
 from __future__ import annotations
 
@@ -17,19 +13,11 @@ from vantage.corpora import Corpus
 from vantage.measures.intervals import Bounds, student
 from vantage.measures.ratings import Floats, Ints
 from vantage.perspective.scoring import Measured, concluded
-from vantage.perspective.splits import Split, known_trait, people_pairs, the_question
+from vantage.perspective.splits import known_trait, people_pairs, the_question
 
 PAIR: Final = ["item", "rater"]
 POWER: Final = 0.8
 """The chance with which the least difference that is given would have been seen."""
-
-
-def crossed(corpus: Corpus, question: str | None = None) -> Split:
-    """All pairs of a corpus as a test set, for raters that learn from nobody."""
-    asked = the_question(corpus, question)
-    pairs = people_pairs(corpus, asked).select(*PAIR, "value")
-    none, users = pairs.clear(), frozenset(pairs["rater"].unique())
-    return Split(corpus, asked, none, none, pairs, none, "named", "none", True, "released", 0, frozenset(), users)
 
 
 def passport(

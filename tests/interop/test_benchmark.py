@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from tests.studies.perseval.made import corpus
 from vantage import Corpus, InputError
 from vantage.cli.app import app
+from vantage.interop.benchmark import read_predictions, read_split, scored, write_split
 from vantage.perspective import Split, average_user, split
-from vantage.perspective.benchmark import read_predictions, read_split, scored, write_split
 
 RUN = CliRunner()
 
