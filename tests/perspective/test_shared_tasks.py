@@ -13,7 +13,7 @@ import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.perspective import calibration, shared_task, split
-from vantage.perspective.scoring import Scored, answered, leaderboard
+from vantage.perspective.scoring import TaskAnswers, answered, leaderboard
 from vantage.perspective.splits import people_pairs
 
 
@@ -227,7 +227,7 @@ def test_intervals_cover_for_other_texts_and_people(measure: str) -> None:
     assert 0.91 <= covered <= 0.99
 
 
-def systems_of(corpus: Corpus, shares: dict[str, float], seed: int = 0) -> dict[str, dict[str, Scored]]:
+def systems_of(corpus: Corpus, shares: dict[str, float], seed: int = 0) -> dict[str, dict[str, TaskAnswers]]:
     """Systems that are right except for a known share, and coins."""
     rng, pairs = np.random.default_rng(seed), pairs_of(corpus)
     systems = {}
@@ -235,7 +235,7 @@ def systems_of(corpus: Corpus, shares: dict[str, float], seed: int = 0) -> dict[
         gold = pairs["value"].to_numpy()
         value = np.where(rng.random(len(gold)) < share, rng.integers(2, size=len(gold)), gold)
         guess = pairs.with_columns(pl.Series("value", value.astype(float)))
-        systems[name] = {"made": Scored([answered(guess, pairs, corpus, corpus.question("seen"))])}
+        systems[name] = {"made": TaskAnswers([answered(guess, pairs, corpus, corpus.question("seen"))])}
     return systems
 
 

@@ -218,11 +218,11 @@ def leaderboard(
     import polars as pl
 
     from vantage.interop.submissions import read_system, tasks
-    from vantage.perspective.scoring import Scored
+    from vantage.perspective.scoring import TaskAnswers
     from vantage.perspective.scoring import leaderboard as ranked
 
     chosen = tasks(data, part, split=split_folder, only=task)
-    systems: dict[str, dict[str, dict[str, Scored]]] = {}
+    systems: dict[str, dict[str, dict[str, TaskAnswers]]] = {}
     for given in predictions:
         name, equals, path = given.partition("=")
         source = Path(path if equals else given)

@@ -28,8 +28,8 @@ from vantage.perspective.scoring import (
     SUM,
     Answered,
     Divisor,
-    Scored,
     Targets,
+    TaskAnswers,
     answered,
     own_measures,
     score_rows,
@@ -88,12 +88,12 @@ class SharedTask:
         """The released parts as a split, to learn from."""
         return released_split(self.corpus, question, part=self.part)
 
-    def answered(self, predictions: pl.DataFrame, targets: Targets = "released") -> Scored:
+    def answered(self, predictions: pl.DataFrame, targets: Targets = "released") -> TaskAnswers:
         """Predictions beside people's answers to all questions."""
         parts: list[Answered] = []
         for name, gold in self.pairs.items():
             parts.append(answered(predictions, gold, self.corpus, self.corpus.question(name), targets))
-        return Scored(parts)
+        return TaskAnswers(parts)
 
     def score(
         self, predictions: pl.DataFrame, evaluation: str, *, divisor: Divisor = "points", targets: Targets = "released"

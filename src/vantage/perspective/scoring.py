@@ -417,7 +417,7 @@ def usual_measures(scale: Scale, form: Form) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Scored:
+class TaskAnswers:
     """Predictions for one or several questions about the same texts, scored together: the mean over questions."""
 
     parts: Sequence[Answered]
@@ -529,11 +529,11 @@ def shared_task(
         whole = people.test if isinstance(people, Split) else people_pairs(corpus, name)
         gold = whole.select("item", "rater", "value")
         parts.append(answered(predictions, gold, corpus, corpus.question(name), targets))
-    return score_rows(Scored(parts), measures, divisor=divisor, confidence=confidence, seed=seed)
+    return score_rows(TaskAnswers(parts), measures, divisor=divisor, confidence=confidence, seed=seed)
 
 
 def score_rows(
-    scored: Scored, measures: Sequence[str] | None = None, *, divisor: Divisor, confidence: float, seed: int
+    scored: TaskAnswers, measures: Sequence[str] | None = None, *, divisor: Divisor, confidence: float, seed: int
 ) -> pl.DataFrame:
     """The scores of predictions, one row per measure."""
     first = scored.parts[0]
@@ -575,7 +575,7 @@ def calibration(
     return pl.concat(rows)
 
 
-Systems: TypeAlias = Mapping[str, Mapping[str, Scored]]
+Systems: TypeAlias = Mapping[str, Mapping[str, TaskAnswers]]
 """What each system predicted for each task."""
 
 
