@@ -22,6 +22,7 @@ from vantage.corpora.readers.files import text_of
 from vantage.corpora.readers.lewidi import EDITIONS, SPLITS, edition
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems, nearest
+from vantage.instruments import Instrument
 from vantage.interop.benchmark import read_predictions, read_split
 from vantage.measures.ratings import Floats
 from vantage.perspective.scoring import (
@@ -37,6 +38,7 @@ from vantage.perspective.scoring import (
 )
 from vantage.perspective.splits import Split, people_pairs, released_split
 from vantage.raters.trained.pairs import fit_pairs, pair_method
+from vantage.scales import Scale
 
 FILES: Final = {"soft": "soft", "perspectivist": "pe"}
 """The evaluations of a task, and how its files are called."""
@@ -129,13 +131,26 @@ def tasks(
     if only is not None and only not in corpora:
         raise InputError(f"there is no data set '{only}'", file=data, remedy=nearest(only, list(corpora)))
     made = {}
-    for name, corpus in corpora.items():
+    for name, whole in corpora.items():
+        corpus = _abusive(whole) if name == "ConvAbuse" else whole
         questions = (asked[name],) if asked[name] else tuple(question.id for question in corpus.questions)
         if part in corpus.items["split"] and only in (None, name):
             made[name] = SharedTask(name, corpus, questions, part)
     if not made:
         raise InputError(f"no data set has the part '{part}'", file=data, remedy="choose another part")
     return made
+
+
+def _abusive(corpus: Corpus) -> Corpus:
+    """ConvAbuse as its task has it: whether a message is abusive, which are the severities below 0."""
+    rows = corpus.judgments.filter(question="abuse").with_columns((pl.col("value") < 0).cast(pl.Float64))
+    asked = Instrument.of_questions(
+        "abuse", "ConvAbuse", {"abuse": Scale.labels("no", "yes")}, {"abuse": "Is it abusive?"}
+    )
+    shown = corpus.question("abuse")
+    fields = next(i.document["fields"] for i in corpus.instruments if shown in i.questions)
+    instrument = Instrument.from_document({**asked.document, "fields": fields}, file="abuse")
+    return Corpus(corpus.items, corpus.raters, rows, instrument, corpus.about)
 
 
 def read_submission(task: SharedTask, path: Path, evaluation: str) -> tuple[pl.DataFrame, list[str]]:

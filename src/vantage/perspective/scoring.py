@@ -288,7 +288,7 @@ class Measured:
             return None
         of_texts = RaterVariance(float(self.value.var(ddof=1)) / texts, 0.0, texts - 1)
         moved = np.bincount(self.user, self.effect)
-        people = np.unique(self.user).size
+        people = int(self.user.max()) + 1
         if people < 3:
             return of_texts
         of_people = RaterVariance(*(float(np.square(x).sum()) / texts**2 for x in (moved, self.effect)), people - 1)
@@ -356,7 +356,7 @@ def answered(
         given = predictions.drop("value", strict=False).with_row_index("row")
         pairs = paired(given.with_columns(value=pl.lit(codes[0])), gold, corpus, question, also=["row"])
         predicted = shares[pairs["row"].to_numpy()]
-    item, user = (_numbered(pairs, name) for name in ("item", "rater"))
+    item, user = _numbered(pairs["item"], texts), _numbered(pairs["rater"], pairs["rater"].unique())
     place = np.searchsorted(codes, pairs["gold"].to_numpy())
     made = Answered(item, user, place, np.empty((len(texts), 0)), codes, scale, form, predicted)
     target = made.counts / made.counts.sum(axis=1, keepdims=True)
@@ -365,11 +365,15 @@ def answered(
     return Answered(item, user, place, target, codes, scale, form, predicted)
 
 
-def _numbered(pairs: pl.DataFrame, name: str) -> Ints:
-    """A number for each text or user, in the order in which they come."""
-    index = pairs.select(pl.col(name).unique(maintain_order=True)).with_row_index("place")
-    places = pairs.select(name).join(index, on=name, how="left", maintain_order="left")["place"]
-    return places.cast(pl.Int64).to_numpy()
+def _numbered(names: pl.Series, known: pl.Series) -> Ints:
+    """The place of each text or user among those that are known."""
+    index = known.to_frame().with_row_index("place")
+    return (
+        names.to_frame()
+        .join(index, on=names.name, how="left", maintain_order="left")["place"]
+        .cast(pl.Int64)
+        .to_numpy()
+    )
 
 
 def _shares(predictions: pl.DataFrame, k: int, question: Question) -> Floats:
@@ -455,7 +459,7 @@ class TaskAnswers:
         row |= {name: float(np.mean([one[name] for one in again])) for name in again[0]}
         unread = sum(int((~part.predicted.any(axis=1)).sum()) for part in self.parts)
         row |= {"form": first.form, "read_as": first.read_as(measure), "items": len(first.target)}
-        users = int(np.unique(first.user).size)
+        users = int(first.user.max()) + 1
         return {**row, "users": users, "annotations": len(first.gold), "unanswered": unread}
 
 

@@ -331,8 +331,8 @@ def split(
     pairs = people_pairs(corpus, question, stratify)
     if method == "crossed":
         every = pairs.select("item", "rater", "value")
-        none, tested = every.clear(), frozenset(every["rater"].unique())
-        return Split(corpus, question, none, none, every, none, users, "none", True, method, seed, frozenset(), tested)
+        none, people = every.clear(), frozenset(every["rater"].unique())
+        return Split(corpus, question, none, none, every, none, users, "none", True, method, seed, frozenset(), people)
     draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
