@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from tests.raters.models.endpoint import Endpoint
 from vantage import InputError
 from vantage.cli.app import app
 from vantage.errors import Problems
@@ -221,6 +222,23 @@ def test_the_path_of_a_participant(released: Path, tmp_path: Path) -> None:
     assert [(row["evaluation"], row["score"]) for row in alone] == [("perspectivist", 0.0)]
     bad = RUN.invoke(app, ["perspective", "score", str(tmp_path / "right"), "--data", str(released), "--divisor", "5"])
     assert bad.exit_code == 2
+
+
+def test_a_model_is_asked_with_and_without_what_users_said_before(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "invented")
+    with Endpoint(lambda body: "4") as endpoint:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        common = ["baseline", released, "--task", "Paraphrase", "--model", "openai:tester"]
+        run(*common, "--to", tmp_path / "plain")
+        assert len(endpoint.requests) == 12
+        run(*common, "--history", "2", "--to", tmp_path / "history")
+    assert len(endpoint.requests) == 12 + 12 * 4
+    shown = [m for m in endpoint.requests[-1]["messages"] if m["role"] == "user"]
+    assert len(shown) == 3
+    lines = (tmp_path / "history" / "Paraphrase_test_pe.tsv").read_text().splitlines()
+    assert all(line.endswith("[4, 4, 4, 4]") for line in lines)
 
 
 @pytest.mark.slow

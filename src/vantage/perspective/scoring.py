@@ -54,6 +54,8 @@ LEAST: Final = 1e-6
 SUM: Final = 0.011
 """How far a distribution may add up to something else than 1: so far do shares with two decimals."""
 SHUFFLES: Final = 5
+MANY: Final = 100_000
+"""From so many texts on, one deal says enough about predictions for other texts."""
 ALIKE: Final = 0.05
 """Systems whose difference has a larger p value share a place."""
 
@@ -178,7 +180,9 @@ class Answered:
     def shuffled(self, measure: str, divisor: Divisor, seed: int) -> dict[str, float]:
         """The score of the same predictions when texts, or the users of a text, are dealt out anew."""
         rng = np.random.default_rng(seed)
-        texts = [self.of_texts[rng.permutation(len(self.target))] for _ in range(SHUFFLES)]
+        texts = [
+            self.of_texts[rng.permutation(len(self.target))] for _ in range(SHUFFLES if len(self.target) < MANY else 1)
+        ]
         lost = float(np.mean([self.blind(measure, divisor, one) for one in texts]))
         if EVALUATIONS[measure] == "soft" or self.form == "text distributions":
             return {"shuffled_texts": lost}
