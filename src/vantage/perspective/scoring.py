@@ -114,8 +114,8 @@ class Answered:
         if measure == "error_rate":
             return 1 - np.eye(len(self.codes))
         length = self.codes[-1] - self.codes[0]
-        apart: Floats = np.abs(self.codes[:, None] - self.codes)
-        return apart / (length + 1 if divisor == "points" else length)
+        apart = np.abs(self.codes[:, None] - self.codes)
+        return np.asarray(apart / (length + 1 if divisor == "points" else length))
 
     def values(self, measure: str, divisor: Divisor) -> tuple[Floats, Floats]:
         """The value of each text, and how much the answer of each pair moves it."""
@@ -227,7 +227,7 @@ def _beta_grid(below: Floats, n: Floats, points: int = 400) -> Floats:
     alike = (together - weighted**2) / max(weighted * (1 - weighted), 1e-12)
     precision = 1 / min(max(alike, 1e-4), 1 - 1e-4) - 1
     share = betaincinv(mean * precision, (1 - mean) * precision, (np.arange(points) + 0.5) / points)
-    return np.clip(share, LEAST, 1 - LEAST)
+    return np.asarray(np.clip(share, LEAST, 1 - LEAST))
 
 
 def _oracle_distance(share: Floats, n: int) -> float:
@@ -249,9 +249,9 @@ def distance(measure: str, target: Floats, predicted: Floats) -> Floats:
     """
     unanswered = ~predicted.any(axis=1)
     if measure == "manhattan":
-        return np.where(unanswered, 2.0, np.abs(target - predicted).sum(axis=1))
+        return np.asarray(np.where(unanswered, 2.0, np.abs(target - predicted).sum(axis=1)))
     if measure == "cross_entropy":
-        return -(target * np.log(np.clip(predicted, 1e-12, 1 - 1e-12) + 1e-9)).sum(axis=1)
+        return np.asarray(-(target * np.log(np.clip(predicted, 1e-12, 1 - 1e-12) + 1e-9)).sum(axis=1))
     scaled = predicted * (target.sum(axis=1) / np.maximum(predicted.sum(axis=1), 1e-12))[:, None]
     area = np.abs(np.cumsum(target - scaled, axis=1))[:, :-1].sum(axis=1)
     return np.where(unanswered, target.shape[1] - 1.0, area)
@@ -295,7 +295,8 @@ class Measured:
         people = int(self.user.max()) + 1
         if people < 3:
             return of_texts
-        of_people = RaterVariance(*(float(np.square(x).sum()) / texts**2 for x in (moved, self.effect)), people - 1)
+        total, noise = (float(np.square(effect).sum()) / texts**2 for effect in (moved, self.effect))
+        of_people = RaterVariance(total, noise, people - 1)
         return of_texts.plus(of_people)
 
     def in_skill(self, floor: float, ceiling: float) -> Measured:
