@@ -63,8 +63,8 @@ def passport(
         if len(texts) < 2:
             rows.append({**row, "reason": "fewer than two texts were judged by users of both values"})
             continue
-        differences = [_difference(frame, texts, first, second) for frame in (people, model)]
-        rows.append({**row, **_compared(*differences, confidence)})
+        of_people, of_model = (_difference(frame, texts, first, second) for frame in (people, model))
+        rows.append({**row, **_compared(of_people, of_model, confidence)})
     ends = [f"{name}{end}" for name in ("people", "model", "excess") for end in ("", "_low", "_high")]
     numbers = dict.fromkeys((*ends, "ratio", "low", "high", "p", "least"), pl.Float64())
     key = {
