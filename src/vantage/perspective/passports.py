@@ -51,7 +51,7 @@ def passport(
     people = people_pairs(corpus, asked).select(*PAIR, "value").join(users, on="rater")
     given = predictions.select(*PAIR, pl.col("value").cast(pl.Float64)).drop_nulls()
     values = users["group"].unique().sort().to_list()
-    swapped = given["rater"].is_in(values).all()
+    swapped = bool(given["rater"].is_in(values).all())
     model = given.with_columns(group="rater") if swapped else given.join(people.drop("value"), on=PAIR)
     if not swapped:
         people = people.join(given, on=PAIR, how="semi")
@@ -64,6 +64,10 @@ def passport(
             rows.append({**row, "reason": "fewer than two texts were judged by users of both values"})
             continue
         of_people, of_model = (_difference(frame, texts, first, second) for frame in (people, model))
+        if swapped:
+            # Nobody is sampled for the model: only texts can be others.
+            nothing = np.zeros(len(of_people.effect))
+            of_model = Measured(of_model.value, nothing, of_people.item, of_people.user)
         rows.append({**row, **_compared(of_people, of_model, confidence)})
     ends = [f"{name}{end}" for name in ("people", "model", "excess") for end in ("", "_low", "_high")]
     numbers = dict.fromkeys((*ends, "ratio", "low", "high", "p", "least"), pl.Float64())
@@ -103,12 +107,9 @@ def _difference(frame: pl.DataFrame, texts: pl.DataFrame, first: str, second: st
 def _compared(people: Measured, model: Measured, confidence: float) -> dict[str, Any]:
     """Both differences, how far they are apart in the direction of people's, and the verdict."""
     sign = -1.0 if people.estimate < 0 else 1.0
-    # Where traits are swapped, nobody is sampled for the model: only texts can be others.
-    effect = model.effect if len(model.effect) == len(people.effect) else np.zeros(len(people.effect))
-    moved = replace(model, effect=effect, item=people.item, user=people.user)
-    excess = moved.minus(people)
+    excess = model.minus(people)
     excess = replace(excess, value=sign * excess.value, effect=sign * excess.effect)
-    parts = {"people": people, "model": moved, "excess": excess}
+    parts = {"people": people, "model": model, "excess": excess}
     reached = {name: concluded([part], confidence) for name, part in parts.items()}
     row: dict[str, Any] = {}
     for name, one in reached.items():
@@ -119,11 +120,11 @@ def _compared(people: Measured, model: Measured, confidence: float) -> dict[str,
         row["least"] = (
             student(variance.freedom, confidence) + student(variance.freedom, 2 * POWER - 1)
         ) * variance.total**0.5
-    low, high = _fieller(people, moved, excess, confidence)
+    low, high = _fieller(people, model, excess, confidence)
     if low is None:
         row["reason"] = "people's own difference cannot be told from zero"
     else:
-        row |= {"ratio": moved.estimate / people.estimate, "low": low, "high": high}
+        row |= {"ratio": model.estimate / people.estimate, "low": low, "high": high}
     return row | {"verdict": _verdict_on(row, sign)}
 
 
