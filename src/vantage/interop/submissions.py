@@ -308,7 +308,7 @@ SIMPLE: Final = {
 """Baselines of shared tasks that learn nothing of texts or users."""
 
 
-LIGHT_WORDS: Final = {"balanced": False, "words": (1, 1), "least": 3, "strengths": (1.0,)}
+LIGHT_WORDS: Final[dict[str, Any]] = {"balanced": False, "words": (1, 1), "least": 3, "strengths": (1.0,)}
 """Settings with which words that count once more for each of a hundred trait values are learned in a minute."""
 
 
@@ -335,7 +335,8 @@ def task_baseline(
             frame = parts.test.select("item", "rater").with_columns(pl.Series("probabilities", rows.tolist()))
         else:
             how = pair_method(method)
-            given = {"logistic": LIGHT_WORDS, "encoder": {"class_weights": False}}.get(how.kind, {})
+            usual: dict[str, dict[str, Any]] = {"logistic": LIGHT_WORDS, "encoder": {"class_weights": False}}
+            given = usual.get(how.kind, {})
             frame = fit_pairs(parts, method, settings={**given, **(settings or {})}, seed=seed).judge()
         frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
     return pl.concat(frames)
