@@ -300,14 +300,8 @@ def _labels(part: Answered, measure: str) -> Floats:
     return part.codes[part.choices(measure, "points")]
 
 
-SIMPLE: Final = {
-    "most-frequent": "The most frequent answer.",
-    "random": "Answers at random.",
-    "marginal": "How often each.",
-}
+SIMPLE: Final = ("most-frequent", "random", "marginal")
 """Baselines of shared tasks that learn nothing of texts or users."""
-
-
 LIGHT_WORDS: Final[dict[str, Any]] = {"balanced": False, "words": (1, 1), "least": 3, "strengths": (1.0,)}
 """Settings with which words that count once more for each of a hundred trait values are learned in a minute."""
 
