@@ -88,6 +88,7 @@ def by_hand(released: Path, stem: str, submission: Path, evaluation: str) -> flo
     lines = [line.split("\t") for line in submission.read_text().splitlines()]
     said = {key: json.loads(values) for key, values in lines}
     lost = []
+    gold: list[Any]
     for key, item in data.items():
         if stem == "Paraphrase" and evaluation == "soft":
             apart = np.cumsum(np.array(list(item["soft_label"].values())) - said[key])
