@@ -254,7 +254,7 @@ def distance(measure: str, target: Floats, predicted: Floats) -> Floats:
         return np.asarray(-(target * np.log(np.clip(predicted, 1e-12, 1 - 1e-12) + 1e-9)).sum(axis=1))
     scaled = predicted * (target.sum(axis=1) / np.maximum(predicted.sum(axis=1), 1e-12))[:, None]
     area = np.abs(np.cumsum(target - scaled, axis=1))[:, :-1].sum(axis=1)
-    return np.where(unanswered, target.shape[1] - 1.0, area)
+    return np.asarray(np.where(unanswered, target.shape[1] - 1.0, area))
 
 
 def _proper(measure: str, shares: Floats) -> Floats:
