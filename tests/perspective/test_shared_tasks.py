@@ -170,18 +170,15 @@ def crossed(
 @pytest.mark.parametrize("points", [2, 5])
 def test_no_rater_that_reads_no_text_has_skill(points: int) -> None:
     rng = np.random.default_rng(points)
-    corpus, _ = crossed(rng, 60, 6, points)
+    corpus, _ = crossed(rng, 400, 6, points)
     pairs = pairs_of(corpus)
     for value in [*range(points), None]:
         drawn = rng.integers(points, size=len(pairs)) if value is None else np.full(len(pairs), value)
         guess = pairs.with_columns(value=pl.Series(drawn.astype(float)))
-        assert (shared_task(guess, corpus)["skill"] <= 0.1).all(), value
-        distributed = (
-            pairs.select("item")
-            .unique()
-            .with_columns(pl.Series("probabilities", rng.dirichlet(np.ones(points), 60).tolist()))
-        )
-        assert (shared_task(distributed, corpus)["skill"] <= 0.1).all()
+        assert (shared_task(guess, corpus)["skill"] <= 1e-9).all(), value
+    shares = pl.Series("probabilities", rng.dirichlet(np.ones(points), 400).tolist())
+    frame = shared_task(pairs.select("item").unique(maintain_order=True).with_columns(shares), corpus)
+    assert (frame["skill_low"] <= 0).all()
 
 
 @pytest.mark.parametrize("points", [2, 5])
