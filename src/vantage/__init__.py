@@ -81,6 +81,21 @@ _MOVED = {
 
 provide(
     {
+        "reader.hs-brexit": "vantage.interop.lewidi_files:hs_brexit",
+        "reader.md-agreement": "vantage.interop.lewidi_files:md_agreement",
+        "reader.convabuse": "vantage.interop.lewidi_files:convabuse",
+        "reader.mp": "vantage.interop.lewidi_files:multipico",
+        "reader.csc": "vantage.interop.lewidi_files:csc",
+        "reader.paraphrase": "vantage.interop.lewidi_files:paraphrase",
+        "reader.varierrnli": "vantage.interop.lewidi_files:varierrnli",
+        "reader.armis": "vantage.interop.lewidi_files:armis",
+        "reader.label-studio": "vantage.interop.label_studio:read",
+        "reader.potato": "vantage.interop.potato:read",
+        "reader.replies": "vantage.interop.replies:read",
+        "writer.lewidi": "vantage.interop.lewidi:write",
+        "writer.huggingface": "vantage.interop.huggingface:write",
+        "writer.card": "vantage.interop.huggingface:write_card",
+        "writer.croissant": "vantage.interop.croissant:write",
         "corpus.report": "vantage.report.overview:corpus_report",
         "corpus.plot": "vantage.report.plots:Plots",
         "corpus.view": "vantage.view.exporting:InlineView",

@@ -1,9 +1,9 @@
-"""`vantage perspective`: split a corpus by users, score predictions for them, and compare systems."""
+"""`vantage perspective`: splits, baselines, scores, submissions and leaderboards of predictions for each user."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,10 +13,19 @@ from vantage.cli.output import Output
 from vantage.cli.progress import finished
 from vantage.errors import InputError
 
+if TYPE_CHECKING:
+    from vantage.interop.submissions import SharedTask
+
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
 
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
+Data = Annotated[Path, typer.Option("--data", help="The released files of LeWiDi, or a corpus folder with --split.")]
 SplitFolder = Annotated[Path, typer.Option("--split", help="The folder that `vantage perspective split` made.")]
+AnySplit = Annotated[Path | None, typer.Option("--split", help="A folder of `split`, where --data is a corpus.")]
+Task = Annotated[str | None, typer.Option("--task", help="One data set, such as MP; all of them without it.")]
+Part = Annotated[str, typer.Option(help="The released part that is predicted: test or dev.")]
+Divisor = Annotated[str, typer.Option(help="Of absolute distances: points (the organisers' scorer) or steps.")]
+Targets = Annotated[str, typer.Option(help="Soft labels: released (as the organisers score) or counted.")]
 Resamples = Annotated[int, typer.Option(help="Resamples behind intervals; 0 for none.")]
 
 
@@ -30,6 +39,9 @@ def split(
     extended: Annotated[bool, typer.Option(help="Whether test texts may be in training, judged by others.")] = False,
     test_users: Annotated[float, typer.Option(help="The share of people to be tested for.")] = 0.2,
     stratify: Annotated[str | None, typer.Option(help="A trait that test users must have in proportion.")] = None,
+    method: Annotated[
+        str, typer.Option(help="balanced, released, or as PersEval: perseval, perseval-dense.")
+    ] = "balanced",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
 ) -> None:
     """Write a split as files: training and adaptation answers, test pairs without answers, texts and users.
@@ -38,12 +50,127 @@ def split(
 
     vantage perspective split FOLDER --question trust --to benchmark
     """
-    from vantage.perspective.benchmark import write_split
+    from vantage.interop.benchmark import write_split
 
     options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
-    options |= {"test_users": test_users, "stratify": stratify, "seed": seed}
+    options |= {"test_users": test_users, "stratify": stratify, "method": method, "seed": seed}
     typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)
+
+
+@app.command("baseline")
+def baseline(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The released files of LeWiDi.")],
+    out: Annotated[Path, typer.Option(*TO, help="Where the submission files go.")],
+    method: Annotated[str, typer.Option(help="most-frequent, random, marginal, or a way to learn.")] = "tfidf-users",
+    task: Task = None,
+    part: Part = "test",
+    model: Annotated[
+        str | None, typer.Option(help="A model to ask instead of learning, such as openai/gpt-4o.")
+    ] = None,
+    history: Annotated[int, typer.Option(help="How many of a user's answers the model is shown.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+) -> None:
+    """Predict a part of a shared task and write both submission files of each data set.
+
+    For example:
+
+    vantage perspective baseline lewidi/2025 --method tfidf-users --to submission
+    """
+    from vantage.interop.submissions import task_baseline, tasks, write_submission
+
+    for one in tasks(data, part, only=task).values():
+        predictions = task_baseline(one, method, seed=seed) if model is None else _prompted(one, model, history)
+        for path in write_submission(one, predictions, out):
+            typer.echo(str(path))
+
+
+def _prompted(task: SharedTask, model: str, history: int) -> Any:
+    """What a model says of each text or, shown some of their answers, for each user."""
+    import polars as pl
+
+    frames = []
+    for question in task.questions:
+        parts = task.split(question)
+        (instrument,) = (i for i in task.corpus.instruments if question in {q.id for q in i.questions})
+        learned, pairs = parts.part("train"), parts.test.select("item", "rater")
+        for user in pairs["rater"].unique(maintain_order=True) if history else [""]:
+            mine = pairs.filter(pl.col("rater") == user) if history else pairs
+            items = task.corpus.items.join(mine, on="item", how="semi")
+            asked = vantage.Corpus(items, task.corpus.raters, task.corpus.judgments.clear(), task.corpus.instruments)
+            known = user in learned.raters["rater"]
+            more: dict[str, Any] = {"user": user, "training": learned} if known else {}
+            rater = vantage.ChatRater(model, f"history:{history}" if known else "zero-shot", name=model, **more)
+            said = vantage.rate(asked, rater, instrument, questions=[question]).judgments
+            frames.append(
+                mine.join(said.filter(pl.col("rater") == model).select("item", "value"), on="item", how="left")
+            )
+            frames[-1] = frames[-1].with_columns(question=pl.lit(question))
+    return pl.concat(frames)
+
+
+@app.command("submit")
+def submit(
+    predictions: Annotated[Path, typer.Argument(help="A table: item, rater and value or probabilities; or a corpus.")],
+    data: Data,
+    out: Annotated[Path, typer.Option(*TO, help="Where the submission files go.")],
+    task: Task = None,
+    part: Part = "test",
+) -> None:
+    """Write predictions as the two submission files of a data set, and check them.
+
+    For example:
+
+    vantage perspective submit predictions.csv --data lewidi/2025 --task MP --to submission
+    """
+    from vantage.interop.benchmark import read_predictions
+    from vantage.interop.submissions import tasks, write_submission
+
+    chosen = tasks(data, part, only=task)
+    if len(chosen) > 1:
+        raise InputError("the folder has several data sets", remedy=f"name one: --task {' or '.join(chosen)}")
+    (one,) = chosen.values()
+    for path in write_submission(one, read_predictions(predictions, one.corpus, one.questions[0]), out):
+        typer.echo(str(path))
+
+
+@app.command("score")
+@with_output
+def score(
+    predictions: Annotated[Path, typer.Argument(metavar="FOLDER", help="Submission files, or a table of predictions.")],
+    data: Data,
+    output: Output,
+    split_folder: AnySplit = None,
+    task: Task = None,
+    part: Part = "test",
+    divisor: Divisor = "points",
+    targets: Targets = "released",
+    proper: Annotated[bool, typer.Option("--proper", help="Proper scores of distributions too.")] = False,
+) -> None:
+    """Score predictions as the organisers do, with intervals over texts and people, floor, ceiling and skill.
+
+    For example:
+
+    vantage perspective score submission --data lewidi/2025
+    """
+    import polars as pl
+
+    from vantage.interop.submissions import read_system, tasks
+
+    chosen = tasks(data, part, split=split_folder, only=task)
+    predicted, notes = read_system(predictions, chosen)
+    if proper and "soft" in predicted:
+        predicted["proper"] = predicted["soft"]
+    how: dict[str, Any] = {"divisor": _one_of(divisor, "points", "steps")}
+    how["targets"] = _one_of(targets, "released", "counted")
+    frames = [
+        chosen[name].score(frame, evaluation, **how)
+        for evaluation, of_tasks in predicted.items()
+        for name, frame in of_tasks.items()
+    ]
+    output.print(pl.concat(frames))
+    for note in notes:
+        typer.echo(note, err=True)
 
 
 @app.command("evaluate")
@@ -55,13 +182,13 @@ def evaluate(
     output: Output,
     resamples: Resamples = 1000,
 ) -> None:
-    """Score predictions for all pairs, the average user, the average text and each trait.
+    """Score predictions by F1 for all pairs, the average user, the average text and each trait.
 
     For example:
 
     vantage perspective evaluate FOLDER predictions.csv --split benchmark
     """
-    from vantage.perspective.benchmark import read_predictions, read_split, scored
+    from vantage.interop.benchmark import read_predictions, read_split, scored
 
     parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
     frame = read_predictions(predictions, parts.corpus, parts.question)
@@ -69,43 +196,56 @@ def evaluate(
     output.print(scores.summary)
 
 
-@app.command("compare")
+@app.command("leaderboard")
 @with_output
-def compare(
-    folder: Folder,
-    predictions: Annotated[list[str], typer.Argument(metavar="[NAME=]FILE …", help="One file per system.")],
-    split_folder: SplitFolder,
+def leaderboard(
+    predictions: Annotated[
+        list[str], typer.Argument(metavar="[NAME=]FOLDER …", help="Submissions or tables, one each.")
+    ],
+    data: Data,
     output: Output,
+    split_folder: AnySplit = None,
+    task: Task = None,
+    part: Part = "test",
     out: Annotated[Path | None, typer.Option(*TO, help="Where to write the leaderboard page.")] = None,
-    resamples: Resamples = 1000,
 ) -> None:
-    """Compare systems on the same pairs, beside the majority of the training annotators; write a leaderboard page.
+    """Rank systems by skill on the same texts and people, with ties; write a leaderboard page.
 
     For example:
 
-    vantage perspective compare FOLDER ours=a.csv theirs=b.csv --split benchmark --to leaderboard
+    vantage perspective leaderboard ours=submission theirs=other --data lewidi/2025 --to leaderboard
     """
-    from vantage.perspective.benchmark import BASELINE, baseline, headline, leaderboard, read_predictions, read_split
-    from vantage.perspective.benchmark import scored as score
+    import polars as pl
 
-    parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
-    files: dict[str, Path] = {}
+    from vantage.interop.submissions import read_system, tasks
+    from vantage.perspective.scoring import TaskAnswers
+    from vantage.perspective.scoring import leaderboard as ranked
+
+    chosen = tasks(data, part, split=split_folder, only=task)
+    systems: dict[str, dict[str, dict[str, TaskAnswers]]] = {}
     for given in predictions:
         name, equals, path = given.partition("=")
-        chosen = Path(path if equals else given)
-        name = name if equals else chosen.stem
-        if name in files or name == BASELINE:
-            raise InputError(f"two systems are called '{name}'", remedy="name them: ours=a.csv theirs=b.csv")
-        files[name] = chosen
-    frames = {name: read_predictions(path, parts.corpus, parts.question) for name, path in files.items()}
-    systems = {name: score(frame, parts, resamples=resamples, source=files[name]) for name, frame in frames.items()}
-    systems[BASELINE] = score(baseline(parts), parts, resamples=resamples)
+        source = Path(path if equals else given)
+        name = name if equals else source.stem
+        predicted, notes = read_system(source, chosen)
+        for note in notes:
+            typer.echo(f"{name}: {note}", err=True)
+        for evaluation, of_tasks in predicted.items():
+            mine = systems.setdefault(evaluation, {})
+            if name in mine:
+                raise InputError(f"two systems are called '{name}'", remedy="name them: ours=a theirs=b")
+            mine[name] = {one: chosen[one].answered(frame) for one, frame in of_tasks.items()}
     if out is not None:
         from vantage.report.leaderboard import leaderboard_report
 
-        report = leaderboard_report(parts, systems)
+        report = leaderboard_report(chosen, systems)
         report.write(out)
         finished(report, out, as_json=output.json)
         return
-    label = headline(parts.corpus.question(parts.question))
-    output.print(leaderboard(systems, label))
+    output.print(pl.concat(ranked(one, evaluation)[0] for evaluation, one in systems.items()))
+
+
+def _one_of(value: str, *known: str) -> str:
+    if value not in known:
+        raise InputError(f"'{value}' is not known", remedy=f"use {' or '.join(known)}")
+    return value

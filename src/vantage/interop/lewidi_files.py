@@ -3,13 +3,15 @@
 Every file is one JSON object from item id to item. In 2023 ids start again in every split, so that an item is
 known as `<split>-<id>`, and annotators and annotations are two comma-separated lists in the same order. In
 2025 ids run through all splits, annotations are an object from annotator to label, and a second file
-describes the annotators. Hard and soft labels, as released, become columns of the items.
+describes the annotators. Hard and soft labels, as released, become columns of the items. In VariErrNLI an annotator may
+choose several labels, so that each label is a question of its own. `edition` reads all data sets of a year.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any, Final, Literal, get_args
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.files import find, read_json
+from vantage.corpora.readers.files import find, read_json, text_of
 from vantage.corpora.readers.release import release
 from vantage.corpora.schema import CONVERSATION
 from vantage.errors import InputError, nearest
@@ -29,8 +31,8 @@ SPLITS: Final = ("train", "dev", "test")
 MISSING: Final = frozenset({"", "nan", "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say"})
 """What stands in the metadata where nothing is known of an annotator."""
 
-Judgment = tuple[str, str, str, float]
-"""Item, question, rater and value."""
+Judgment = tuple[str, str, str, float, str | None]
+"""Item, question, rater, value and rationale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +145,46 @@ class LewidiEntry:
             for rater, answer in zip(raters, given, strict=True):
                 code = self._code(spellings.get(answer, answer), rater, scales[question])
                 if rater not in known:
-                    yield item, question, rater, code
+                    yield item, question, rater, code, None
                 elif known[rater] != code:
                     both = f"{show_code(known[rater])} and {show_code(code)}"
                     raise self.fault(f"annotator '{rater}' has two answers, {both}")
                 known[rater] = code
 
     def judgments_2025(self, scales: Mapping[str, Scale]) -> Iterator[Judgment]:
-        """Every annotator's answer to the one question of a data set of 2025."""
+        """Every annotator's answer to the one question of a data set of 2025, with its explanation, if there is one."""
         ((question, scale),) = scales.items()
+        given = self._given()
+        reasons = self._explanations(len(given))
+        for (rater, answer), reason in zip(given.items(), reasons, strict=True):
+            yield self.key, question, rater, self._code(answer, rater, scale), reason
+
+    def judgments_of_labels(self, scales: Mapping[str, Scale]) -> Iterator[Judgment]:
+        """Whether each annotator chose each label, several at a time; explanations go with the labels chosen."""
+        item = f"{self.text('split')}-{self.key}"
+        chosen = {rater: str(answer).split(",") for rater, answer in self._given().items()}
+        reasons = iter(self._explanations(sum(map(len, chosen.values()))))
+        for rater, labels in chosen.items():
+            if unknown := next((label for label in labels if label not in scales or labels.count(label) > 1), None):
+                raise self.fault(f"the label '{unknown}' of '{rater}' is none of {', '.join(scales)}, or there twice")
+            why = dict(zip(labels, reasons, strict=False))
+            for label in scales:
+                yield item, label, rater, float(label in labels), why.get(label)
+
+    def _given(self) -> Mapping[str, Any]:
         given = self.value("annotations")
         if not isinstance(given, Mapping):
             raise self.fault("this is not an object from annotator to label", "annotations")
-        for rater, answer in given.items():
-            yield self.key, question, rater, self._code(answer, rater, scale)
+        return given
+
+    def _explanations(self, wanted: int) -> list[str | None]:
+        info = self.data.get("other_info")
+        known = info.get("explanations") if isinstance(info, Mapping) else None
+        if known is None:
+            return [None] * wanted
+        if not isinstance(known, list) or len(known) != wanted:
+            raise self.fault(f"there are not {wanted} of them", "other_info", "explanations")
+        return [str(one).strip() or None for one in known]
 
     def _code(self, answer: object, rater: str, scale: Scale) -> float:
         code = _float(answer)
@@ -183,8 +211,8 @@ def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
     for file in files:
         for key, value in _object(file, "item ids to items", filled=True).items():
             entry = LewidiEntry(file, key, value if isinstance(value, Mapping) else {})
-            # Ids of 2025 run through all splits; those of 2023 start again, and the split makes them unique.
-            name = ("" if stem in ("MP", "CSC") else entry.text("split"), key)
+            # Ids of 2025 run through all splits; others are unique together with the split only.
+            name = ("" if stem in ("MP", "CSC", "Paraphrase") else entry.text("split"), key)
             if name in seen:
                 raise entry.fault(f"the item stands in {seen[name].name} as well")
             seen[name] = file
@@ -205,17 +233,38 @@ def raters_of(judgments: pl.DataFrame) -> pl.DataFrame:
     return names.sort(pl.col("rater").str.len_chars(), "rater")
 
 
-def with_traits(raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[str, str]) -> pl.DataFrame:
-    """The annotators with what the metadata say of them; MP leaves the prefix `Ann` out of its keys."""
+def with_traits(
+    raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """The annotators with what the metadata say of them, and what had to be repaired in the file.
+
+    MP leaves the prefix `Ann` out of its keys.
+    """
     file = find(path.parent if path.is_file() else path, f"{stem}_annotators_meta.json")
-    data = _object(file, "annotators to their traits")
+    data, notes = _metadata(file)
     rows = []
     for rater in raters["rater"]:
         profile = data.get(rater, data.get(rater.removeprefix("Ann"), {}))
         traits = LewidiEntry(file, rater, profile if isinstance(profile, Mapping) else {}, "annotator")
         rows.append({name: _trait(traits, column) if profile else None for column, name in columns.items()})
     frame = pl.DataFrame(rows, schema={name: pl.Int64 if name == "age" else pl.String for name in columns.values()})
-    return raters.hstack(frame)
+    return raters.hstack(frame), notes
+
+
+def _metadata(file: Path) -> tuple[Mapping[str, Any], list[str]]:
+    """The annotators of a file, which may have commas before closing brackets, as two released files do."""
+    try:
+        return _object(file, "annotators to their traits"), []
+    except InputError:
+        # Strings are matched first, so that nothing inside them is taken for such a comma.
+        text = re.sub(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', lambda match: match[1] or "", text_of(file))
+        try:
+            data = json.loads(text)
+        except (RecursionError, ValueError):
+            data = None
+        if not isinstance(data, Mapping):
+            raise
+        return data, [f"{file.name} is not valid JSON: it has commas before closing brackets, which were ignored."]
 
 
 def _trait(traits: LewidiEntry, column: str) -> str | int | None:
@@ -237,6 +286,10 @@ KINDS_OF_ABUSE: Final = {
     )
 }  # fmt: skip
 """Questions on the kind of abuse and where the release has the answers."""
+NLI_LABELS: Final = ("contradiction", "entailment", "neutral")
+"""The labels of VariErrNLI in the order in which submissions list them."""
+STUDENTS: Final = {name: name.lower() for name in ("Gender", "Age", "Nationality", "Education")}
+"""What is known of the annotators of Paraphrase and VariErrNLI."""
 MP_TRAITS: Final = {
     name: name.removesuffix(" simplified").replace(" ", "_").lower()
     for name in (
@@ -331,9 +384,9 @@ def multipico(path: Path, language: str | None = None) -> Corpus:
 
     asked = Instrument.load("irony")
     items, judgments = _read([e for e in entries if language in (None, e.text("lang"))], [asked], item)
-    raters = with_traits(raters_of(judgments), path, "MP", MP_TRAITS)
+    raters, repaired = with_traits(raters_of(judgments), path, "MP", MP_TRAITS)
     name = "mp" if language is None else f"mp-{language}"
-    return release("mp", items, raters, judgments, asked, name=name, language=language or ", ".join(known))
+    return release("mp", items, raters, judgments, asked, repaired, name=name, language=language or ", ".join(known))
 
 
 def csc(path: Path) -> Corpus:
@@ -348,8 +401,104 @@ def csc(path: Path) -> Corpus:
         }
 
     items, judgments = _read(read_entries(path, "CSC"), [asked], item)
-    raters = with_traits(raters_of(judgments), path, "CSC", {"Age": "age", "Gender": "gender"})
-    return release("csc", items, raters, judgments, asked)
+    raters, repaired = with_traits(raters_of(judgments), path, "CSC", {"Age": "age", "Gender": "gender"})
+    return release("csc", items, raters, judgments, asked, repaired)
+
+
+def paraphrase(path: Path) -> Corpus:
+    """Reads Paraphrase: how far two questions say the same, from -5 to 5, with the reasons of four annotators."""
+    scale = Scale.points(-5, 5, anchors={-5: "completely different", 5: "exactly the same"})
+    wording = "Do the two questions ask the same?"
+    asked = _instrument("paraphrase", {"question_1": "Question 1", "question_2": "Question 2"}, scale, wording)
+
+    def item(entry: LewidiEntry) -> dict[str, Any]:
+        shown = entry.texts_2025("Question1", "Question2")
+        soft = {f"soft_label_{step}": entry.soft_label(f"{step}") for step in range(-5, 6)}
+        texts = {f"question_{n}": shown.pop(f"Question{n}") for n in (1, 2)}
+        return {"item": shown.pop("item"), **texts, **shown, **soft}
+
+    items, judgments = _read(read_entries(path, "Paraphrase"), [asked], item)
+    raters, repaired = with_traits(raters_of(judgments), path, "Paraphrase", STUDENTS)
+    return release("paraphrase", items, raters, judgments, asked, repaired)
+
+
+def varierrnli(path: Path) -> Corpus:
+    """Reads VariErrNLI: which of three labels fit a statement in its context, several at a time, with reasons."""
+    wording = "Is this label right for the statement, given the context: {}?"
+    shown = {"context": "Context", "statement": "Statement"}
+    asked = _instrument("nli", shown, Scale.labels("no", "yes"), wording, *NLI_LABELS)
+
+    def item(entry: LewidiEntry) -> dict[str, Any]:
+        soft = {f"soft_label_{label}": entry.number("soft_label", label, "1") for label in NLI_LABELS}
+        texts = entry.texts_2025("context", "statement")
+        # Eight ids stand for one statement in training and for another one about the same context elsewhere.
+        return {**texts, "item": f"{texts['split']}-{entry.key}", **soft}
+
+    items, judgments = _read(read_entries(path, "VariErrNLI"), [asked], item, several=True)
+    raters, repaired = with_traits(raters_of(judgments), path, "VariErrNLI", STUDENTS)
+    return release("varierrnli", items, raters, judgments, asked, repaired)
+
+
+def armis(path: Path) -> Corpus:
+    """Reads ArMIS: whether Arabic tweets are misogynist, by three annotators of different views."""
+    asked = _instrument("misogyny", {"text": "Tweet"}, Scale.labels("no", "yes"), "Is the tweet misogynist or sexist?")
+    entries = read_entries(path, "ArMIS")
+    items, judgments = _read(entries, [asked], _tweet, {"misogyny": ("annotations",)})
+    views: dict[str, tuple[str, str]] = {}
+    for entry in entries:
+        for rater in entry.raters():
+            view, _, gender = entry.text("other_info", rater).partition("_")
+            if views.setdefault(rater, (view, gender)) != (view, gender):
+                raise entry.fault(f"annotator '{rater}' is described in two ways")
+    raters = raters_of(judgments).with_columns(
+        pl.col("rater").replace_strict({r: v[place] for r, v in views.items()}, return_dtype=pl.String).alias(name)
+        for place, name in enumerate(("view", "gender"))
+    )
+    return release("armis", items, raters, judgments, asked)
+
+
+EDITIONS: Final[dict[str, dict[str, tuple[str, Callable[[Path], Corpus]]]]] = {
+    "2023": {
+        "HS-Brexit": ("hate-speech", hs_brexit),
+        "MD-Agreement": ("offensive", md_agreement),
+        "ConvAbuse": ("abuse", convabuse),
+        "ArMIS": ("misogyny", armis),
+    },
+    "2025": {
+        "MP": ("irony", multipico),
+        "CSC": ("sarcasm-rating", csc),
+        "Paraphrase": ("paraphrase", paraphrase),
+        "VariErrNLI": ("", varierrnli),
+    },
+}
+"""The data sets of each edition as the organisers spell them: the question of the task (empty: all), the reader."""
+
+
+def edition(path: Path | str) -> dict[str, Corpus]:
+    """All data sets of LeWiDi in a folder, one level further down too; their items have the official parts in `split`.
+
+    Keys are the names of the data sets as the organisers spell them.
+    """
+    folder, corpora = Path(path), {}
+    if not folder.is_dir():
+        raise InputError("there is no such folder", file=folder, remedy="name the folder with the released files")
+    for tasks in EDITIONS.values():
+        for stem, (_, read) in tasks.items():
+            if any(next(folder.glob(f"{depth}{stem}_{split}.json"), None) for depth in ("", "*/") for split in SPLITS):
+                corpora[stem] = read(folder if (folder / f"{stem}_test.json").is_file() else folder / stem)
+    if not corpora:
+        names = ", ".join(stem for tasks in EDITIONS.values() for stem in tasks)
+        raise InputError("the folder has no data set of LeWiDi", file=folder, remedy=f"it needs one of {names}")
+    return corpora
+
+
+def _instrument(id_: str, fields: Mapping[str, str], scale: Scale, wording: str, *labels: str) -> Instrument:
+    """An instrument of one question, or of one for each of several labels, about the given fields of an item."""
+    asked = {label: wording.format(label) for label in labels} or {id_: wording}
+    bare = Instrument.of_questions(id_, id_, dict.fromkeys(asked, scale), asked)
+    shown = [{"name": name, "title": title} for name, title in fields.items()]
+    guidelines = "Read everything that is shown, then answer. People differ here; give your own reading."
+    return Instrument.from_document({**bare.document, "fields": shown, "guidelines": guidelines}, file=id_)
 
 
 def _tweet(entry: LewidiEntry) -> dict[str, Any]:
@@ -362,10 +511,13 @@ def _read(
     item: Callable[[LewidiEntry], dict[str, Any]],
     answers: Mapping[str, Sequence[str]] | None = None,
     spellings: Mapping[str, str] | None = None,
+    *,
+    several: bool = False,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The items, whose columns `item` gives, and the judgments.
 
     For files of 2023, `answers` says where an item has the annotators' answers, and `spellings` how some are written.
+    `several`: annotators choose any of the labels, each of which is a question.
     """
     scales = {question.id: question.scale for instrument in instruments for question in instrument.questions}
     items: list[dict[str, Any]] = []
@@ -373,12 +525,13 @@ def _read(
     for entry in entries:
         items.append(item(entry))
         if answers is None:
-            judgments += entry.judgments_2025(scales)
+            judgments += entry.judgments_of_labels(scales) if several else entry.judgments_2025(scales)
         else:
             given = {question: entry.listed(*place) for question, place in answers.items()}
             judgments += entry.judgments(items[-1]["item"], scales, given, spellings)
     types: dict[str, Any] = {"conversation": CONVERSATION, "text": pl.String}
     types = {name: dtype for name, dtype in types.items() if name in items[0]}
-    columns = {"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64}
+    texts = dict.fromkeys(("item", "question", "rater"), pl.String)
+    columns = {**texts, "value": pl.Float64, "rationale": pl.String}
     made = pl.DataFrame(items, schema_overrides=types, infer_schema_length=None)
     return made, pl.DataFrame(judgments, schema=columns, orient="row")

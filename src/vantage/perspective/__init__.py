@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
-    from vantage.perspective.benchmark import shared_task as shared_task
     from vantage.perspective.evaluation import Evaluation as Evaluation
     from vantage.perspective.evaluation import evaluate as evaluate
     from vantage.perspective.evaluation import stood_for as stood_for
@@ -19,11 +18,13 @@ if TYPE_CHECKING:
     from vantage.perspective.fairness import below as below
     from vantage.perspective.fairness import gaps as gaps
     from vantage.perspective.fairness import minority_gap as minority_gap
+    from vantage.perspective.passports import passport as passport
+    from vantage.perspective.scoring import calibration as calibration
+    from vantage.perspective.scoring import shared_task as shared_task
     from vantage.perspective.splits import Split as Split
     from vantage.perspective.splits import split as split
     from vantage.perspective.traits import ablation as ablation
     from vantage.perspective.traits import alignment as alignment
-    from vantage.perspective.traits import exaggeration as exaggeration
     from vantage.perspective.traits import explained as explained
     from vantage.perspective.traits import jury as jury
     from vantage.perspective.traits import label_change as label_change
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 _HOMES = {
     name: f"vantage.perspective.{module}"
     for module, names in {
-        "benchmark": ("shared_task",),
         "evaluation": ("Evaluation", "evaluate", "stood_for"),
         "fairness": ("advantage", "average_user", "below", "gaps", "minority_gap"),
+        "scoring": ("calibration", "shared_task"),
         "splits": ("Split", "split"),
-        "traits": ("ablation", "alignment", "exaggeration", "explained", "jury", "label_change", "vote"),
+        "traits": ("ablation", "alignment", "explained", "jury", "label_change", "vote"),
+        "passports": ("passport",),
     }.items()
     for name in names
 }

@@ -9,6 +9,9 @@ The test set depends on the corpus, the seed and the sizes alone, so that every 
    set of its own (`test`), to be looked at when a user is met.
 4. Unless the split is `extended`, no text of the test set is in training; if it is, such texts may be, judged by
    others.
+
+The method `released` takes the parts that a corpus was published with: its users are in training and test alike. A
+prompted rater has learned from nobody, so that all pairs can be tested: the method `crossed`.
 """
 
 from __future__ import annotations
@@ -154,7 +157,7 @@ def _drawn(rng: np.random.Generator, texts: list[str], wanted: int) -> set[str]:
 
 Users: TypeAlias = Literal["named", "unnamed"]
 Adaptation: TypeAlias = Literal["none", "train", "test"]
-Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense"]
+Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense", "released", "crossed"]
 Part: TypeAlias = Literal["train", "adaptation", "test"]
 
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
@@ -197,10 +200,11 @@ class Split:
     def _invariants(self) -> list[tuple[str, bool]]:
         texts = {part: set(getattr(self, part)["item"]) for part in PARTS}
         raters = {part: set(getattr(self, part)["rater"]) for part in PARTS}
-        met = self.train_users | (self.test_users if self.adapts == "train" else frozenset())
+        known = self.adapts == "train" or self.method == "released"
+        met = self.train_users | (self.test_users if known else frozenset())
         doubled = [part for part in PARTS if getattr(self, part).select("item", "rater").is_duplicated().any()]
         return [
-            ("a user both trains the model and is tested", bool(self.train_users & self.test_users)),
+            ("a user both trains the model and is tested", not known and bool(self.train_users & self.test_users)),
             ("a test pair belongs to an annotator who trains", not raters["test"] <= self.test_users),
             ("a training pair belongs to nobody who may train", not raters["train"] <= met),
             ("an adaptation pair belongs to an annotator who trains", not raters["adaptation"] <= self.test_users),
@@ -302,7 +306,9 @@ def split(
             nine tenths of all texts, since nothing would be left to train on.
         stratify: A trait of which the test users must have the values in proportion.
         method: `balanced` is the above. `perseval` and `perseval-dense` draw exactly as the library PersEval
-            does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own.
+            does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own. `released` tests
+            the items whose column `split` says test, and trains on the others. `crossed` tests all pairs, for raters
+            that learn from nobody.
         doubled: For `perseval` only: pairs (item, rater) that the released file has twice, each of which the library
             counts as another row when it draws. MD-Agreement has one, `("test-2038", "Ann448")`.
         counted: For `perseval` only: the library draws from texts sorted by their ids, but numbers those of
@@ -320,7 +326,13 @@ def split(
     _check(corpus, users, adaptation, method)
     sizes = Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted)
     question = the_question(corpus, question)
+    if method == "released":
+        return released_split(corpus, question, users)
     pairs = people_pairs(corpus, question, stratify)
+    if method == "crossed":
+        every = pairs.select("item", "rater", "value")
+        none, people = every.clear(), frozenset(every["rater"].unique())
+        return Split(corpus, question, none, none, every, none, users, "none", True, method, seed, frozenset(), people)
     draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
@@ -355,6 +367,25 @@ def split(
     )
 
 
+def released_split(corpus: Corpus, question: str, users: Users = "named", part: str = "test") -> Split:
+    """The parts that the column `split` of the items names: one is tested, and those published before it train.
+
+    Users are in both, so that a rater may know them.
+    """
+    earlier = {"test": ("train", "dev", "validation"), "dev": ("train",)}.get(part, ())
+    where = corpus.items["split"] if "split" in corpus.items.columns else pl.Series([""] * len(corpus.items))
+    if part not in where or not where.is_in(earlier).any():
+        raise InputError(f"the items have no part '{part}' with others to train on", remedy="see their column split")
+    pairs = people_pairs(corpus, question).select("item", "rater", "value")
+    train, test = (
+        pairs.join(corpus.items.filter(where.is_in(some)), on="item", how="semi", maintain_order="left")
+        for some in (earlier, (part,))
+    )
+    met, asked = frozenset(train["rater"].unique()), frozenset(test["rater"].unique())
+    none = test.clear()
+    return Split(corpus, question, train, none, test, none, users, "none", False, "released", 0, met, asked)
+
+
 def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
     for name, value, known in (
         ("users", users, get_args(Users)),
@@ -368,7 +399,7 @@ def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
             "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
             remedy="use adaptation train or test, or named users",
         )
-    if users == "named" and not corpus.traits and adaptation == "none":
+    if users == "named" and not corpus.traits and adaptation == "none" and method not in ("released", "crossed"):
         raise InputError(
             "the raters have no traits, so named users without adaptation are as unknown as unnamed ones",
             remedy="join traits, or use adaptation train or test",

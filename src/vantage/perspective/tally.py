@@ -6,7 +6,7 @@ much as over the few patterns they show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -195,13 +195,20 @@ EXAMPLES: Final = 3
 """How many examples a problem names."""
 
 
-def paired(predictions: pl.DataFrame, gold: pl.DataFrame, corpus: Corpus, question: Question) -> pl.DataFrame:
-    """Gold beside predictions; doubled, missing, unknown and unasked pairs and labels off the scale are all told."""
+def paired(
+    predictions: pl.DataFrame, gold: pl.DataFrame, corpus: Corpus, question: Question, also: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Gold beside predictions; doubled, missing, unknown and unasked pairs and labels off the scale are all told.
+
+    `also` are further columns of the predictions that come along.
+    """
     for column in ("item", "rater", "value"):
         if column not in predictions.columns:
             raise InputError(f"the predictions have no column '{column}'", remedy="they need item, rater and value")
     predicted = predictions.select(
-        pl.col("item", "rater").cast(pl.String), pl.col("value").cast(pl.Float64).fill_nan(None).alias("predicted")
+        pl.col("item", "rater").cast(pl.String),
+        pl.col("value").cast(pl.Float64).fill_nan(None).alias("predicted"),
+        *also,
     )
     labels = sorted(question.scale.codes)
     fitted = _fitted(predicted, gold, corpus)
@@ -262,7 +269,7 @@ def _fitted(predicted: pl.DataFrame, gold: pl.DataFrame, corpus: Corpus) -> pl.D
     if predicted["pair"].null_count() or predicted["pair"].n_unique() < len(predicted):
         return None
     beside = gold.rename({"value": "gold"}).join(
-        predicted.select("pair", "predicted", pl.lit(True).alias("there")), on="pair", how="left", maintain_order="left"
+        predicted.drop("item", "rater").with_columns(there=pl.lit(True)), on="pair", how="left", maintain_order="left"
     )
     return None if beside["there"].null_count() else beside.drop("pair", "there")
 

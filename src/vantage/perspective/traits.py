@@ -8,7 +8,6 @@ at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
 
@@ -17,10 +16,9 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import Bounds, blocks
+from vantage.measures.intervals import blocks
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.ratings import Floats, Ints
-from vantage.measures.resampling import Resampling
 from vantage.measures.variation.distances import distance
 from vantage.perspective.evaluation import evaluate
 from vantage.perspective.splits import Split, known_trait, people_pairs, the_question
@@ -185,58 +183,6 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     )
 
 
-def exaggeration(
-    predictions: pl.DataFrame,
-    corpus: Corpus,
-    trait: str,
-    question: str | None = None,
-    *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """Whether a model exaggerates the differences between groups: its difference beside people's, for each two values.
-
-    The mean code of the users of one value minus that of the other, text by text where both judged it, averaged over
-    texts; the same for predictions. `ratio` above 1 means that the model sees the groups further apart than they are,
-    below 0 that it sees them the wrong way round. Intervals resample texts; a ratio whose denominator cannot be told
-    from zero is null, with a reason. `excess` is how far the model's difference lies from people's, positive where it
-    is the larger of the two; unlike the ratio it is there for every two groups, so it is what to test.
-    """
-    known_trait(corpus, trait)
-    asked = the_question(corpus, question)
-    users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group")).drop_nulls()
-    gold = people_pairs(corpus, asked).select(*PAIR, pl.col("value").alias("gold"))
-    frame = gold.join(predictions.select(*PAIR, pl.col("value").alias("told")), on=PAIR).drop_nulls("told")
-    means = frame.join(users, on="rater").group_by("item", "group").agg(pl.col("gold", "told").mean())
-    rows, how = [], Resampling(resamples=resamples, confidence=confidence, seed=seed)
-    for first, second in combinations(means["group"].unique().sort().to_list(), 2):
-        both = (
-            means.filter(pl.col("group") == first).join(means.filter(pl.col("group") == second), on="item").sort("item")
-        )
-        key = {"trait": trait, "first": first, "second": second, "texts": len(both)}
-        if len(both) < 2:
-            rows.append({**key, "reason": "fewer than two texts were judged by users of both values"})
-            continue
-        differences = both.select(
-            (pl.col("gold") - pl.col("gold_right")).alias("people"),
-            (pl.col("told") - pl.col("told_right")).alias("model"),
-        ).to_numpy()
-        people, model = differences.mean(axis=0).tolist()
-        of_people, of_model, away, of_ratio = how.intervals(len(both), partial(_compared, differences))
-        row = {**key, "people": people, "people_low": of_people[0], "people_high": of_people[1]}
-        row |= {"model": model, "model_low": of_model[0], "model_high": of_model[1], **_excess(people, model, away)}
-        if of_people[0] is None or of_people[1] is None or of_people[0] <= 0 <= of_people[1]:
-            row["reason"] = "people's own difference cannot be told from zero"
-        else:
-            row |= {"ratio": model / people, "low": of_ratio[0], "high": of_ratio[1]}
-        rows.append(row)
-    ends = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
-    columns = (*ends, "excess", "excess_low", "excess_high")
-    schema = {"trait": pl.String, "first": pl.String, "second": pl.String, "texts": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(columns, pl.Float64), "reason": pl.String})
-
-
 def explained(
     corpus: Corpus, question: str | None = None, *, folds: int = 10, permutations: int = 1999, seed: int = 0
 ) -> pl.DataFrame:
@@ -310,22 +256,6 @@ def _gains(people: pl.DataFrame, group: Ints) -> Floats:
     others, count = sums.sum(axis=2, keepdims=True) - sums, counts.sum(axis=2, keepdims=True) - counts
     shift = np.divide(others, count, out=np.zeros(shape), where=count > 0)[deal, group, fold]
     return -np.asarray((n * shift**2 - 2 * shift * rest).sum(axis=1) / people["error"].sum())
-
-
-def _excess(people: float, model: float, away: Bounds) -> dict[str, float | None]:
-    """The distance of two differences, with the sign of what it does to the distance between the groups."""
-    turned = (abs(model) < abs(people)) != (model < people)
-    low, high = away
-    if turned:
-        low, high = None if away[1] is None else -away[1], None if away[0] is None else -away[0]
-    return {"excess": (people - model) if turned else (model - people), "excess_low": low, "excess_high": high}
-
-
-def _compared(differences: Floats, weight: Floats) -> Floats:
-    """The differences of people and of the model under weights of texts, how far they are apart, and their ratio."""
-    people, model = (weight @ differences).T / weight.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.column_stack([people, model, model - people, model / people])
 
 
 def jury(

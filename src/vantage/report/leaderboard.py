@@ -1,4 +1,4 @@
-"""The leaderboard page of systems that predicted the same test set."""
+"""The leaderboard page of systems that predicted the same tasks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from vantage.perspective.benchmark import headline, leaderboard, paired_differences
-from vantage.perspective.evaluation import Evaluation
-from vantage.perspective.splits import Split
-from vantage.perspective.tally import CLOSENESS
-from vantage.report.engine import Analysis, Data, there
+from vantage.interop.submissions import SharedTask
+from vantage.perspective.scoring import Divisor, Systems, leaderboard, own_measures
+from vantage.report.engine import Analysis
 from vantage.report.folder import Report
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
@@ -20,56 +18,50 @@ from vantage.report.record import made_at_once, now
 
 @dataclass(eq=False)
 class SystemsAnalysis(Analysis):
-    """Systems with their scores on one split."""
+    """Systems with what they predicted, by evaluation."""
 
-    split: Split | None = None
-    systems: Mapping[str, Evaluation] = field(default_factory=dict)
+    systems: Mapping[str, Systems] = field(default_factory=dict)
+    divisor: Divisor = "points"
 
-    @property
-    def label(self) -> str:
-        """What is scored."""
-        return headline(self.corpus.question(there(self.split).question))
+    def tables(self, which: int) -> pl.DataFrame:
+        """The leaderboards (0) or the pairs of systems (1) of all evaluations."""
+        return pl.concat(leaderboard(one, evaluation, self.divisor)[which] for evaluation, one in self.systems.items())
 
 
-def leaderboard_report(split: Split, systems: Mapping[str, Evaluation]) -> Report:
-    """The page, ready to be written: `leaderboard_report(split, systems).write("folder")`."""
-    title = f"Leaderboard: {split.corpus.about.title or split.corpus.about.name}, {split.question}"
-    options = {"split": str(split).splitlines()[0], "systems": list(systems)}
-    record = made_at_once("leaderboard", title, split.corpus, seed=split.seed, options=options)
+def leaderboard_report(
+    tasks: Mapping[str, SharedTask], systems: Mapping[str, Systems], divisor: Divisor = "points"
+) -> Report:
+    """The page, ready to be written: `leaderboard_report(tasks, systems).write("folder")`."""
+    title = f"Leaderboard: {', '.join(tasks)}"
+    corpus = next(iter(tasks.values())).corpus
+    names = list(dict.fromkeys(name for one in systems.values() for name in one))
+    record = made_at_once("leaderboard", title, corpus, seed=0, options={"systems": names, "divisor": divisor})
     recipe = Recipe.bundled("vantage.report", sys.modules[__name__], file="leaderboard.yaml")
-    first = next(iter(systems.values()))
-    users = first.pairs["rater"].n_unique()
-    few = f"The test set has {users} users only: intervals resample texts, so they describe these people."
-    warned = (few,) if first.over == "texts" else ()
-    result = recipe.result(SystemsAnalysis(split.corpus, split=split, systems=systems), warnings=warned)
+    result = recipe.result(SystemsAnalysis(corpus, systems=systems, divisor=divisor))
     record.finished = now()
     return Report(record, result)
 
 
-def board(analysis: SystemsAnalysis) -> Data:
+def board(analysis: SystemsAnalysis) -> pl.DataFrame:
     """The systems, the best first."""
-    label = analysis.label
-    score = {"macro": "macro F1", CLOSENESS: "closeness (1 less the mean distance, in lengths of the scale)"}
-    facts = {"score": score.get(label, f"F1 of '{label}'"), "over": next(iter(analysis.systems.values())).over}
-    return Data(leaderboard(analysis.systems, label), facts)
+    where = pl.format("{}, {}", "task", "evaluation").alias("where")
+    return analysis.tables(0).with_columns(where)
 
 
-def differences(analysis: SystemsAnalysis) -> pl.DataFrame:
+def differences(analysis: SystemsAnalysis) -> pl.DataFrame | None:
     """Every pair of systems."""
-    of = pl.format("{} − {}", "first", "second").alias("of")
-    return paired_differences(analysis.systems, analysis.label).with_columns(of)
+    frame = analysis.tables(1)
+    of = pl.format("{} − {} ({}, {})", "first", "second", "task", "evaluation").alias("of")
+    return frame.with_columns(of) if len(frame) else None
 
 
-def of_values(analysis: SystemsAnalysis) -> pl.DataFrame | None:
-    """The scores of each system for the users of each trait value."""
-    frames = [
-        one.trait_values.filter(pl.col("class") == analysis.label).with_columns(system=pl.lit(name))
-        for name, one in analysis.systems.items()
-        if one.traits
-    ]
-    return pl.concat(frames).with_columns(pl.format("{} {}", "trait", "value").alias("who")) if frames else None
-
-
-def parts(analysis: SystemsAnalysis) -> pl.DataFrame:
-    """The parts of the split."""
-    return there(analysis.split).counts
+def scores(analysis: SystemsAnalysis) -> pl.DataFrame:
+    """What each system scored in each task, beside floor and ceiling."""
+    rows = []
+    for evaluation, systems in analysis.systems.items():
+        for name, tasks in systems.items():
+            for task, scored in tasks.items():
+                measure = own_measures(scored.parts[0].scale)[evaluation == "perspectivist"]
+                row = scored.row(measure, divisor=analysis.divisor, confidence=0.95, seed=0)
+                rows.append({"system": name, "task": task, **row})
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from vantage.corpora import Corpus
 from vantage.corpora.readers import load
+from vantage.interop.lewidi_files import edition
 from vantage.errors import InputError
 
 Data = dict[str, Any]
@@ -452,3 +453,120 @@ def test_released_csc(data_dir: Path, tmp_path: Path) -> None:
     assert corpus.raters["gender"].null_count() == 32 + 17 + 5 + 3
     assert corpus.raters["age"].null_count() == 32 + 17 + 7 + 3
     assert round_trips(corpus, tmp_path)
+
+
+BROKEN = '{"Ann1": {"Gender": "Female,}", "Age": "30", "Nationality": "German", "Education": "postdoc",},}'
+"""Invented metadata with the fault of two released files: commas before closing brackets."""
+
+
+def paraphrase_files(folder: Path) -> Path:
+    rated = item_2025(
+        "test",
+        {"Question1": "Is it late?", "Question2": "What time is it?"},
+        {"Ann1": "-4", "Ann2": "5"},
+        soft_label={f"{step}": 0.5 if step in (-4, 5) else 0.0 for step in range(-5, 6)},
+        other_info={"explanations": ["other topic", " "]},
+    )
+    write(folder, Paraphrase_test={"3": rated})
+    (folder / "Paraphrase_annotators_meta.json").write_text(BROKEN)
+    return folder
+
+
+def inferred(split: str, annotations: Data, reasons: list[str]) -> Data:
+    soft = {label: {"0": 0.5, "1": 0.5} for label in ("contradiction", "entailment", "neutral")}
+    text = {"context": "It rained.", "statement": f"It was wet in {split}."}
+    return item_2025(split, text, annotations, soft_label=soft, other_info={"explanations": reasons})
+
+
+def nli_files(folder: Path, **change: Any) -> Path:
+    chosen = inferred("test", {"Ann1": "entailment,neutral", "Ann2": "neutral"}, ["follows", "may be", "unsure"])
+    other = inferred("train", {"Ann1": "contradiction"}, ["no"])
+    write(folder, VariErrNLI_test={"3": chosen | change}, VariErrNLI_train={"3": other})
+    (folder / "VariErrNLI_annotators_meta.json").write_text(BROKEN)
+    return folder
+
+
+def test_paraphrase_has_reasons_and_its_metadata_are_repaired(tmp_path: Path) -> None:
+    corpus = load("paraphrase", paraphrase_files(tmp_path / "par"))
+    assert rows(corpus, "item", "question", "rater", "value", "rationale") == [
+        ("3", "paraphrase", "Ann1", -4.0, "other topic"),
+        ("3", "paraphrase", "Ann2", 5.0, None),
+    ]
+    assert corpus.raters.rows()[0] == ("Ann1", "person", "Female,}", 30, "German", "postdoc")
+    assert corpus.items["soft_label_-4"].to_list() == [0.5]
+    assert any("commas before closing brackets" in note for note in corpus.about.notes)
+    assert round_trips(corpus, tmp_path)
+
+
+def test_varierrnli_has_a_question_for_each_label(tmp_path: Path) -> None:
+    corpus = load("varierrnli", nli_files(tmp_path / "nli"))
+    assert [question.id for question in corpus.questions] == ["contradiction", "entailment", "neutral"]
+    assert [row for row in rows(corpus, "item", "question", "rater", "value", "rationale") if row[0] == "test-3"] == [
+        ("test-3", "contradiction", "Ann1", 0.0, None),
+        ("test-3", "entailment", "Ann1", 1.0, "follows"),
+        ("test-3", "neutral", "Ann1", 1.0, "may be"),
+        ("test-3", "contradiction", "Ann2", 0.0, None),
+        ("test-3", "entailment", "Ann2", 0.0, None),
+        ("test-3", "neutral", "Ann2", 1.0, "unsure"),
+    ]
+    assert round_trips(corpus, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"annotations": {"Ann1": "maybe"}}, "there are not 1 of them"),
+        ({"annotations": {"Ann1": "maybe,neutral,neutral"}}, "the label 'maybe' of 'Ann1' is none of contradiction"),
+        ({"annotations": {"Ann1": "neutral,neutral,entailment"}}, "the label 'neutral' of 'Ann1' is none of"),
+        ({"annotations": "neutral"}, "this is not an object from annotator to label"),
+    ],
+)
+def test_faulty_labels_are_named(tmp_path: Path, change: Data, told: str) -> None:
+    with pytest.raises(InputError, match=f"item '3'.*{told}"):
+        load("varierrnli", nli_files(tmp_path / "nli", **change))
+
+
+def test_armis_annotators_have_views(tmp_path: Path) -> None:
+    info = {"Ann1": "Moderate_Female", "Ann2": "Conservative_Male"}
+    tweet = item_2023("dev", "Ann1,Ann2", "0,1", other_info=info)
+    corpus = load("armis", write(tmp_path / "armis", ArMIS_dev={"1": tweet}))
+    assert corpus.raters.rows() == [
+        ("Ann1", "person", "Moderate", "Female"),
+        ("Ann2", "person", "Conservative", "Male"),
+    ]
+    other = tweet | {"other_info": info | {"Ann1": "Liberal_Female"}}
+    with pytest.raises(InputError, match="annotator 'Ann1' is described in two ways"):
+        load("armis", write(tmp_path / "armis", ArMIS_dev={"1": tweet, "2": other}))
+
+
+def test_an_edition_is_all_its_data_sets(tmp_path: Path) -> None:
+    paraphrase_files(tmp_path / "Paraphrase")
+    nli_files(tmp_path / "VariErrNLI")
+    corpora = edition(tmp_path)
+    assert list(corpora) == ["Paraphrase", "VariErrNLI"]
+    assert corpora["VariErrNLI"].items["split"].to_list() == ["train", "test"]
+    assert list(edition(tmp_path / "Paraphrase")) == ["Paraphrase"]
+    with pytest.raises(InputError, match="has no data set of LeWiDi"):
+        edition(write(tmp_path / "none"))
+    with pytest.raises(InputError, match="there is no such folder"):
+        edition(tmp_path / "nowhere")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("reader", "folder", "items", "raters", "annotations"),
+    [
+        ("paraphrase", "2025/Paraphrase", 500, 4, 2000),
+        ("varierrnli", "2025/VariErrNLI", 488, 4, 1816 * 3),
+        ("armis", "2023/ArMIS", 943, 3, 2829),
+    ],
+)
+def test_the_other_released_data_sets(
+    data_dir: Path, reader: str, folder: str, items: int, raters: int, annotations: int
+) -> None:
+    corpus = load(reader, data_dir / "lewidi" / folder)
+    assert (len(corpus.items), len(corpus.raters), len(corpus.judgments)) == (items, raters, annotations)
+    assert corpus.raters.null_count().sum_horizontal().item() == 0
+    if reader == "varierrnli":
+        # The labels that were chosen, each with its explanation, as the release counts its annotations.
+        assert corpus.judgments["value"].sum() == corpus.judgments["rationale"].count() == 1891

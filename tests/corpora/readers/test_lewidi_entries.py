@@ -43,15 +43,15 @@ def test_what_is_not_a_whole_number_is_named(found: object) -> None:
 def test_judgments_of_an_annotator_who_stands_twice() -> None:
     item = entry(annotators="Ann1,Ann2,Ann1")
     assert list(item.judgments("x", SCALES, {"ironic": ["1", "No", "1"]}, {"No": "0"})) == [
-        ("x", "ironic", "Ann1", 1.0),
-        ("x", "ironic", "Ann2", 0.0),
+        ("x", "ironic", "Ann1", 1.0, None),
+        ("x", "ironic", "Ann2", 0.0, None),
     ]
     with pytest.raises(InputError, match="annotator 'Ann1' has two answers, 1 and 0"):
         list(item.judgments("x", SCALES, {"ironic": ["1", "1", "0"]}))
 
 
 def test_judgments_of_2025_are_checked_against_the_scale() -> None:
-    assert list(entry(annotations={"Ann3": "1"}).judgments_2025(SCALES)) == [("5", "ironic", "Ann3", 1.0)]
+    assert list(entry(annotations={"Ann3": "1"}).judgments_2025(SCALES)) == [("5", "ironic", "Ann3", 1.0, None)]
     for label in ("2", None, "", float("nan")):
         with pytest.raises(InputError, match="of 'Ann3' is not on the scale no, yes"):
             list(entry(annotations={"Ann3": label}).judgments_2025(SCALES))

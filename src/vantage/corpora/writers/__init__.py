@@ -2,8 +2,8 @@
 
 A writer is a function `write(corpus, path, *, overwrite, **options)` that returns what it wrote. All of them prepare
 everything beside the destination and then rename it, so that nothing half-written is ever seen. To add one, write the
-function in a module of its own and list it in `WRITERS`; one for the format of another tool lives in `interop` and is
-listed here by its full name. Modules are loaded when a writer is used.
+function in a module of its own and list it in `WRITERS`; one for the format of another tool lives in `interop`, which
+provides it. Modules are loaded when a writer is used.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ WRITERS: dict[str, Writer] = {
     for writer in (
         Writer("folder", "vantage.corpora.storage:write_folder"),
         Writer("csv", "cells:write_csv"),
-        Writer("lewidi", "vantage.interop.lewidi:write", WHOSE, traits=False),
-        Writer("huggingface", "vantage.interop.huggingface:write"),
-        Writer("card", "vantage.interop.huggingface:write_card"),
-        Writer("croissant", "vantage.interop.croissant:write"),
-        Writer("inspect", "vantage.interop.tasks:inspect_task", ASKING, traits=False),
-        Writer("lm-eval", "vantage.interop.tasks:lm_eval_tasks", ASKING, traits=False),
+        Writer("lewidi", "", WHOSE, traits=False),
+        Writer("huggingface", ""),
+        Writer("card", ""),
+        Writer("croissant", ""),
+        Writer("inspect", "", ASKING, traits=False),
+        Writer("lm-eval", "", ASKING, traits=False),
     )
 }
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.interop.benchmark import ENOUGH
 from vantage.perspective import Evaluation, Split, average_user, evaluate
-from vantage.perspective.benchmark import ENOUGH
 from vantage.perspective.evaluation import Missing, Over
 from vantage.perspective.splits import people_pairs
 from vantage.perspective.tally import CLOSENESS
@@ -24,6 +24,7 @@ from vantage.studies.perseval.sources import CorpusTask, by_rater, tasks
 
 Rows: TypeAlias = Iterable[Mapping[str, Any]]
 """What a function gives for a corpus or a rater."""
+PAIR: Final = ["item", "rater"]
 NOT_RUN: Final = "it was not run; the warnings say why"
 
 
@@ -37,7 +38,7 @@ class Evaluated:
     evaluations: dict[GridCell, Evaluation]
     over: Over
     asked: Split | None
-    """The test set as far as it was put to models; null where none was asked."""
+    """All users and texts that were put to models; null where none was asked."""
     options: PersevalOptions
 
     @property
@@ -45,10 +46,17 @@ class Evaluated:
         """The cells that have predictions, in the order of the plan."""
         return list(self.evaluations)
 
-    @property
-    def asked_all(self) -> bool:
-        """Whether models were asked about the whole test set."""
-        return self.asked is None or len(self.asked.test) == len(self.task.split().test)
+    @cached_property
+    def shared(self) -> Split:
+        """The test set as far as models were asked about it too: where trained and prompted raters can be compared."""
+        whole = self.task.split()
+        if self.asked is None:
+            return whole
+        return replace(whole, test=whole.test.join(self.asked.test, on=PAIR, how="semi", maintain_order="left"))
+
+    def on_shared(self, cell: GridCell) -> pl.DataFrame:
+        """What a cell predicts there."""
+        return self.predictions[cell.rater, cell.variant].join(self.shared.test, on=PAIR, how="semi")
 
     @property
     def focus(self) -> list[GridCell]:
@@ -76,14 +84,11 @@ class Evaluated:
         known = self.evaluations[cell]
         missing: Missing = "class" if known.pairs["predicted"].null_count() else "wrong"
         how: dict[str, Any] = {"traits": known.traits, "undefined": "reference", "missing": missing, "resamples": 0}
-        return evaluate(self.predictions[cell.rater, cell.variant], self.split(cell), **how)
+        return evaluate(self.on_shared(cell), self.shared, **how)
 
     def common(self, cell: GridCell) -> Evaluation:
         """The scores of a cell on the texts that every rater judged: the only ones on which raters can be compared."""
-        if self.asked is None or self.asked_all or cell.kind == "prompted":
-            return self.evaluations[cell]
-        frame = self.predictions[cell.rater, cell.variant].join(self.asked.test, on=["item", "rater"], how="semi")
-        return self.scored(frame, self.asked)
+        return self.evaluations[cell] if self.asked is None else self.scored(self.on_shared(cell), self.shared)
 
     def scored(self, frame: pl.DataFrame, split: Split, traits: Sequence[str] = ()) -> Evaluation:
         """Predictions for a split, with the intervals of the study."""
@@ -150,10 +155,11 @@ class Perspectives(Analysis):
                     "HS-Brexit: two releases give the two groups of annotators opposite names. The names used here are "
                     f"those of: {self.options.groups}."
                 )
-            if one.asked is not None and not one.asked_all:
+            texts = one.task.people.items["item"].n_unique()
+            if one.asked is not None and one.asked.test["item"].n_unique() < texts:
                 warnings.append(
                     f"{name}: models were asked about {one.asked.test['item'].n_unique():,} of "
-                    f"{counted(whole['item'].n_unique(), 'text')}; their rows rest on "
+                    f"{counted(texts, 'text')}; their rows rest on "
                     f"{counted(len(one.asked.test), 'annotation')}."
                 )
         return warnings
@@ -197,15 +203,15 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
     prompted = [frame for cell, frame in run.items() if cell.kind == "prompted" and frame is not None]
     asked = None
     if prompted:
-        test = whole.test.join(prompted[0], on=["item", "rater"], how="semi", maintain_order="left")
-        asked = replace(whole, test=test)
+        test = task.crossed.test.join(prompted[0], on=PAIR, how="semi", maintain_order="left")
+        asked = replace(task.crossed, test=test)
     over: Over = "users" if whole.test["rater"].n_unique() >= ENOUGH else "texts"
     evaluated = Evaluated(task, plan, predictions, {}, over, asked, options)
     for cell, frame in run.items():
         if frame is not None:
             split = evaluated.split(cell)
             users = task.people.raters.join(split.test, on="rater", how="semi")
-            traits = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
+            traits = [trait for trait in task.traits if users[trait].drop_nulls().n_unique() > 1]
             evaluated.evaluations[cell] = evaluated.scored(frame, split, traits)
     return evaluated
 

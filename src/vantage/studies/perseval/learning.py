@@ -109,15 +109,17 @@ PAIR: Final = ["item", "rater"]
 
 
 def sampled(task: CorpusTask, options: PersevalOptions) -> Split:
-    """The test set as far as it is put to models: all pairs of some texts, drawn by the seed of the split."""
-    split = task.split()
+    """What is put to models, which learn from nobody: all users of all texts, or of some texts of the test set."""
+    every = task.crossed
     count = options.texts or (QUICK_TEXTS if options.quick else 0)
-    texts = split.test["item"].unique().sort()
-    if not count or count >= len(texts):
-        return split
-    drawn = np.random.default_rng(task.seed).permutation(len(texts))[:count]
-    chosen = [texts[int(n)] for n in drawn]
-    return replace(split, test=split.test.filter(pl.col("item").is_in(chosen)))
+    if not count or count >= every.test["item"].n_unique():
+        return every
+    # Texts of the test set first, so that models can be compared with trained raters.
+    rng = np.random.default_rng(task.seed)
+    tested = task.split().test["item"].unique().sort()
+    others = every.test.filter(~pl.col("item").is_in(tested.implode()))["item"].unique().sort()
+    drawn = [texts[int(n)] for texts in (tested, others) for n in rng.permutation(len(texts))][:count]
+    return replace(every, test=every.test.filter(pl.col("item").is_in(drawn)))
 
 
 def prompt(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
@@ -180,16 +182,17 @@ class _Asker:
         return self.pairs.join(users, on="rater").join(labels, on=["item", trait], how="left").select(*PAIR, "value")
 
     def _histories(self, trait: str) -> pl.DataFrame:
-        """Predictions from each user's own answers to similar texts; users without any are left to the base."""
-        adapts = self.task.split("unnamed", "test")
-        known = adapts.part("adaptation")
-        if trait:
-            known = Corpus(known.items, self.task.people.raters, known.judgments, known.instruments)
-        users = self.pairs.join(adapts.adaptation, on="rater", how="semi")["rater"].unique().sort()
+        """Predictions from each user's own answers to similar texts; users without any are left to the base.
+
+        The history of a user is everything else that they answered: the text that is judged is never shown.
+        """
+        known = self.task.people
+        answers = known.judgments.group_by("rater").len().filter(pl.col("len") > 1)
+        users = self.pairs.join(answers, on="rater", how="semi")["rater"].unique().sort()
         if trait:
             described = self.task.people.raters.filter(pl.col(trait).is_not_null())["rater"]
             users = users.filter(users.is_in(described.implode()))
-        without = self.pairs.join(adapts.adaptation, on="rater", how="anti")["rater"].unique().sort()
+        without = self.pairs.join(answers, on="rater", how="anti")["rater"].unique().sort()
         if len(without):
             some = ", ".join(without.head(3))
             self.context.warn(

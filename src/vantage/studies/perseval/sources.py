@@ -18,8 +18,8 @@ from vantage.corpora.readers import READERS, load
 from vantage.corpora.storage import is_corpus
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
+from vantage.interop.benchmark import headline
 from vantage.perspective import Split, split
-from vantage.perspective.benchmark import headline
 from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
 from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
@@ -96,6 +96,11 @@ class CorpusTask:
         """The split of a variant; the test set is the same for all."""
         how = {"users": users, "adaptation": adaptation, "extended": extended, "seed": self.seed, **self.drawn}
         return split(self.people, question=self.question, **how)
+
+    @property
+    def crossed(self) -> Split:
+        """All users and texts, for raters that learn from nobody."""
+        return split(self.people, question=self.question, method="crossed")
 
 
 def read(

@@ -200,15 +200,25 @@ def explained(one: Evaluated) -> Rows:
 @per_rater
 def exaggerated(one: Evaluated, cell: GridCell) -> Rows:
     """The difference between two groups among people and in what is predicted for them, of raters that know users."""
-    frame, task = one.predictions[cell.rater, cell.variant], one.task
     for trait in one.evaluations[cell].traits if cell.knows_users else ():
-        how = {"resamples": max(one.options.resamples, 1), "seed": task.seed}
-        differences = perspective.exaggeration(frame, task.people, trait, task.question, **how)
-        for row in differences.iter_rows(named=True):
-            if row["texts"] < TESTED:
-                row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
-                row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
-            yield {"groups": f"{row['first']} − {row['second']}", **row}
+        yield from _passport(one, one.predictions[cell.rater, cell.variant], trait)
+
+
+@per_corpus
+def swapped(one: Evaluated) -> Rows:
+    """The same where every text was put with every value of a trait, so that nothing else differs."""
+    for (rater, style), frame in one.predictions.items():
+        if style.startswith("values:"):
+            for row in _passport(one, frame, style.removeprefix("values:")):
+                yield {"rater": rater, **row}
+
+
+def _passport(one: Evaluated, frame: pl.DataFrame, trait: str) -> Rows:
+    for row in perspective.passport(frame, one.task.people, trait, one.task.question).iter_rows(named=True):
+        if row["texts"] < TESTED:
+            row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values", "verdict": None}
+            row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
+        yield {"groups": f"{row['first']} − {row['second']}", **row}
 
 
 @per_corpus
@@ -236,8 +246,13 @@ def prompt_change(one: Evaluated) -> Rows:
 def ablation(one: Evaluated) -> Rows:
     """Scores of the vote over every combination of traits."""
     for rater in one.one_trait_raters:
-        predicted = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
         people = one.asked if one.asked is not None and ":" in rater else one.task.split()
+        pairs = people.test.select("item", "rater")
+        predicted = {
+            # No prediction where the trait of the user is not known.
+            trait: pairs.join(frame, on=["item", "rater"], how="left")
+            for trait, frame in one.with_one_trait(rater).items()
+        }
         ablated = perspective.ablation(predicted, people, seed=one.task.seed).drop("low", "high", "ties")
         for row in ablated.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
             named = {"rater": rater, "panel": f"{one.task.name}: {rater}", "several": len(predicted) > 1}
@@ -252,13 +267,6 @@ def soft(one: Evaluated, cell: GridCell) -> Rows:
             predicted = one.predictions[cell.rater, cell.variant]
             aligned = perspective.alignment(predicted, one.task.people, trait, one.task.question)
             yield from aligned.iter_rows(named=True)
-
-
-def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
-    """Predictions by one trait for every pair; none where the trait of the user is not known."""
-    whole = one.task.split().test if one.asked is None else one.asked.test
-    pairs = one.task.split().test if len(frame) > len(whole) else whole
-    return pairs.select("item", "rater").join(frame, on=["item", "rater"], how="left")
 
 
 def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
