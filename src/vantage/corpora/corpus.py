@@ -13,7 +13,7 @@ import polars.selectors as cs
 
 from vantage._lazy import provided
 from vantage.corpora import schema, storage
-from vantage.corpora.design import Design
+from vantage.corpora.design import SamplingDesign
 from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
 from vantage.corpora.storage import About, manifest, read_manifest
 from vantage.corpora.traits import TraitScale, declared_scales, scales_of
@@ -148,18 +148,18 @@ class Corpus:
         return [column for column in self._columns("raters") if column not in schema.RATERS]
 
     @property
-    def design(self) -> Design:
+    def design(self) -> SamplingDesign:
         """Which items and which raters were drawn together: what numbers generalise to (see `with_design`)."""
-        return Design(self.about.item_sources or None, self.about.rater_groups or None)
+        return SamplingDesign(self.about.item_sources or None, self.about.rater_groups or None)
 
     def with_design(self, *, sources: str | None = None, groups: str | None = None) -> Corpus:
         """The corpus with its sampling design declared: columns of items and raters that tell what was drawn together.
 
         >>> from vantage import demo_corpus
         >>> demo_corpus().with_design(groups="gender").design
-        Design(sources=None, groups='gender')
+        SamplingDesign(sources=None, groups='gender')
         """
-        design = Design(sources, groups).checked(self.items, self.raters)
+        design = SamplingDesign(sources, groups).checked(self.items, self.raters)
         made = self._with()
         made.about = replace(self.about, item_sources=design.sources or "", rater_groups=design.groups or "")
         return made

@@ -24,12 +24,12 @@ ALIKE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class SamplingDesign:
     """Columns that tell what was drawn together; null where items, or raters, were drawn one by one.
 
     >>> from vantage import demo_corpus
     >>> demo_corpus().design
-    Design(sources=None, groups=None)
+    SamplingDesign(sources=None, groups=None)
     """
 
     sources: str | None = None
@@ -41,7 +41,7 @@ class Design:
         """Whether anything is declared."""
         return self.sources is not None or self.groups is not None
 
-    def checked(self, items: pl.DataFrame, raters: pl.DataFrame) -> Design:
+    def checked(self, items: pl.DataFrame, raters: pl.DataFrame) -> SamplingDesign:
         """The design, whose columns must be there."""
         for column, table, holds in ((self.sources, items, "items"), (self.groups, raters, "raters")):
             if column is not None and column not in table.columns:

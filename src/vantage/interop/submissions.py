@@ -19,11 +19,11 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import text_of
-from vantage.interop.lewidi_files import EDITIONS, SPLITS, edition
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems, nearest
 from vantage.instruments import Instrument
 from vantage.interop.benchmark import read_predictions, read_split
+from vantage.interop.lewidi_files import EDITIONS, SPLITS, edition
 from vantage.measures.ratings import Floats
 from vantage.perspective.scoring import (
     SUM,

@@ -12,10 +12,9 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.preview import guessed, profiled
-from vantage.corpora.readers import load
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.table_file import ROW
+from vantage.corpora.reading import read
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
@@ -46,10 +45,8 @@ def people_of(path: Path) -> Corpus:
         return Corpus.read(path)
     if not path.is_file():
         raise InputError("there is no such file or corpus folder", file=path, remedy="name a table or a corpus folder")
-    rows = open_rows(path)
-    options = guessed(rows, profiled(rows), {})
     try:
-        return load("table", path, **options)
+        return read(path)
     except InputError as error:
         remedy = f"run: vantage corpora preview {path}; import it as that suggests, and name the folder here"
         raise InputError(error.problem, file=path, row=error.row, column=error.column, remedy=remedy) from None

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from vantage.corpora import Corpus
 from vantage.corpora.readers import load
-from vantage.interop.lewidi_files import edition
 from vantage.errors import InputError
+from vantage.interop.lewidi_files import edition
 
 Data = dict[str, Any]
 
