@@ -11,7 +11,7 @@ from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Method as IntervalsMethod, Over, PercentileOptions, Resampled
+from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, Resampled
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family, Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
@@ -19,7 +19,7 @@ from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction
 from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import By, ItemSources, Judgments
 from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import Score
@@ -394,6 +394,7 @@ def compare(
     by: By = ...,
     between: str,
     values: Sequence[object] | None = ...,
+    sources: ItemSources | str | None = ...,
     unit: By | None = ...,
     paired: bool | None = ...,
     test: Test | None = ...,
@@ -401,8 +402,7 @@ def compare(
     aggregate: Literal['mean', 'median'] = ...,
     correction: Correction = ...,
     permutations: int = ...,
-    ci: Literal['auto', 'items', 'raters', 'runs', 'none'] = ...,
-    interval: IntervalsMethod = ...,
+    ci: Literal['auto', 'both', 'items', 'raters', 'runs', 'none'] = ...,
     resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
@@ -496,6 +496,7 @@ def explain(
     family: Family = ...,
     interactions: By = ...,
     base: Mapping[str, str] | None = ...,
+    sources: ItemSources | str | None = ...,
     show: ExplainShow = ...,
     permutations: int = ...,
     confidence: float = ...,
