@@ -17,7 +17,7 @@ from types import ModuleType
 from vantage.measures import HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
-INTERVALS = ("IntervalOptions", "ItemIntervalOptions", "PercentileOptions")
+INTERVALS = ("IntervalOptions", "ItemIntervalOptions", "PercentileOptions", "PlainIntervalOptions", "SourceOptions")
 """The options of intervals that measures declare together, in `vantage.measures.intervals`."""
 
 
@@ -41,7 +41,9 @@ def signatures() -> str:
 def _stub(name: str, module: ModuleType, imports: dict[str, str]) -> str:
     """One measure: its own options, and by one word those that it shares with others."""
     function = getattr(module, name)
-    own = inspect.signature(inspect.unwrap(function), follow_wrapped=False).parameters.values()
+    # What is made of a function of units declares what it is called with.
+    declared = getattr(function, "__declared__", None)
+    own = (declared or inspect.signature(inspect.unwrap(function), follow_wrapped=False)).parameters.values()
     together = next((str(one.annotation) for one in own if one.kind is one.VAR_KEYWORD), "Unpack[Whose]")
     parameters = [one for one in own if one.kind is not one.VAR_KEYWORD]
     if (powered := inspect.signature(function).parameters.get("powered_by")) is not None:

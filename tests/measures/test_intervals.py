@@ -136,17 +136,16 @@ def test_intervals_of_means_are_as_long_as_those_of_student(units: int) -> None:
     # Resamples of a few values are a little skewed, as the values are.
     assert high - low == pytest.approx(expected[1] - expected[0], rel=0.05)
     drawn = np.concatenate(list(weights(units, 20_000, 0))) @ values / units
-    expanded = percentile(drawn, units=units)
-    assert units < 20 or expanded == pytest.approx(expected, abs=0.15 * (expected[1] - expected[0]) / 2)
+    assert units < 20 or percentile(drawn) == pytest.approx(expected, abs=0.2 * (expected[1] - expected[0]) / 2)
 
 
 def test_intervals_reach_farther_to_the_side_to_which_the_estimate_strays() -> None:
     even, skewed = (interval(0.8, Spread(0.01, 30, third, 31), 0.95) for third in (0.0, 0.0002))
     assert even == pytest.approx((0.8 - 0.204, 0.8 + 0.204), abs=0.001)
-    assert None not in skewed
-    # An estimate that strays upwards is more often far above the value: the interval reaches farther down.
-    assert skewed[0] > even[0]
-    assert skewed[1] > even[1]
+    # An estimate that strays upwards is rarely far below the value: the interval reaches farther up than down.
+    assert skewed[0] is not None
+    assert skewed[1] is not None
+    assert (skewed[0] > 0.596, skewed[1] > 1.005) == (True, True)
     assert interval(0.8, Spread(0.01, 30, 0.0002, 31), 0.95, (-1.0, 0.9)) == (skewed[0], 0.9)
     # However skewed, an interval has an end.
     low, high = interval(0.8, Spread(0.01, 30, 5.0, 31), 0.95)

@@ -89,7 +89,7 @@ def _share(means: pl.DataFrame) -> float:
     if sources < LEAST_SOURCES or total <= sources:
         return 0.0
     n, of_source = sizes["n"].to_numpy(), sizes["mean"].to_numpy()
-    between = float(n @ (of_source - means["value"].mean()) ** 2) / (sources - 1)  # type: ignore[operator]
+    between = float(n @ (of_source - means["value"].mean()) ** 2) / (sources - 1)
     joined = means.join(sizes, on="__source")
     within = float(((joined["value"] - joined["mean"]) ** 2).sum()) / (total - sources)
     if within <= 0:

@@ -10,8 +10,7 @@ from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
-from vantage.measures.counts import Counts
-from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, Resampled
+from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, PlainIntervalOptions, Resampled, SourceOptions
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family, Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
@@ -43,6 +42,8 @@ class Whose(TypedDict, total=False):
 class Interval(IntervalOptions, Whose): ...
 class ItemInterval(ItemIntervalOptions, Whose): ...
 class Percentile(PercentileOptions, Whose): ...
+class PlainInterval(PlainIntervalOptions, Whose): ...
+class Source(SourceOptions, Whose): ...
 def alpha(
     data: Judgments,
     *,
@@ -103,11 +104,13 @@ def rater_matrix(
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def pairwise(
-    units: Counts,
+    data: Judgments,
     *,
+    by: By = ...,
+    coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Whose],
+    **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -145,7 +148,7 @@ def set_alpha(
     *,
     by: By = ...,
     distance: RecodedDistance = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[Source],
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -274,7 +277,7 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[Source],
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -293,7 +296,7 @@ def accuracy(
     match: By = ...,
     per: Literal['mean', 'person'] = ...,
     skill: bool = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[PlainInterval],
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -341,7 +344,7 @@ def mean(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[Source],
 ) -> pl.DataFrame: ...
 def prevalence(
     data: Judgments,
@@ -352,7 +355,7 @@ def prevalence(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[Source],
 ) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
@@ -559,7 +562,7 @@ def alt_test(
     match: By = ...,
     traits: Sequence[str] | None = ...,
     per: Literal['model', 'person'] = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[PlainInterval],
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,

@@ -8,12 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, wraps
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, ParamSpec, Protocol, Union, cast, get_args, get_origin, overload
+from typing import Any, Final, Literal, ParamSpec, Protocol, Union, Unpack, cast, get_args, get_origin, overload
 
 import polars as pl
 
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS, Bootstrap, Method, Over, Resampled
+from vantage.measures.intervals import (
+    MODELLED,
+    NOT_HELD,
+    TOO_FEW_RATERS,
+    Bootstrap,
+    IntervalOptions,
+    Method,
+    Over,
+    Resampled,
+)
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import (
@@ -104,7 +113,17 @@ class Measure:
 
 
 REGISTRY: dict[str, Measure] = {}
-TYPES: Final = {"Kinds": Kinds, "Sequence": Sequence, "Over": Over, "Method": Method, "Resampled": Resampled}
+TYPES: Final = {
+    "Kinds": Kinds,
+    "Sequence": Sequence,
+    "Over": Over,
+    "Method": Method,
+    "Resampled": Resampled,
+    "By": By,
+    "Literal": Literal,
+    "Unpack": Unpack,
+    "IntervalOptions": IntervalOptions,
+}
 """The types of the options that `@measure` writes into signatures."""
 
 

@@ -121,35 +121,41 @@ def blocks(columns: int, rows: int) -> Iterator[int]:
         yield min(at_once, rows - start)
 
 
-class IntervalOptions(TypedDict, total=False):
+class PercentileOptions(TypedDict, total=False):
     """The options of a measure of single answers that say how its interval is made; defaults are those of `Bootstrap`.
 
-    A measure declares them as `**resampling: Unpack[IntervalOptions]`, and `@measure` writes them into its signature.
+    A measure declares them as `**resampling: Unpack[…]`, and `@measure` writes them into its signature.
     """
 
     ci: Over
-    interval: Method
-    sources: str | None
     resamples: int
     confidence: float
     seed: int
+
+
+class SourceOptions(PercentileOptions, total=False):
+    """The same of a measure that can leave out whole sources of items."""
+
+    sources: str | None
+
+
+class PlainIntervalOptions(PercentileOptions, total=False):
+    """The same of a measure whose items can also be drawn."""
+
+    interval: Method
+
+
+class IntervalOptions(PlainIntervalOptions, total=False):
+    """The same of a measure that can do both."""
+
+    sources: str | None
 
 
 class ItemIntervalOptions(TypedDict, total=False):
-    """The same of a measure that resamples items only."""
+    """The same of a measure that knows intervals over items only."""
 
     ci: Resampled
     interval: Method
-    resamples: int
-    confidence: float
-    seed: int
-
-
-class PercentileOptions(TypedDict, total=False):
-    """The same of a measure with one kind of interval."""
-
-    ci: Over
-    sources: str | None
     resamples: int
     confidence: float
     seed: int
@@ -174,8 +180,8 @@ class Bootstrap:
     """What the measure can be resampled over."""
     because: str = ""
     """Why it is over items, where it could be over both."""
-    sources: ItemSources | None = None
-    """Which items were drawn together, by the column that a measure names: whole sources are then left out."""
+    sources: ItemSources | str | None = None
+    """Which items were drawn together: whole sources are then left out. `@measure` finds them by a column's name."""
 
     def __post_init__(self) -> None:
         if self.ci not in self.over:
@@ -184,12 +190,19 @@ class Bootstrap:
             raise InputError(f"there is no interval '{self.interval}'", remedy="use auto, percentile or bca")
         if self.ci in ("raters", "both") and self.interval != "auto":
             raise InputError(f"the interval '{self.interval}' is over items only", remedy="use auto, or ci items")
+        if isinstance(self.sources, str):
+            raise TypeError("sources are named to a measure, which looks them up")
         if self.resamples < 1:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:
             raise InputError(f"the confidence {self.confidence} does not lie between 0 and 1", remedy="use 0.95")
         if self.ci == "auto" and (self.interval != "auto" or "both" not in self.over):
             object.__setattr__(self, "ci", "items")
+
+    @property
+    def item_sources(self) -> ItemSources | None:
+        """The sources of items, once they are known."""
+        return None if isinstance(self.sources, str) else self.sources
 
     def chosen(self, raters: int) -> Self:
         """The bootstrap for a group in which so many raters judged several items each.

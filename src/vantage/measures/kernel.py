@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vantage.measures.codes import any_twice, dense
 from vantage.measures.counts import FEW, Counts, Moments, quotient
@@ -44,7 +45,7 @@ class Statistic:
     0.125
     """
 
-    rows: Callable[[Any], Floats]
+    rows: Callable[[Any], NDArray[Any]]
     """From a table to a value for each of its rows, or to several columns."""
     of: Callable[[Floats], Floats] = mean
     """From sums of columns, one row of them per estimate, to estimates; values become a column of their own and one of
@@ -129,8 +130,11 @@ class Answers:
     def _moments(self, unit: Ints, column: Ints, units: int) -> Moments:
         assert self.ranks is not None  # noqa: S101
         x = self.ranks[column]
-        size, first, second = (np.bincount(unit, weights=w, minlength=units) for w in (None, x, x * x))
-        return Moments(size.astype(np.float64), first, second, np.square(first), np.ones(units, dtype=np.int64))
+        ones = np.ones(len(x))
+        size, first, second = (
+            np.bincount(unit, weights=w, minlength=units).astype(np.float64) for w in (ones, x, x * x)
+        )
+        return Moments(size, first, second, np.square(first), np.ones(units, dtype=np.int64))
 
     @cached_property
     def said(self) -> tuple[Ints, Ints, Ints]:
@@ -158,9 +162,9 @@ class Answers:
             many = len(self.values)
             combination, which = np.unique(kind[unit] * many + self.column, return_inverse=True)
             of, value = np.divmod(combination, many)
-            rows = table.table[of]
-            rows[np.arange(len(rows)), value] -= 1
-            less: Table = Counts(self.values, rows, np.ones(len(rows), dtype=np.int64))
+            fewer = table.table[of]
+            fewer[np.arange(len(fewer)), value] -= 1
+            less: Table = Counts(self.values, fewer, np.ones(len(fewer), dtype=np.int64))
             return statistic.columns(less) - columns[of], which.ravel()
         if isinstance(table, Moments):
             removed = self._moments(place, self.column, len(unit))
@@ -170,7 +174,7 @@ class Answers:
         else:
             sparse = len(self.values) > FEW
             removed_counts = Counts.of_units(place, self.column, self.values, len(unit), many=sparse)
-            rows = table.table[kind[unit]] - removed_counts.table
+            rows: Any = table.table[kind[unit]] - removed_counts.table
             if sparse:
                 rows.eliminate_zeros()
             less = Counts(self.values, rows, removed_counts.multiplicity)

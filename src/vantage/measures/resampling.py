@@ -100,7 +100,8 @@ class Resampling(Bootstrap):
         if self.ci == "raters":
             spreads: list[Spread | None] = [None if variance is None else variance.spread for variance in over_raters]
         else:
-            together = None if self.sources is None or items is None else self.sources.codes(items)
+            sources = self.item_sources
+            together = None if sources is None or items is None else sources.codes(items)
             left_out = np.concatenate(
                 [statistics(block) for block in leave_out(units, self.seed, min(JACKKNIFE, self.resamples), together)]
             )

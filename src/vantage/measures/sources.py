@@ -142,7 +142,7 @@ def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Ite
 
 def source_for(data: Judgments, by: By, how: Bootstrap) -> Source:
     """The table in the form that an interval needs: over raters and over sources it is held."""
-    return source_of(data, by, how.sources, held=how.ci in ("raters", "both") or how.sources is not None)
+    return source_of(data, by, how.item_sources, held=how.ci in ("raters", "both") or how.sources is not None)
 
 
 def counted_groups(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
-from typing import Any, Final, Literal, TypeAlias, Unpack
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -85,10 +85,15 @@ def statistic(
             return table(result, by)
 
         data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Judgments")
-        shared = [inspect.Parameter("by", _KEYWORD, default=(), annotation=By)]
-        shared += [inspect.Parameter("coarse", _KEYWORD, default=False, annotation=Coarse)] if coarsens else []
-        interval = inspect.Parameter("resampling", inspect.Parameter.VAR_KEYWORD, annotation=Unpack[IntervalOptions])
-        function.__signature__ = inspect.Signature([data, *shared, *own, interval])  # type: ignore[attr-defined]
+        shared = [inspect.Parameter("by", _KEYWORD, default=(), annotation="By")]
+        shared += (
+            [inspect.Parameter("coarse", _KEYWORD, default=False, annotation="bool | Literal['sign']")]
+            if coarsens
+            else []
+        )
+        interval = inspect.Parameter("resampling", inspect.Parameter.VAR_KEYWORD, annotation="Unpack[IntervalOptions]")
+        declared = inspect.Signature([data, *shared, *own, interval])
+        function.__signature__ = function.__declared__ = declared  # type: ignore[attr-defined]
         return measure(name, family, view, powered=Powered(contributions) if powered else None)(function)
 
     return register

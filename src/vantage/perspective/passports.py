@@ -115,11 +115,10 @@ def _compared(people: Measured, model: Measured, confidence: float) -> dict[str,
     for name, one in reached.items():
         row |= {name: one["estimate"], f"{name}_low": one["low"], f"{name}_high": one["high"]}
     row["p"] = reached["excess"]["p"]
-    variance = excess.variance
-    if variance is not None:
-        row["least"] = (
-            student(variance.freedom, confidence) + student(variance.freedom, 2 * POWER - 1)
-        ) * variance.total**0.5
+    spread = excess.spread
+    if spread is not None:
+        reach = student(spread.freedom, confidence) + student(spread.freedom, 2 * POWER - 1)
+        row["least"] = reach * spread.variance**0.5
     low, high = _fieller(people, model, excess, confidence)
     if low is None:
         row["reason"] = "people's own difference cannot be told from zero"
@@ -147,12 +146,11 @@ def _verdict_on(row: dict[str, Any], sign: float) -> str:
 
 def _fieller(people: Measured, model: Measured, excess: Measured, confidence: float) -> Bounds:
     """The interval of model / people (Fieller 1954); null where people's difference may be zero."""
-    known = [part.variance for part in (people, model, excess)]
-    variances = [variance for variance in known if variance is not None]
-    if len(variances) < 3:
+    spreads = [spread for part in (people, model, excess) if (spread := part.spread) is not None]
+    if len(spreads) < 3:
         return None, None
-    of_people, of_model, of_both = (variance.total for variance in variances)
-    reach = student(min(variance.freedom for variance in variances), confidence) ** 2
+    of_people, of_model, of_both = (spread.variance for spread in spreads)
+    reach = student(min(spread.freedom for spread in spreads), confidence) ** 2
     together = (of_people + of_model - of_both) / 2
     p, m = people.estimate, model.estimate
     square, line, rest = p * p - reach * of_people, m * p - reach * together, m * m - reach * of_model

@@ -26,8 +26,8 @@ from scipy.stats import binom
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
+from vantage.measures.intervals import Spread, interval
 from vantage.measures.multiplicity import adjusted
-from vantage.measures.rater_variance import RaterVariance
 from vantage.measures.ratings import Floats, Ints
 from vantage.perspective.splits import Split, people_pairs, the_question
 from vantage.perspective.tally import paired
@@ -285,19 +285,18 @@ class Measured:
         return float(self.value.mean())
 
     @property
-    def variance(self) -> RaterVariance | None:
+    def spread(self) -> Spread | None:
         """Over texts and people; null where there are fewer than two texts."""
         texts = len(self.value)
         if texts < 2:
             return None
-        of_texts = RaterVariance(float(self.value.var(ddof=1)) / texts, 0.0, texts - 1)
+        of_texts = Spread(float(self.value.var(ddof=1)) / texts, texts - 1, units=texts)
         moved = np.bincount(self.user, self.effect)
         people = int(self.user.max()) + 1
         if people < 3:
             return of_texts
         total, noise = (float(np.square(effect).sum()) / texts**2 for effect in (moved, self.effect))
-        of_people = RaterVariance(total, noise, people - 1)
-        return of_texts.plus(of_people)
+        return of_texts.plus(Spread(total, people - 1, units=people), noise)
 
     def in_skill(self, floor: float, ceiling: float) -> Measured:
         """As shares of the way from floor to ceiling."""
@@ -311,13 +310,13 @@ class Measured:
 def concluded(parts: Sequence[Measured], confidence: float = 0.95) -> dict[str, float | None]:
     """The mean of one or several scores with its interval, and the p value of the hypothesis that it is 0."""
     estimate = float(np.mean([part.estimate for part in parts]))
-    known = [part.variance for part in parts]
-    variances = [variance for variance in known if variance is not None]
-    if len(variances) < len(known):
+    known = [part.spread for part in parts]
+    spreads = [spread for spread in known if spread is not None]
+    if len(spreads) < len(known):
         return {"estimate": estimate, "low": None, "high": None, "p": None}
-    total = sum(variance.total for variance in variances) / len(parts) ** 2
-    freedom = min(variance.freedom for variance in variances)
-    low, high = RaterVariance(total, 0.0, freedom).around(estimate, confidence)
+    total = sum(spread.variance for spread in spreads) / len(parts) ** 2
+    freedom = min(spread.freedom for spread in spreads)
+    low, high = interval(estimate, Spread(total, freedom), confidence)
     reach = abs(estimate) / max(total, 1e-300) ** 0.5 if estimate else 0.0
     return {"estimate": estimate, "low": low, "high": high, "p": float(2 * stdtr(min(freedom, 1e9), -reach))}
 

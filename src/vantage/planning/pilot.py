@@ -15,6 +15,7 @@ from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
 from vantage.measures.agreement.alpha import alpha, coefficient, difference
 from vantage.measures.codes import positions
+from vantage.measures.counts import FEW, Counts
 from vantage.measures.intervals import ENOUGH_RATERS
 from vantage.measures.kernel import Answers, spread_of
 from vantage.measures.kinds import selected
@@ -117,8 +118,8 @@ class Pilot:
         values = np.unique(self.answers["value"].to_numpy())
         ratings = canonical(self.answers).ratings
         answers = Answers(ratings.unit, ratings.coder, positions(ratings.value, values), values).of_units(2)
-        table, _ = answers.kinds
-        statistic = coefficient(table, difference(self.level, values))
+        counts = Counts.of_units(answers.unit, answers.column, values, answers.units, many=len(values) > FEW)
+        statistic = coefficient(counts, difference(self.level, values))
         over_raters, over_both = (spread_of(statistic, answers, over) for over in ("raters", "both"))
         over_units = spread_of(statistic, answers, "items")
         if over_raters is None or over_both is None or over_units is None:

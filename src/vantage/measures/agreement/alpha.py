@@ -109,7 +109,9 @@ def alpha(
         moments = source.moments(ordinal=level == "ordinal", kinds=how.ci != "none")
         middle = source.values - centre(source.values)
         grouped = source_groups(source, moments, paired=True)
-        counted = (prepared(group, source, how, source.values, middle) for group in grouped)
+        counted: Iterator[tuple[CountedGroup[Any], Bootstrap]] = (
+            prepared(group, source, how, source.values, middle) for group in grouped
+        )
     else:
         counted = counted_groups(data, by, how, paired=True, source=source)
     return table([_row(group, chosen, level, distance) for group, chosen in counted], by)
@@ -219,7 +221,7 @@ def _expected(marginal: Floats, apart: Difference) -> Floats:
     if apart.between is None:
         everyone = marginal.sum(axis=1)
         return np.asarray(everyone * everyone - np.square(marginal).sum(axis=1), dtype=np.float64)
-    return np.einsum("bk,bk->b", marginal, _from_all(marginal.T, apart).T)
+    return np.asarray(np.einsum("bk,bk->b", marginal, _from_all(marginal.T, apart).T))
 
 
 def _from_all(marginal: Floats, apart: Difference) -> Floats:

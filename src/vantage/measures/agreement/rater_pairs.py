@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -299,8 +300,12 @@ def _averaged(group: Group, weights: Weights | None, own: bool, how: Resampling,
         group = left_out_together(raters, np.random.default_rng(how.seed), LEFT_OUT_OF_PAIRS)[rater]
         numbers = range(int(group.max()) + 1)
         kappa = of_pairs(item_weights(units, len(numbers), how.seed).T)
-        # Pairs are looked at once, with the weights that every table without some raters is asked for.
-        return [lambda _, n=number: _mean(kappa[(group != n).all(axis=1)])[:, None] for number in numbers]
+
+        def rest(number: int, _: Floats) -> Floats:
+            # Pairs are looked at once, with the weights that every table without some raters is asked for.
+            return _mean(kappa[(group != number).all(axis=1)])[:, None]
+
+        return [partial(rest, number) for number in numbers]
 
     bounds = how.intervals(units, statistic, without, [KAPPAS], items)[0]
     few = how.ci in ("raters", "both") and bounds[0] is None

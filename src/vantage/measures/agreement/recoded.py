@@ -14,7 +14,7 @@ from vantage.measures.agreement.chance_corrected import ac1, fleiss, randolph
 from vantage.measures.agreement.pairwise import pairwise
 from vantage.measures.agreement.rater_pairs import cohen
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import IntervalOptions, PercentileOptions
+from vantage.measures.intervals import IntervalOptions, SourceOptions
 from vantage.measures.parts import counts, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_query, scales_of
@@ -99,7 +99,7 @@ SET_ALPHA_VIEW: Final = View(
 
 @measure("set-alpha", "agreement", view=SET_ALPHA_VIEW)
 def set_alpha(
-    data: Judgments, *, by: By = (), distance: Distance = "masi", **resampling: Unpack[PercentileOptions]
+    data: Judgments, *, by: By = (), distance: Distance = "masi", **resampling: Unpack[SourceOptions]
 ) -> pl.DataFrame:
     """Krippendorff's alpha on the sets of options that raters say apply to an item.
 
@@ -126,7 +126,7 @@ def set_alpha(
     return table(rows, [*columns, "whole"])
 
 
-def _row(asked: pl.DataFrame, distance: Distance, resampling: PercentileOptions) -> dict[str, Any]:
+def _row(asked: pl.DataFrame, distance: Distance, resampling: SourceOptions) -> dict[str, Any]:
     """Alpha of sets: that of their codes, with the distances of sets."""
     questions = asked["question"].unique().sort().to_list()
     # The complete sets are answers of their own, coded by their place among the different sets.

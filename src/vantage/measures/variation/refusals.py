@@ -7,7 +7,7 @@ from typing import Any, Final, Unpack
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, SHARES, PercentileOptions, wilson
+from vantage.measures.intervals import OVER, SHARES, SourceOptions, wilson
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items, without_raters
@@ -26,7 +26,7 @@ VIEW: Final = View(
 
 
 @measure("refusals", "variation", view=VIEW, pools=False, pools_questions=True)
-def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpack[PercentileOptions]) -> pl.DataFrame:
+def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpack[SourceOptions]) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 
     `estimate` is the share of refused judgments among those that got a reply; failed calls say nothing about the
