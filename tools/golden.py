@@ -336,7 +336,10 @@ def result(case: Case) -> pl.DataFrame:
     return _long(case, rows)
 
 
-NO_LABEL: Final = ("over", "reason", "random_sample", *IGNORED)
+NO_LABEL: Final = (
+    *("over", "reason", "random_sample", "floor_rater", "skill_reason", "unread", "worse_for", "no_vote", "unit"),
+    *IGNORED,
+)
 """Texts that are results, and not what a row is about; a new column of such texts belongs here."""
 TYPES: Final = {"row": pl.String, "column": pl.String, "number": pl.Float64, "text": pl.String}
 

@@ -47,7 +47,7 @@ def test_an_instrument_and_a_study_work_at_once(
     assert "--confidence" in told
     done = vantage("study", "first.yaml", "--out", "results")
     assert done.code == 0, done.err
-    assert "competence" in done.out
+    assert "trust" in done.out
     again = vantage("new", "study", "first")
     assert (again.code, "there is something already" in again.err) == (2, True)
 

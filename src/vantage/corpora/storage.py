@@ -48,9 +48,9 @@ class About:
     language: str = ""
     notes: tuple[str, ...] = ()
     """What a user of the data must know: defects, decisions made in reading them, content warnings."""
-    item_sources: str = ""
+    item_sources: str = field(default="", repr=False)
     """The column of items whose values were drawn whole, such as conversations (see `Corpus.design`)."""
-    rater_groups: str = ""
+    rater_groups: str = field(default="", repr=False)
     """The same of raters."""
     traits: Mapping[str, TraitScale] = field(default_factory=dict, repr=False, hash=False)
     """The scales of raters' traits that were declared; `Corpus.trait_scales` has all of them."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,18 +252,12 @@ def with_traits(
 
 def _metadata(file: Path) -> tuple[Mapping[str, Any], list[str]]:
     """The annotators of a file, which may have commas before closing brackets, as two released files do."""
+    data = _object(file, "annotators to their traits")
     try:
-        return _object(file, "annotators to their traits"), []
-    except InputError:
-        # Strings are matched first, so that nothing inside them is taken for such a comma.
-        text = re.sub(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', lambda match: match[1] or "", text_of(file))
-        try:
-            data = json.loads(text)
-        except (RecursionError, ValueError):
-            data = None
-        if not isinstance(data, Mapping):
-            raise
+        json.loads(text_of(file))
+    except ValueError:
         return data, [f"{file.name} is not valid JSON: it has commas before closing brackets, which were ignored."]
+    return data, []
 
 
 def _trait(traits: LewidiEntry, column: str) -> str | int | None:

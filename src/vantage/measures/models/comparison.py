@@ -44,7 +44,7 @@ class Comparison:
     >>> comparison = Comparison(value, (rater < 5).astype(int), {"item": item, "rater": rater})
     >>> difference = comparison.between(np.array([-1.0, 1.0]))
     >>> round(difference.estimate, 2), round(difference.freedom, 1), comparison.names
-    (1.97, 5.4, ['item', 'rater'])
+    (2.04, 8.1, ['item', 'item × level', 'rater'])
     """
 
     value: Floats

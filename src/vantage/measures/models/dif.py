@@ -85,7 +85,7 @@ def dif(
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((30, 40)))
-    >>> value = np.digitize(rng.logistic(size=1200) + 2.5 * ((item == 7) & (rater < 20)), [-1.0, 1.0])
+    >>> value = np.digitize(rng.logistic(size=1200) + 4.0 * ((item == 7) & (rater < 20)), [-1.0, 1.0])
     >>> frame = pl.DataFrame({"item": item, "rater": rater, "value": value, "group": np.where(rater < 20, "a", "b")})
     >>> dif(frame, between="group").filter(pl.col("p_adjusted") < 0.05)["item"].to_list()
     [7]
@@ -177,17 +177,21 @@ def _noise(item: Ints, side: Ints, residual: Floats, variance: Floats) -> Floats
 def _use_of_scale(location: Floats, logits: Floats, se: Floats, there: Any) -> Floats:
     """The difference that two ways of using the scale make: a shift, and a slope where one group spreads items more.
 
-    Items that lie far off have no part in it.
+    Each item is held against the line of the others, and items that lie far off have no part in any line.
     """
-    general = np.zeros(len(location))
+    general, near = np.zeros(len(location)), there
     for _ in range(4 if there.sum() > 5 else 0):
-        near = there & (np.abs(logits - general) < 2.5 * se) if general.any() else there
         if near.sum() <= 5:
             break
-        root = 1 / se[near]
-        x = np.column_stack([root, root * location[near]])
-        shift, slope = np.linalg.lstsq(x, logits[near] * root, rcond=None)[0]
+        root = 1 / se
+        x = np.column_stack([root, root * location])
+        inverse = np.linalg.pinv(x[near].T @ x[near])
+        shift, slope = inverse @ (x[near].T @ (logits * root)[near])
         general = shift + slope * location
+        # Without the item itself, of which the line has its share.
+        part = np.minimum(np.einsum("ij,jk,ik->i", x, inverse, x), 0.99)
+        general = np.where(near, (general - part * logits) / (1 - part), general)
+        near = there & (np.abs(logits - general) < 2.5 * se)
     return general
 
 

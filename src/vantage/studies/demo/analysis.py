@@ -170,7 +170,7 @@ def planted_sets(demo: Demo) -> pl.DataFrame:
     items = demo.corpus.items
     ambiguous = items.filter(reading="ambiguous")["item"]
     # Nothing is planted about a real model, so that it is neither found nor missed.
-    passing = alt_test(demo.trust, resamples=demo.resamples, seed=demo.seed).filter("passes")["model"]
+    passing = alt_test(demo.trust, resamples=demo.resamples, seed=demo.seed).filter("stands_in")["model"]
     among_models = [model for model in passing if model in SYNTHETIC]
     pairs: dict[str, tuple[Sequence[str], Sequence[str], int]] = {
         "careless-raters": (sorted(careless), demo.careless, len(people)),
