@@ -337,7 +337,18 @@ def result(case: Case) -> pl.DataFrame:
 
 
 NO_LABEL: Final = (
-    *("over", "reason", "random_sample", "floor_rater", "skill_reason", "unread", "worse_for", "no_vote", "unit"),
+    *(
+        "over",
+        "reason",
+        "random_sample",
+        "floor_rater",
+        "skill_over",
+        "skill_reason",
+        "unread",
+        "worse_for",
+        "no_vote",
+        "unit",
+    ),
     *IGNORED,
 )
 """Texts that are results, and not what a row is about; a new column of such texts belongs here."""

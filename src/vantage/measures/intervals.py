@@ -133,22 +133,35 @@ class PercentileOptions(TypedDict, total=False):
     seed: int
 
 
-class SourceOptions(PercentileOptions, total=False):
+class SourceOptions(TypedDict, total=False):
     """The same of a measure that can leave out whole sources of items."""
 
+    ci: Over
     sources: str | None
+    resamples: int
+    confidence: float
+    seed: int
 
 
-class PlainIntervalOptions(PercentileOptions, total=False):
+class PlainIntervalOptions(TypedDict, total=False):
     """The same of a measure whose items can also be drawn."""
 
+    ci: Over
     interval: Method
+    resamples: int
+    confidence: float
+    seed: int
 
 
-class IntervalOptions(PlainIntervalOptions, total=False):
+class IntervalOptions(TypedDict, total=False):
     """The same of a measure that can do both."""
 
+    ci: Over
+    interval: Method
     sources: str | None
+    resamples: int
+    confidence: float
+    seed: int
 
 
 class ItemIntervalOptions(TypedDict, total=False):

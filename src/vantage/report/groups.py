@@ -11,7 +11,7 @@ from vantage.measures.relations.groups import OTHERS
 from vantage.measures.relations.groups import groups as analysed
 from vantage.report.engine import Analysis
 
-NOT_TRAITS: Final = ("model", "style")
+NOT_TRAITS: Final = ("model", "style", "served")
 """Columns that only models have."""
 
 
@@ -29,6 +29,8 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         frame = analysed(people, by="question", traits=known, kinds="all")
     except InputError:
         return None
+    if "trait" not in frame.columns:
+        return None  # no question has a trait whose groups can be described
     frame = frame.with_columns(
         (pl.col(name) if name in frame.columns else pl.lit(None, kind)).alias(name)
         for name, kind in {"option": pl.String, "low": pl.Float64, "high": pl.Float64, "df": pl.Float64}.items()

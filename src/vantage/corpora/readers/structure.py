@@ -515,7 +515,8 @@ class _Table:
         text = mapping.get("text")
         if item is not None:
             mapping = {"item": item, **mapping}
-            if "text" not in mapping and (self.facts[item].kind == "text" or self._said_text(item)):
+            words = self._said_text(item) and not any(self.facts[n].kind == "text" for n in self._side(item))
+            if "text" not in mapping and (self.facts[item].kind == "text" or words):
                 del mapping["item"]
                 mapping["text"] = text = item
         mapping["rater"] = rater

@@ -85,7 +85,8 @@ def dif(
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((30, 40)))
-    >>> value = np.digitize(rng.logistic(size=1200) + 4.0 * ((item == 7) & (rater < 20)), [-1.0, 1.0])
+    >>> latent = rng.normal(size=30)[item] + 3.0 * ((item == 7) & (rater < 20)) + rng.logistic(size=1200)
+    >>> value = np.digitize(latent, [-1.0, 1.0])
     >>> frame = pl.DataFrame({"item": item, "rater": rater, "value": value, "group": np.where(rater < 20, "a", "b")})
     >>> dif(frame, between="group").filter(pl.col("p_adjusted") < 0.05)["item"].to_list()
     [7]

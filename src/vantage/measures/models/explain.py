@@ -74,9 +74,9 @@ def explain(
     family: Family = "auto",
     interactions: By = (),
     base: Mapping[str, str] | None = None,
-    sources: ItemSources | str | None = None,
     show: Show = "effects",
     permutations: int = 999,
+    sources: ItemSources | str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:

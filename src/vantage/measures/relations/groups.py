@@ -68,8 +68,8 @@ def groups(
     by: By = (),
     traits: By = (),
     given: By = (),
-    sources: ItemSources | str | None = None,
     ci: Over = "auto",
+    sources: ItemSources | str | None = None,
     confidence: float = 0.95,
 ) -> pl.DataFrame:
     """Who differs? Every group of every trait, described always and tested where people suffice.

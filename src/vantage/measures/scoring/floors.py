@@ -43,7 +43,17 @@ ERRORS: Final = ("mae", "rmse")
 CERTAIN: Final = 0.998
 """A score is above the floor where an interval of this confidence is: of a thousand raters that do not read and may be
 tried, one would be taken for a reader."""
-OWN: Final = ("floor", "floor_rater", "ceiling", "skill", "skill_low", "skill_high", "above_floor", "skill_reason")
+OWN: Final = (
+    "floor",
+    "floor_rater",
+    "ceiling",
+    "skill",
+    "skill_low",
+    "skill_high",
+    "skill_over",
+    "above_floor",
+    "skill_reason",
+)
 """The columns of skill, in the order in which results have them."""
 SKILL_COLUMNS: Final = {
     "floor": Column("floor", digits=2),
@@ -235,7 +245,8 @@ def share_of_the_way(
         if np.isfinite(room) and (room <= 1e-9 or (least[0] is not None and least[0] <= 0)):
             row["skill_reason"] = BELOW_FLOOR.format(best)
         elif np.isfinite(skill):
-            row |= {"skill": skill, "skill_low": ends[0], "skill_high": ends[1]}
+            over = None if ends[0] is None else "items"
+            row |= {"skill": skill, "skill_low": ends[0], "skill_high": ends[1], "skill_over": over}
         rows.append(row)
     return rows
 
