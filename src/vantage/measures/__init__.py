@@ -39,6 +39,7 @@ HOMES = {
         "relations.correlate": ["correlate"],
         "relations.ranks": ["ranks"],
         "relations.compare": ["compare"],
+        "relations.groups": ["groups"],
         "comparisons.scores": ["scaling", "scaling_split_half"],
         "reliability.components": ["components", "d_study"],
         "audits.effects": ["audit"],

@@ -24,6 +24,7 @@ from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import Score
 from vantage.measures.relations.compare import Effect, Test
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation
+from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
 from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
 from vantage.measures.reliability.split_half import Average, Correlation, Split
@@ -409,6 +410,17 @@ def compare(
     resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
+    **shared: Unpack[Whose],
+) -> pl.DataFrame: ...
+def groups(
+    data: Judgments,
+    *,
+    by: By = ...,
+    traits: By = ...,
+    given: By = ...,
+    ci: GroupsOver = ...,
+    sources: ItemSources | str | None = ...,
+    confidence: float = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def scaling(
