@@ -65,10 +65,11 @@ def test_what_knowing_the_user_buys_is_found_trait_by_trait(report: Any) -> None
     side, gender = (rows["trait", f"tfidf-users: {trait} alone"] for trait in ("group", "gender"))
     # Answers depend on the side of a person and not on their gender.
     assert side["difference"] > 0.1
-    assert side["low"] >= 0
+    # Alone; among all comparisons of its family the interval is longer.
+    assert side["low_alone"] >= 0
     assert gender["difference"] < side["difference"] / 2
     assert {what for what, _ in rows} == {"trait", "adaptation", "method"}
-    assert all(row["p_holm"] is None or row["p_holm"] >= row["p"] for row in rows.values())
+    assert all(row["p_family"] is None or row["p_family"] >= row["p"] for row in rows.values())
     (drawn,) = (figure for figure in report[0].result.figures if figure.name == "bought")
     assert drawn.options["reference"] == 0.0
 
@@ -117,10 +118,8 @@ def test_a_rater_that_knows_sides_beats_one_that_does_not_and_sees_the_minority(
     row = beside.filter(pl.col("rater") == told_name(told)).row(0, named=True)
     assert row["beside"] == "tfidf (strict)"
     assert (row["knows"], row["without"]) == (told["user"], blind["user"])
-    assert row["tested"] == row["p"]
     extended = beside.filter(~pl.col("strict"))
     assert len(extended)
-    assert extended["tested"].null_count() == extended["p_holm"].null_count() == len(extended)
     assert row["difference"] == pytest.approx(told["user"] - blind["user"])
     assert row["low"] <= row["difference"] <= row["high"]
 
