@@ -131,6 +131,11 @@ class ChatRater:
         return self.style
 
     @property
+    def answers(self) -> bool:
+        """Whether its replies are answers, which can be asked for again; not where it writes texts."""
+        return True
+
+    @property
     def model_name(self) -> str:
         """The model as it is named on the command line."""
         return self.model if isinstance(self.model, str) else self.model.name

@@ -94,7 +94,7 @@ class Conversations:
         clarify: bool = False,
     ) -> None:
         # Recorded replies, and prompts that are put as they are printed, have no second turn.
-        second = rater.template is None and not rater.model_name.startswith("recorded:")
+        second = rater.answers and rater.template is None and not rater.model_name.startswith("recorded:")
         self.rater, self.condition, self.clarify = rater, condition, clarify and second
         self._meant = {question.id: choices(question.scale.meaning) for question in instrument.questions}
         self.prompter = rater.prompter(corpus, instrument, condition)

@@ -193,9 +193,9 @@ def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) ->
     mean.select(pl.col("Text").alias("text"), pl.col("Target").alias("target"), words.alias("stance")).write_csv(stance)
     told = run("wcsent", data=release, predict=False, demographics=str(people), stance=str(stance))
     compared = table(told, "traits")
-    assert set(compared["first"]) | set(compared["second"]) == {"f", "m"}
+    assert {"f", "m"} <= set(compared["group"])
     assert (compared["trait"] == "gender").all()
-    assert (compared["units"] <= 8).all(), "the unit is the annotator"
+    assert (compared["raters"] <= 8).all(), "the unit is the annotator"
     assert table(told, "published").filter(what="stance with trust")["recomputed_value"][0] > 0.5
     mean.write_csv(stance)
     with pytest.raises(InputError, match="no column 'text'"):

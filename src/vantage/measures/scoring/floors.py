@@ -26,7 +26,7 @@ from vantage.measures.resampling import Resampling, item_codes
 from vantage.measures.scoring.scores import Metric, Scores, shown
 from vantage.scales import Scale
 
-MODAL: Final = "the most frequent answer"
+MODAL: Final = "the modal answer"
 AT_RANDOM: Final = "people's answers at random"
 MEDIAN: Final = "the median of the other items"
 SHUFFLED: Final = "its own answers to other items"
@@ -82,7 +82,7 @@ def no_skill_raters(
     ...                      "value": [1.0, 0.0, 1.0], "gold": [1.0, 0.0, 0.0]})
     >>> {name: made["value"].to_list() for name, made in no_skill_raters(rows, None, ordered=False).items()
     ...  if len(made) == 3}
-    {'the most frequent answer': [0.0, 0.0, 0.0], 'always 1': [1.0, 1.0, 1.0]}
+    {'the modal answer': [0.0, 0.0, 0.0], 'always 1': [1.0, 1.0, 1.0]}
     """
     rows = (
         rows.drop("position", strict=False)

@@ -272,6 +272,11 @@ class StepWriter(ChatRater):
         named = f"{generator.model_name}+{step}"
         return cls(generator.model, step=step, name=named, seed=seed + attempt * ASK_AGAIN, **common)
 
+    @property
+    def answers(self) -> bool:
+        """It writes: a text that cannot be used is written anew, by another attempt."""
+        return False
+
     def reply_tokens(self, questions: Sequence[Question]) -> int:
         """How long what it writes in this step is, typically."""
         return WRITTEN_TOKENS[self.step]
