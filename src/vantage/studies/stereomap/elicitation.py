@@ -153,6 +153,11 @@ class BlockRater(ChatRater):
         same = {part.name: getattr(plain, part.name) for part in fields(plain)}
         return BlockPrompter(**same, instructed=self.instructed, words=self.words, block=self.block)
 
+    @property
+    def answers(self) -> bool:
+        """Keywords with reasons are no answer that could be stated again."""
+        return not self.words
+
     def reply_tokens(self, questions: Sequence[Question]) -> int:
         """Of keywords there are several, each with a sentence."""
         return KEYWORD_TOKENS if self.words else ChatRater.reply_tokens(self, questions)
