@@ -32,7 +32,7 @@ from vantage.measures.aggregation.balanced import balanced
 from vantage.scales import OptOut, Scale
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "tests" / "measures" / "golden"
-KEPT: Final = FOLDER / "before.parquet"
+KEPT: Final = FOLDER / "kept.parquet"
 CHANGED: Final = FOLDER / "changed.yaml"
 """Why intervals of a measure changed: `measure: {ci: reason}`, where the ci `all` means every one."""
 KEY: Final = ("corpus", "measure", "variant", "by", "ci", "row", "column")
