@@ -98,17 +98,20 @@ def _print_reading(facts: dict[str, Any]) -> None:
 
 def _by_role(facts: dict[str, Any]) -> dict[str, str]:
     """The columns of each role, those that are numbered as a pattern."""
-    roles: dict[str, dict[str, int]] = {}
+    roles: dict[str, dict[str, list[str]]] = {}
     for column in facts["columns"]:
         role = {"value": "answers", "trait": "traits of raters", None: "not read"}.get(column["role"], column["role"])
         patterns = roles.setdefault(role if not facts["readings"] else "columns", {})
-        pattern = stem(column["column"])
-        patterns[pattern] = patterns.get(pattern, 0) + 1
+        patterns.setdefault(stem(column["column"]), []).append(column["column"])
     if facts["readings"] or len(roles) > 7:
-        roles = {"columns": {p: n for patterns in roles.values() for p, n in patterns.items()}}
+        together: dict[str, list[str]] = {}
+        for patterns in roles.values():
+            for pattern, columns in patterns.items():
+                together.setdefault(pattern, []).extend(columns)
+        roles = {"columns": together}
     shown = {}
     for role, patterns in roles.items():
-        named = [f"{p} ({show(n)} columns)" if n > 1 else p for p, n in patterns.items()]
+        named = [f"{p} ({show(len(n))} columns)" if len(n) > 1 else n[0] for p, n in patterns.items()]
         shown[role] = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
     return shown
 
