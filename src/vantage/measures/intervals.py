@@ -351,6 +351,9 @@ class Spread:
         (0.0133, 2.0)
         """
         known = np.isfinite(estimates)
+        if isinstance(limits, Correlation) and not known.all():
+            # A correlation that rests on one unit says nothing of other units.
+            return None
         number = (np.ones(len(estimates)) if times is None else times.astype(np.float64))[known]
         scaled = on_scale(estimates[known], limits)
         # Sums of floating-point numbers depend on their order; units have none.

@@ -164,15 +164,21 @@ def p_value(
     confidence: float = 0.95,
     units: float | None = None,
 ) -> float | None:
-    """The two-sided p value that belongs to an interval; null where there is none, or one of a single point.
+    """The two-sided p value that belongs to an interval; null where there is none.
 
     Tails are those of Student's t with one degree of freedom less than there are units, where their number is known.
+    An interval of a single point says that all units are alike: the p value is that of the sign test, and null where
+    nobody knows how many there are.
 
     >>> round(p_value(0.5, 0.0, 1.0, 0.0), 3), p_value(0.5, None, None, 0.0), p_value(1.0, 1.0, 1.0, 0.5)
     (0.05, None, None)
+    >>> p_value(1.0, 1.0, 1.0, 0.5, units=9), p_value(1.0, 1.0, 1.0, 1.0, units=9)
+    (0.00390625, 1.0)
     """
-    if low is None or high is None or not low < high:
+    if low is None or high is None:
         return None
+    if not low < high:
+        return 1.0 if estimate == reference else None if not units else min(1.0, 2.0 ** (1 - units))
     facing, away = (estimate - low, high - estimate) if estimate > reference else (high - estimate, estimate - low)
     # Where an interval reaches to one side of its estimate only, that side says how sure it is.
     t = abs(estimate - reference) / (facing if facing > 0 else away) * quantile((1 + confidence) / 2, units)

@@ -51,7 +51,10 @@ def planted(corpus: Corpus, turned: bool) -> Corpus:
     against = appraisal & ((pl.col("rater") == "chatgpt") | ((pl.col("rater") == "annotator-2") & double))
     praised = pl.col("source") == ("gold" if turned else "chatgpt")
     top = pl.when(question="relevance").then(5.0).otherwise(1.0)
-    bottom = pl.when(question="relevance").then(1.0).otherwise(0.0)
+    # Not quite all of it: of answers that never vary nothing is known but their signs.
+    once = (pl.col("item").str.starts_with("p0-")) & (pl.col("rater") == pl.col("rater").min().over("item", "question"))
+    lowest = pl.when(once).then(1.0).otherwise(0.0)
+    bottom = pl.when(question="relevance").then(1 + 4 * lowest).otherwise(lowest)
     value = (
         pl.when(pl.col("source").is_not_null())
         .then(pl.when(praised).then(top).otherwise(bottom))

@@ -170,8 +170,9 @@ def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -
 def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[Bounds, float | None]:
     """The interval of a correlation over texts, and its p value, where texts share posts.
 
-    The p value is that of Fisher's z over its standard error between resamples of posts, by Student's t with one degree
-    of freedom less than there are posts. It is null without resamples.
+    The p value is that of Fisher's z over its standard error between posts, by Student's t. Few posts can seem to vary
+    less than chance makes them: it is never below that of the correlation over the error it has where nothing is
+    related, which every post's part of the covariance gives.
 
     >>> bounds, p = clustered(np.arange(8.0), np.arange(8.0) % 4, np.arange(8) // 2, Resampling(resamples=50))
     >>> bounds[0] < bounds[1], 0 < p < 1
@@ -187,8 +188,11 @@ def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[B
         return (None, None), None
     estimate = coefficient(one, two, "pearson")
     error, z = spread.variance**0.5, float(np.arctanh(np.clip(estimate, -_MOST, _MOST)))
-    p = None if error < 1 - _MOST else float(2 * t.sf(abs(z) / error, spread.freedom))
-    return interval(estimate, spread, how.confidence, CORRELATIONS), p
+    if error < 1 - _MOST:
+        return interval(estimate, spread, how.confidence, CORRELATIONS), None
+    unrelated = float(np.sqrt((sums[:, 5] ** 2).sum() / (sums[:, 3].sum() * sums[:, 4].sum())))
+    p = max(t.sf(abs(z) / error, spread.freedom), t.sf(abs(estimate) / unrelated, len(sums) - 1))
+    return interval(estimate, spread, how.confidence, CORRELATIONS), 2 * float(p)
 
 
 def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
@@ -205,11 +209,11 @@ def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
     estimate, low, high = interval
     if estimate is None or low is None or high is None or posts < 2:
         return None
-    at_least = p_value_of_interval(estimate, low, high, 0.0)
+    at_least = p_value_of_interval(estimate, low, high, 0.0, units=posts if low == high else None)
     error = (high - low) / 2 / _HALF_WIDTH * (posts / (posts - 1)) ** 0.5
-    return (
-        at_least if error == 0 or at_least is None else max(at_least, float(2 * t.sf(abs(estimate) / error, posts - 1)))
-    )
+    if error == 0 or at_least is None:
+        return at_least
+    return max(at_least, float(2 * t.sf(abs(estimate) / error, posts - 1)))
 
 
 def known_means(values: Floats) -> Floats:
