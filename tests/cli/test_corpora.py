@@ -3,12 +3,14 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from tests.cli.conftest import Vantage
 from vantage import Corpus, demo_corpus
 from vantage.cli.corpora import texts_or_corpus
+from vantage.report.overview import overview
 
 
 def written(folder: Path, data: str) -> Path:
@@ -332,3 +334,26 @@ def test_a_single_numbered_column_is_shown_by_its_name(vantage: Vantage, tmp_pat
     shown = vantage("corpora", "preview", tmp_path / "table.csv").out
     assert "c1" in shown
     assert "c*" not in shown
+
+
+def test_sources_that_nobody_declared_are_named_and_declared_in_one_command(vantage: Vantage, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    level = rng.normal(size=12)
+    given = [(post, rater, 3 + level[post // 5] + rng.normal(0, 0.4)) for post in range(60) for rater in range(4)]
+    rows = [f"p{post},r{rater},{round(min(max(value, 1), 5))},t{post // 5}\n" for post, rater, value in given]
+    path = written(tmp_path, "".join(["item,rater,value,thread\n", *rows]))
+    folder = tmp_path / "posts"
+    mapping = "item=item,rater=rater,value=value,thread=thread"
+    vantage("corpora", "import", "table", "--from", path, "--map", mapping, "--to", folder)
+    assert "Items of the same thread get answers alike" in vantage("corpora", "describe", folder).out
+    [warning] = overview(Corpus.read(folder)).warnings
+    assert "vantage corpora design CORPUS --sources thread" in warning
+    assert vantage("corpora", "design", folder, "--json").json["undeclared"] == [warning]
+    vantage("corpora", "design", folder, "--sources", "thread")
+    assert vantage("corpora", "design", folder, "--json").json == {
+        "sources": "thread",
+        "groups": None,
+        "undeclared": [],
+    }
+    assert "sources by thread" in vantage("corpora", "describe", folder).out
+    assert "the items have no column 'threat'" in vantage("corpora", "design", folder, "--sources", "threat").err

@@ -376,6 +376,38 @@ def traits(
         typer.echo(f"• The table has nothing about {len(unknown):,} of {len(people):,} people: {some}.")
 
 
+@app.command()
+def design(
+    folder: Folder,
+    sources: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column of the items: conversation, document, author …")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column of the raters: class, team, block …")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Declare which items and which raters were drawn together.
+
+    Intervals and tests are then over conversations, not over their posts. Without an option: say what is declared.
+    """
+    corpus = vantage.Corpus.read(folder)
+    if sources is None and groups is None:
+        facts = vantage.describe(corpus)
+        if as_json:
+            print_json({**facts["design"], "undeclared": facts["undeclared"]})
+            return
+        print_rows([{"drawn together": name, "column": column or "(none)"} for name, column in facts["design"].items()])
+        print_lines(facts["undeclared"])
+        return
+    _vacant(to or folder, overwrite=overwrite or to is None)
+    known = corpus.design
+    corpus = corpus.with_design(sources=sources or known.sources, groups=groups or known.groups)
+    _written(corpus, to or folder, as_json=as_json)
+
+
 def conditions(where: list[str] | None) -> dict[str, list[str]]:
     """`--where COLUMN=VALUE,VALUE` as keywords of `Corpus.filter`."""
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}

@@ -27,6 +27,8 @@ def print_description(facts: dict[str, Any]) -> None:
         counts = {name or "(none)": count for name, count in facts[key].items()}
         if len(counts) > 1 or key == "kinds":
             typer.echo(f"{key}: {', '.join(f'{show(count)} {name}' for name, count in counts.items())}")
+    if drawn := [f"{what} by {column}" for what, column in facts["design"].items() if column]:
+        typer.echo(f"drawn together: {', '.join(drawn)}")
     typer.echo("")
     apart = len({question["kind"] for question in facts["questions"]}) > 1
     print_rows([_question_row(question, apart) for question in facts["questions"]])
@@ -162,4 +164,4 @@ def _remarks(facts: dict[str, Any]) -> list[str]:
         remarks.append(f"{texts} texts occur in several items ({items} items), such as {example}")
     lonely = [(what, facts[f"{what}_without_judgments"]) for what in ("items", "raters")]
     remarks += [f"{show(count)} {what} have no judgments" for what, count in lonely if count]
-    return [*remarks, *facts["notes"]]
+    return [*remarks, *(one.rstrip(".") for one in facts["undeclared"]), *facts["notes"]]

@@ -9,6 +9,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
+from vantage.corpora.design import undeclared
 from vantage.errors import InputError
 from vantage.scales import show_code
 
@@ -57,6 +58,8 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             for trait, scale in corpus.trait_scales.items()
         },
         "item_columns": {name: _column(items[name]) for name in items.columns if name not in ("item", "text")},
+        "design": {"sources": corpus.design.sources, "groups": corpus.design.groups},
+        "undeclared": undeclared(corpus),
         "duplicates": len(judgments) - judgments.select(schema.KEY).n_unique(),
         "repeated_texts": _repeated_texts(items),
         "notes": list(corpus.about.notes),

@@ -82,6 +82,15 @@ def likely_sources(corpus: Corpus) -> list[str]:
     return likely
 
 
+def undeclared(corpus: Corpus) -> list[str]:
+    """One sentence for each column that looks like a source and is not declared."""
+    return [
+        f"Items of the same {column} get answers alike: intervals over items are too narrow unless that is declared "
+        f"(vantage corpora design CORPUS --sources {column})."
+        for column in likely_sources(corpus)
+    ]
+
+
 def _share(means: pl.DataFrame) -> float:
     """The share of the variance of items' means between sources, in units of what chance would bring: 0 within that."""
     sizes = means.group_by("__source").agg(pl.len().alias("n"), pl.col("value").mean().alias("mean"))

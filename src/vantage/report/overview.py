@@ -14,6 +14,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
+from vantage.corpora.design import undeclared
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
@@ -165,6 +166,7 @@ def _warnings(corpus: Corpus, again: int) -> Iterator[str]:
         return
     if (corpus.raters["kind"] == "slot").any():
         yield "Some raters are seats that different people may have taken, so that one seat is not one person."
+    yield from undeclared(corpus)
     if again:
         yield f"This report leaves out {counted(again, 'answer')} that people gave to items they had judged before."
     if "served" in corpus.raters.columns:
