@@ -44,7 +44,7 @@ def test_every_sentence_is_true_to_its_numbers(report: Any) -> None:
     assert told.result.sections[0].parts[0].name == "for-whom"
     page = (out / "report.html").read_text("utf-8")
     assert "For whom does it work?" in page
-    assert {part.name: len(part.heads()) for part in told.result.tables if len(part.heads()) > 11} == {}
+    assert {part.name: len(part.heads()) for part in told.result.tables if len(part.heads()) > 10} == {}
 
 
 @pytest.mark.slow
