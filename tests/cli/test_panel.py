@@ -105,7 +105,7 @@ def test_plan_prints_the_frontier_the_choice_what_it_assumes_and_settings(vantag
         "0.12",
     )
     out = vantage(*words).out
-    assert "It is the cheapest design that reaches the target." in out
+    assert "It is the cheapest design that reaches the target" in out
     assert "With model-a judging 10,000 items" in out
     assert "Assumes normal effects of items and raters that are crossed" in out
     settings = yaml.safe_load(vantage(*words, "--settings").out)
