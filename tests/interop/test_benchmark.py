@@ -101,7 +101,7 @@ def test_the_three_commands(people: Corpus, tmp_path: Path) -> None:
     page = RUN.invoke(app, ["perspective", "leaderboard", *files, *people_of, "--out", str(tmp_path / "board")])
     assert page.exit_code == 0, page.output
     html = (tmp_path / "board" / "report.html").read_text("utf-8")
-    assert [name for name in ("ours", "poor", "median answer") if name not in html] == []
+    assert [name for name in ("ours", "poor", "rater at the floor", "modal answer") if name not in html] == []
     assert "The first of two systems has more skill" in page.stdout
     twice = RUN.invoke(app, ["perspective", "leaderboard", files[1], files[1], *people_of])
     assert twice.exit_code != 0
