@@ -236,6 +236,8 @@ def _why(row: Mapping[str, Any], seen: str) -> dict[str, str]:
     reached = None
     if row["skill"] is not None:
         reached = f"{_percent(row['skill'])} of the way from a rater that never reads to a person"
+        if row["skill"] > 1:
+            reached += ", closer to people than a person is to the others"
     against = []
     if not row["passes"]:
         against.append(f"further from people than a person is (it could replace {_percent(row['estimate'])} of them)")

@@ -64,7 +64,8 @@ VIEW: Final = View(
         "A model passes when it could replace half of the people or more. It stands in for a person if it passes, "
         "agrees with people more than every rater that does not read, and works worse for no group of people.",
         "Agreement beyond chance is kappa with single people, weighted on ordered scales; the share of the way is 0 "
-        "for the best rater that does not read and 100 % for a person.",
+        "for the best rater that does not read and 100 % for a person, and more for whoever is closer to people than a "
+        "person is to the others.",
     ),
     says=(
         Fact(
