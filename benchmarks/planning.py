@@ -19,8 +19,6 @@ import polars as pl
 import vantage
 from benchmarks.calibration import DATA, dices
 from benchmarks.simulators import judges
-from vantage.measures.rater_variance import without_raters
-from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.planning.goals import GoalSettings, PlanGoal, difference_power, goal_of
 from vantage.planning.model import StudyLayout
 from vantage.planning.pilot import Pilot
@@ -64,14 +62,8 @@ def alpha_width(frame: pl.DataFrame, seed: int) -> float:
 
 def mean_width(frame: pl.DataFrame, seed: int) -> float:
     """The width of the interval of the mean over items and raters."""
-
-    def units(part: pl.DataFrame) -> tuple[pl.Series, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-        means = part.group_by("item").agg(pl.col("value").mean()).sort("item")
-        return means["item"], means["value"].to_numpy()
-
-    how = Resampling("both", "percentile", RESAMPLES, 0.95, seed, ("both",))
-    interval = mean_with_interval(*units(frame), how, without=lambda: [units(p) for p in without_raters(frame, seed)])
-    return float(interval["high"] - interval["low"])
+    interval = vantage.measures.mean(frame, ci="both", seed=seed)
+    return float(interval["high"][0] - interval["low"][0])
 
 
 REALISED: dict[str, Callable[[pl.DataFrame, int], float]] = {"alpha": alpha_width, "mean": mean_width}

@@ -92,11 +92,11 @@ class AnswerCounts:
 
     @cached_property
     def disagreement(self) -> Floats:
-        """The mean distance between the answers of two people: steps of the scale, or the share that differ."""
+        """The mean distance between the answers of two people, as a share of the scale; without an order, 0 or 1."""
         people = self.counts[:, 0, :].astype(np.float64) if self.groups else np.zeros((len(self.items), 1))
         n = people.sum(axis=1)
         apart = np.einsum("ic,cd,id->i", people, self._distances(), people, optimize=True)
-        return np.asarray(np.divide(apart, n * (n - 1), out=np.full(len(n), np.nan), where=n > 1))
+        return np.asarray(np.divide(apart, n * (n - 1) * self._reach, out=np.full(len(n), np.nan), where=n > 1))
 
     @cached_property
     def ambiguity(self) -> Floats:
@@ -110,10 +110,8 @@ class AnswerCounts:
 
     def distance(self, group: int) -> Floats:
         """How far a group's distribution is from the first's: steps of the scale (Wasserstein), or the share moved."""
-        n = self.n
-        both = (n[:, 0] > 0) & (n[:, group] > 0)
-        shares = np.divide(self.counts, n[:, :, None], out=np.zeros(self.counts.shape), where=n[:, :, None] > 0)
-        one, two = shares[:, 0, :], shares[:, group, :]
+        both = (self.n[:, 0] > 0) & (self.n[:, group] > 0)
+        one, two = self.shares[:, 0, :], self.shares[:, group, :]
         if self.question.scale.ordered:
             order = np.argsort(self.codes)
             steps = np.diff(self.codes[order])
@@ -121,6 +119,18 @@ class AnswerCounts:
         else:
             apart = np.abs(one - two).sum(axis=1) / 2
         return np.where(both, apart, np.nan)
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each answer among those of each group; all 0 where it gave none."""
+        n = self.n[:, :, None]
+        return np.divide(self.counts, n, out=np.zeros(self.counts.shape), where=n > 0)
+
+    @property
+    def _reach(self) -> float:
+        """How far the ends of an ordered scale are apart."""
+        low, high = self.question.scale.ends if self.question.scale.ordered else (0.0, 1.0)
+        return (high - low) or 1.0
 
     def _distances(self) -> Floats:
         if self.question.scale.ordered:

@@ -1,0 +1,118 @@
+"""The Spectrum: shares of answers, text by text, from one end of the scale to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.report.charts.bars import _steps
+from vantage.report.charts.frames import distinct, need
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+
+WIDEST: Final = 9
+"""So many characters of labels fit on an inch of a legend of one line."""
+
+
+def spectrum(
+    frame: pl.DataFrame,
+    *,
+    value: str = "share",
+    part: str = "answer",
+    series: str = "who",
+    order: Sequence[str] = (),
+    ordered: bool = True,
+    bipolar: bool = False,
+    pins: Sequence[tuple[float, str]] = (),
+    width: float = PAGE,
+) -> Drawing:
+    """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order.
+
+    Args:
+        frame: One row for each `column`, rater and answer, with the share of the answer and, for people, `apart`.
+        value: The column of the shares.
+        part: The column of the answers.
+        series: The column of who answered; the first is drawn large.
+        order: The answers from one end to the other.
+        ordered: Whether they have an order: then their colours run from light to dark.
+        bipolar: Whether the order has a middle that is neither: then they run from one colour to another.
+        pins: Places from 0 to 1 and words of texts that are pointed at.
+        width: The width in inches.
+    """
+    from matplotlib.figure import Figure as Drawing
+
+    need(frame, part, series, drawn=value)
+    names, kinds = (
+        distinct(frame, series),
+        [kind for kind in order if kind in set(frame[part])] or distinct(frame, part),
+    )
+    colour = _steps(kinds) if bipolar else _shades(kinds) if ordered else colours(kinds)
+    heights = [2.0, 0.42, *[0.42] * (len(names) - 1)]
+    listed = 0.2 * len(pins)
+    figure = Drawing(figsize=(width, sum(heights) + 0.9 + listed), layout="constrained")
+    all_axes = list(np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)))
+    last = int(frame["column"].max() or 0) + 1  # type: ignore[call-overload]
+    people = frame.filter(pl.col(series) == names[0])
+    _stacked(all_axes[0], people, kinds, colour, value, part)
+    all_axes[0].set_ylabel(short(names[0]))
+    all_axes[0].set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+    strip = people.unique("column").sort("column")
+    apart = strip["apart"].fill_null(0.0).to_numpy()
+    _steps_of(all_axes[1], strip["column"].to_numpy(), np.zeros(len(strip)), apart, FAINT)
+    all_axes[1].set_ylim(0, max(0.5, float(apart.max(initial=0.0))))
+    all_axes[1].set_yticks([])
+    all_axes[1].set_ylabel("apart", rotation=0, ha="right", va="center")
+    for axes, name in zip(all_axes[2:], names[1:], strict=True):
+        _stacked(axes, frame.filter(pl.col(series) == name), kinds, colour, value, part)
+        axes.set_yticks([])
+        axes.set_ylabel(short(name, 18), rotation=0, ha="right", va="center")
+    for axes in all_axes:
+        axes.set_xlim(-0.5, last - 0.5)
+        axes.set_xticks([])
+        axes.spines[:].set_visible(False)
+    for number, (place, _) in enumerate(pins, 1):
+        where = place * last - 0.5
+        all_axes[0].annotate(str(number), (where, 1.0), (0, 3), textcoords="offset points", ha="center", fontsize=8)
+        all_axes[0].axvline(where, color=INK, linewidth=0.6, alpha=0.6)
+    if pins:
+        words = "\n".join(f"{number}  {short(text, 90)}" for number, (_, text) in enumerate(pins, 1))
+        all_axes[-1].set_xlabel(words, loc="left", fontsize=8)
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    beside = 7 if sum(map(len, labels)) < WIDEST * width else 4
+    figure.legend(handles, labels, loc="outside upper left", ncols=beside, handlelength=1, columnspacing=1.2)
+    return figure
+
+
+def _stacked(
+    axes: Axes, part_of: pl.DataFrame, kinds: Sequence[Any], colour: dict[Any, str], value: str, part: str
+) -> None:
+    """Shares stacked from below, the last answer at the bottom, as steps without gaps."""
+    wide = part_of.pivot(on=part, index="column", values=value, aggregate_function="sum").sort("column")
+    below = np.zeros(len(wide))
+    for kind in kinds:
+        amounts = wide[kind].fill_null(0.0).to_numpy() if kind in wide.columns else np.zeros(len(wide))
+        _steps_of(axes, wide["column"].to_numpy(), below, below + amounts, colour[kind], short(kind, 24))
+        below = below + amounts
+    axes.set_ylim(0, 1)
+
+
+def _steps_of(axes: Axes, at: Any, low: Any, high: Any, ink: str, label: str = "") -> None:
+    """A filled area of steps, broken where columns are missing."""
+    edges = np.column_stack([at - 0.5, at + 0.5]).ravel()
+    axes.fill_between(edges, np.repeat(low, 2), np.repeat(high, 2), color=ink, linewidth=0, label=label or None)
+
+
+def _shades(kinds: Sequence[Any]) -> dict[Any, str]:
+    """Colours from light to dark, for answers from little to much."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+    ramp = LinearSegmentedColormap.from_list("much", ["#cfe0ee", "#7fb0d6", PALETTE[0], "#0b3a61"])
+    last = max(len(kinds) - 1, 1)
+    return {kind: to_hex(ramp(number / last)) for number, kind in enumerate(kinds)}
