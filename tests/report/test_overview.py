@@ -361,4 +361,4 @@ def test_seats_are_not_called_people() -> None:
     seats = Corpus(demo.items, demo.raters.with_columns(kind=pl.lit("slot")), demo.judgments, demo.instruments[0])
     told = overview(seats)
     assert "Some raters are seats that different people may have taken" in told.warnings[0]
-    assert "of 9 seats" in told.sections[0].parts[0].caption
+    assert "of 9 seats" in told.sections[1].parts[0].caption

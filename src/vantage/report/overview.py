@@ -18,7 +18,7 @@ from vantage.corpora.design import undeclared
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
-from vantage.report import beside, spectrum
+from vantage.report import beside
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered
 from vantage.report.cells import counted
@@ -41,9 +41,9 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 
     >>> from vantage import demo_corpus
     >>> [section.title for section in overview(demo_corpus()).sections][:4]
-    ['How divided are people?', 'Do raters agree?', 'The texts', 'Who judges differently?']
+    ['How divided are the answers?', 'Do raters agree?', 'The texts', 'Who judges differently?']
     """
-    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, spectrum, file="corpus.yaml")
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, file="corpus.yaml")
     part = corpus.included()
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
     once = _first_answers(part)

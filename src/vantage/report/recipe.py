@@ -37,7 +37,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.measures import find
-from vantage.report import cases, groups
+from vantage.report import cases, groups, spectrum
 from vantage.report.charts import chart
 from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided, there
 from vantage.report.entries import STRICT, SectionSpec, Show
@@ -138,10 +138,10 @@ class Recipe(BaseModel):
 
 
 def functions_of(*modules: ModuleType) -> dict[str, Function]:
-    """What a recipe can call: the public functions that modules define, by name, and those of cases and groups."""
+    """What a recipe can call: the public functions of modules by name, and those of cases, groups and the Spectrum."""
     return {
         name: function
-        for module in (cases, groups, *modules)
+        for module in (cases, groups, spectrum, *modules)
         for name, function in vars(module).items()
         if inspect.isfunction(inspect.unwrap(function) if callable(function) else None)
         and function.__module__ == module.__name__

@@ -63,11 +63,11 @@ def spectrum(analysis: Analysis) -> list[Part]:
         options["pins"] = [[place, shortened(said.get(item) or item, 90)] for place, item in pins]
         by = "their mean" if question.scale.ordered else f"the share of {names[0]}"
         caption = (
-            f"Every text is a column: people's answers to {question.title or question.id} as shares, sorted by {by}, "
-            "and below how far two people are apart on each text."
+            f"Every text is a column: the answers to {question.title or question.id} as shares, sorted by {by}, and "
+            "below how far two of its answers are apart, as a share of the scale."
         )
         if len(counts.groups) > 1:
-            caption += " Models stand beneath in the same order."
+            caption += " Other raters stand beneath in the same order."
         if len(order) > COLUMNS:
             caption += f" Each column is the mean of about {round(len(order) / COLUMNS)} neighbouring texts."
         name = "spectrum" if not parts else f"spectrum-{len(parts) + 1}"
