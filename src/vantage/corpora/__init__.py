@@ -11,6 +11,7 @@ from vantage._lazy import attach
 
 if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
+    from vantage.corpora.design import undeclared as undeclared
     from vantage.corpora.storage import About as About
     from vantage.corpora.traits import TraitScale as TraitScale
 
@@ -21,5 +22,6 @@ if not TYPE_CHECKING:
             "About": "vantage.corpora.storage",
             "Corpus": "vantage.corpora.corpus",
             "TraitScale": "vantage.corpora.traits",
+            "undeclared": "vantage.corpora.design",
         },
     )

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.report.distributions import AnswerCounts as AnswerCounts
+    from vantage.report.distributions import answer_places as answer_places
+    from vantage.report.distributions import answers_of as answers_of
+    from vantage.report.distributions import number as number
     from vantage.report.folder import Report as Report
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Dialogue as Dialogue
@@ -24,9 +28,10 @@ if TYPE_CHECKING:
 _PARTS = dict.fromkeys(
     ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
 )
+_COUNTS = dict.fromkeys(("AnswerCounts", "answer_places", "answers_of", "number"), "vantage.report.distributions")
 _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
 
-_HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
+_HOMES = {**_PARTS, **_COUNTS, **_PUBLISHED, "Report": "vantage.report.folder"}
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 

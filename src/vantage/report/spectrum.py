@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from vantage.instruments import Question
-from vantage.measures.ratings import Floats, Ints
 from vantage.report.cells import shortened
 from vantage.report.distributions import AnswerCounts, answers_of
 from vantage.report.engine import Analysis
@@ -91,7 +91,7 @@ def _strongly(counts: AnswerCounts) -> Any:
     return counts.shares[:, 0].max(axis=1) < ALIKE - 1e-9
 
 
-def _order(counts: AnswerCounts) -> Ints:
+def _order(counts: AnswerCounts) -> NDArray[np.int64]:
     """The texts that people judged, by their mean answer, or by the shares of the answers in their order."""
     judged = np.flatnonzero(counts.n[:, 0])
     shares = counts.shares[judged, 0]
@@ -101,7 +101,7 @@ def _order(counts: AnswerCounts) -> Ints:
     return np.asarray(judged[np.lexsort(keys)])
 
 
-def _pinned(counts: AnswerCounts, order: Ints) -> list[tuple[float, str]]:
+def _pinned(counts: AnswerCounts, order: NDArray[np.int64]) -> list[tuple[float, str]]:
     """The places, from 0 to 1, and ids of the texts that most people are divided about most."""
     n = counts.n[order, 0]
     # Two people who differ are no more divided than twenty of whom ten do.
@@ -116,7 +116,7 @@ def _pinned(counts: AnswerCounts, order: Ints) -> list[tuple[float, str]]:
     return [((at + 0.5) / len(order), counts.items[int(order[at])]) for at in sorted(pins)]
 
 
-def _columns(counts: AnswerCounts, order: Ints, names: tuple[str, ...]) -> pl.DataFrame:
+def _columns(counts: AnswerCounts, order: NDArray[np.int64], names: tuple[str, ...]) -> pl.DataFrame:
     """One row for each column, rater and answer; of many texts a column holds neighbours."""
     column = np.arange(len(order)) * min(len(order), COLUMNS) // max(len(order), 1)
     rows: list[pl.DataFrame] = []
@@ -136,6 +136,6 @@ def _columns(counts: AnswerCounts, order: Ints, names: tuple[str, ...]) -> pl.Da
     return pl.concat(rows).filter(pl.col("texts") > 0).with_columns(pl.col("apart").fill_nan(None))
 
 
-def _means(values: Floats, column: Ints, number: Ints) -> Floats:
+def _means(values: NDArray[np.float64], column: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.float64]:
     sums = np.column_stack([np.bincount(column, part, minlength=len(number)) for part in values.T])
     return np.asarray(sums / np.maximum(number, 1)[:, None])

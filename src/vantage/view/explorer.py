@@ -15,7 +15,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
-from vantage.report.distributions import AnswerCounts, answers_of, number
+from vantage.report import AnswerCounts, answers_of, number
 from vantage.view.opening import Opened
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.reliability.rater_quality import rater_quality
-from vantage.report.distributions import AnswerCounts, answer_places, answers_of
+from vantage.report import AnswerCounts, answer_places, answers_of
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
