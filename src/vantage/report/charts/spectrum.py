@@ -58,7 +58,7 @@ def spectrum(
     listed = 0.2 * len(pins)
     figure = Drawing(figsize=(width, sum(heights) + 0.9 + listed), layout="constrained")
     all_axes = list(np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)))
-    last = int(frame["column"].max() or 0) + 1  # type: ignore[call-overload]
+    last = len(frame["column"].unique())
     people = frame.filter(pl.col(series) == names[0])
     _stacked(all_axes[0], people, kinds, colour, value, part)
     all_axes[0].set_ylabel(short(names[0]))
