@@ -74,8 +74,9 @@ def test_two_hundred_people_of_wcsent_end_with_exact_counts(tmp_path: Path) -> N
     paid = row["finished"] - _failed(made)
     assert row["cost"] == pytest.approx(paid * row["reward"] * 1.4, abs=0.05)  # a third of fees, a fifth of tax on it
     assert made.people.filter(kind="phone", continued=False).is_empty()
-    told = made.reliability.row(0, named=True)
-    assert told["predicted_width"] == pytest.approx(told["width"], rel=0.3)
+    # Single widths vary from sample to sample; that of the middle question hardly does.
+    widths = made.reliability.select("predicted_width", "width").median().row(0)
+    assert widths[0] == pytest.approx(widths[1], rel=0.3)
     check = made.checks.row(0, named=True)
     assert check["stated"] == pytest.approx(1 - (1 / 7) ** 2)
     reach = 3 * sqrt(check["stated"] * (1 - check["stated"]) / check["careless"])
