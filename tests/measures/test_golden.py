@@ -30,8 +30,11 @@ def test_ungrouped_estimates_are_what_they_were(family: str, kept: pl.DataFrame)
 
 
 @pytest.mark.slow
-def test_all_estimates_are_what_they_were_and_intervals_changed_for_a_reason(kept: pl.DataFrame) -> None:
-    changed = golden.differences(kept, golden.results())
+@pytest.mark.parametrize("half", [0, 1])
+def test_estimates_are_what_they_were_and_intervals_changed_for_a_reason(kept: pl.DataFrame, half: int) -> None:
+    # One case in ten, in two halves that run side by side; `python -m tools.golden --diff` compares all of them.
+    now = pl.concat(golden.result(case) for case in list(golden.cases())[half::20])
+    changed = golden.differences(kept, now)
     assert golden.wrong(changed).is_empty(), golden.report(golden.wrong(changed))
     assert golden.unexplained(changed).is_empty(), golden.report(golden.unexplained(changed))
 

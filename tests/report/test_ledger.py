@@ -319,7 +319,7 @@ def checked(corpus: Corpus) -> Result:
 def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
     result = checked(harness(1, "home"))
     texts = " ".join(finding.text for finding in findings(result))
-    assert "By home, coast give lower answers than hills" in texts
+    assert "By home, raters with “coast” give lower answers than raters with “hills”" in texts
     by_trait = {claim.family for claim in result.ledger if claim.table == "traits"}
     assert len(by_trait) == 3, by_trait
     verdicts = {claim.name: claim.verdict for claim in result.ledger if claim.table == "near-people"}

@@ -147,7 +147,8 @@ def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str,
     assert row["estimate"] == pytest.approx(shares["a"] - shares["b"], abs=1e-6)
     more = "give higher answers" if len(options) == 2 else "choose “yes” more often"
     less = more.replace("higher", "lower").replace("more", "less")
-    assert f"By group, a {more if shares['a'] > shares['b'] else less} than b about q" in said(result)
+    verb = more if shares["a"] > shares["b"] else less
+    assert f"By group, raters with “a” {verb} than raters with “b” about q" in said(result)
 
 
 @pytest.mark.slow
@@ -156,12 +157,12 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
     check_all(result)
     words = said(result)
     assert "Raters agree better than chance about q" in words
-    assert "By group, a give higher answers than b" in words
+    assert "By group, raters with “a” give higher answers than raters with “b”" in words
     assert "On q, further from people than people are from each other: m1 (" in words
     assert "Answers against the rest: p15 (" in words
     turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
     check_all(turned)
-    assert "By group, a give lower answers than b" in said(turned)
+    assert "By group, raters with “a” give lower answers than raters with “b”" in said(turned)
     assert "On q, further from people than people are from each other: m1 (" in said(turned)
 
 
@@ -316,7 +317,7 @@ def test_methods_and_bibliography_name_what_was_run(tmp_path: Path) -> None:
     report.write(tmp_path / "out")
     methods = " ".join(report.result.methods)
     assert "Krippendorff's alpha at ordinal level" in methods
-    assert "95 % percentile bootstrap intervals over" in methods
+    assert "95 % intervals over items and raters" in methods
     bib = (tmp_path / "out" / "references.bib").read_text("utf-8")
     assert "@book{krippendorff2018" in bib
     assert "calderon2025" in bib
@@ -344,7 +345,7 @@ def test_a_large_difference_is_seen_among_many_questions() -> None:
         Instrument.of_questions("many", "Many", {f"q{n}": Scale.points(1, 9) for n in range(24)}),
     )
     told = next(section for section in overview(corpus).sections if section.title == "Who judges differently?")
-    assert "By side, people with a give higher answers than people with b about q3" in told.findings[0].text
+    assert "By side, raters with “a” give higher answers than raters with “b” about q3" in told.findings[0].text
 
 
 def test_people_who_were_asked_again_are_counted_once() -> None:

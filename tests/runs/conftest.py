@@ -33,7 +33,9 @@ def corpus(items: int) -> Corpus:
 
 def case(body: dict[str, Any]) -> int:
     """The number of the item that a request is about."""
-    return int(str(body["messages"][-1]["content"]).split("case ")[1][:4])
+    # The last message that names one: what is asked again about a reply does not.
+    named = [text for message in body["messages"] if "case " in (text := str(message["content"]))]
+    return int(named[-1].split("case ")[1][:4])
 
 
 @pytest.fixture

@@ -13,14 +13,14 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case
 from vantage.runs import RunOptions, RunStore, run
 
-LETTERS = dict(zip("ABCDEFG", (0.02, 0.03, 0.05, 0.1, 0.3, 0.4, 0.05), strict=True))
+LETTERS = dict(zip("BCDEFGH", (0.02, 0.03, 0.05, 0.1, 0.3, 0.4, 0.05), strict=True))
 CODES = dict(zip(LETTERS, range(-3, 4), strict=True))
 
 
 def both(body: dict[str, Any]) -> Answer:
     """A model that tells its probabilities, and draws its replies from them; 5 in 100 begin with another word."""
     if body.get("logprobs"):
-        return Answer("F", logprobs={**{k: math.log(p) for k, p in LETTERS.items()}, "The": math.log(0.05)})
+        return Answer("G", logprobs={**{k: math.log(p) for k, p in LETTERS.items()}, "The": math.log(0.05)})
     draw = random.Random(body["seed"] * 7919 + case(body)).random()  # noqa: S311
     for letter, chance in LETTERS.items():
         draw -= chance

@@ -320,7 +320,8 @@ class GroupAnalysis:
             "versus": versus,
             **counts(self.frame.filter(there), of_group),
         }
-        row |= {"higher": name, "lower": versus, "p": None}
+        of_others = versus if versus == OTHERS else f"raters with “{versus}”"
+        row |= {"higher": f"raters with “{name}”", "lower": of_others, "p": None}
         if self.problem is not None:
             mean = self.frame.filter(there)["value"].mean() if len(self.frame) else None
             return {**row, "mean": mean, "reason": self.problem}
