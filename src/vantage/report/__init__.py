@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.report.cells import counted as counted
     from vantage.report.folder import Report as Report
+    from vantage.report.folder import put_text as put_text
+    from vantage.report.ledger import Claim as Claim
+    from vantage.report.ledger import settle as settle
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Dialogue as Dialogue
     from vantage.report.parts import Figure as Figure
@@ -18,15 +22,24 @@ if TYPE_CHECKING:
     from vantage.report.parts import Result as Result
     from vantage.report.parts import Section as Section
     from vantage.report.parts import Table as Table
+    from vantage.report.parts import cell_text as cell_text
     from vantage.report.published import Published as Published
     from vantage.report.published import published_table as published_table
+    from vantage.report.record import made_at_once as made_at_once
+    from vantage.report.sentences import Against as Against
+    from vantage.report.sentences import Words as Words
+    from vantage.report.sentences import statement as statement
 
 _PARTS = dict.fromkeys(
-    ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
+    ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table", "cell_text"), "vantage.report.parts"
 )
 _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
+_FOLDER = dict.fromkeys(("Report", "put_text"), "vantage.report.folder")
+_LEDGER = dict.fromkeys(("Claim", "settle"), "vantage.report.ledger")
+_SENTENCES = dict.fromkeys(("Against", "Words", "statement"), "vantage.report.sentences")
+_OTHERS = {"counted": "vantage.report.cells", "made_at_once": "vantage.report.record"}
 
-_HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
+_HOMES = {**_PARTS, **_PUBLISHED, **_FOLDER, **_LEDGER, **_SENTENCES, **_OTHERS}
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 

@@ -36,6 +36,7 @@ CHARTS: Final = {
     "lattice": "maps:lattice",
     "forest": "points:forest",
     "wright": "wright:wright",
+    "specifications": "specifications:specifications",
 }
 """Kinds of charts and where they are drawn."""
 COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
@@ -52,6 +53,7 @@ _KINDS: Final = {
     "lattice": "Lattice",
     "wright": "Wright map",
     "forest": "Found beside expected",
+    "specifications": "Specification curve",
 }
 _VALUE: Final = ("value", "rank", "y")
 """Options that name the column of what is drawn, the first that a chart has."""
