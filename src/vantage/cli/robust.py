@@ -1,4 +1,4 @@
-"""`vantage robust`: does a conclusion survive other reasonable choices? `vantage plan freeze`: decide before you look."""
+"""`vantage robust`: does a conclusion survive other choices? `vantage plan freeze`: decide before you look."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vantage.robust import Conclusion, FrozenPlan, Universe
 
 Claim = Annotated[
-    str, typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.")
+    str | None, typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.")
 ]
 Reference = Annotated[
     float | None, typer.Option(help="What the estimate is compared with; that of the measure by default.")
@@ -38,13 +38,15 @@ Vary = Annotated[
 def robust(
     context: typer.Context,
     output: Output,
-    claim: Claim,
-    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    claim: Claim = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="CORPUS", help="A corpus folder.")] = None,
     reference: Reference = None,
     row: Row = None,
     universe: Declared = None,
     vary: Vary = None,
-    most: Annotated[int, typer.Option(help="How many specifications at most; of more a sample is drawn.", min=2)] = 1000,
+    most: Annotated[
+        int, typer.Option(help="How many specifications at most; of more a sample is drawn.", min=2)
+    ] = 1000,
     limit: Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")] = 0.05,
     figure: Annotated[Path | None, typer.Option(help="Where to draw the curve: .svg, .pdf or .png.")] = None,
     out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and the figure.")] = None,
@@ -63,6 +65,8 @@ def robust(
     if help_:
         typer.echo(context.get_help())
         return
+    if claim is None or folder is None:
+        raise InputError("a claim and a corpus are needed", remedy="run: vantage robust MEASURE CORPUS")
     from vantage.robust import risks, robust_report
     from vantage.robust import robust as multiverse
     from vantage.robust.page import curve, risk_frame, risk_sentences, sentences
@@ -125,7 +129,9 @@ def claimed(
         return Conclusion.of(claim, options, part, rows, reference), None
     changed: dict[str, Any] = {}
     if words:
-        needed = [f"--{name.replace('_', '-')}={_word(value)}" for name, value in known.options.items() if value is not None]
+        needed = [
+            f"--{name.replace('_', '-')}={_word(value)}" for name, value in known.options.items() if value is not None
+        ]
         kept = [word for word in needed if not any(one.startswith(word.partition("=")[0]) for one in words)]
         changed["options"] = {**known.options, **parse_options(find(known.measure), [*kept, *words])}
     if reference is not None:
@@ -159,10 +165,8 @@ def universe_of(
 
 def freeze(
     context: typer.Context,
-    claim: Annotated[str, typer.Argument(metavar="MEASURE", help="The measure that will decide.")],
-    pilot: Annotated[
-        Path | None, typer.Argument(metavar="[CORPUS]", help="A pilot, which offers choices to vary.")
-    ] = None,
+    claim: Annotated[str | None, typer.Argument(metavar="MEASURE", help="The measure that will decide.")] = None,
+    pilot: Annotated[Path | None, typer.Option(metavar="CORPUS", help="A pilot, which offers choices to vary.")] = None,
     question: Annotated[str, typer.Option(help="The research question, in words.")] = "",
     estimand: Annotated[str, typer.Option(help="What is estimated, in words; the measure says it by default.")] = "",
     reference: Reference = None,
@@ -183,7 +187,7 @@ def freeze(
 
     Prints the text for a registration. For example:
 
-    vantage plan freeze mean PILOT --between era --question "Did trust change?" --stop raters=60 --to plan.yaml
+    vantage plan freeze mean --between era --pilot PILOT --question "Did trust change?" --stop raters=60 --to plan.yaml
     """
     if help_:
         typer.echo(context.get_help())
@@ -192,6 +196,8 @@ def freeze(
     from vantage.report import put_text
     from vantage.robust import FrozenPlan
 
+    if claim is None:
+        raise InputError("no measure given", remedy="run: vantage plan freeze MEASURE")
     if not question.strip():
         raise InputError("no research question given", remedy='pass --question "…"')
     if out.exists():
@@ -199,7 +205,7 @@ def freeze(
     conclusion, _ = claimed(claim, context.args, where, row, reference)
     corpus = None if pilot is None else vantage.Corpus.read(pilot)
     if corpus is None and universe is None:
-        raise InputError("there are no choices to freeze", remedy="name a pilot corpus, or a file with --universe")
+        raise InputError("there are no choices to freeze", remedy="pass --pilot CORPUS, or a file with --universe")
     made = universe_of(conclusion, corpus, universe, vary)
     numbers = pairs(stop or [], "--stop", form="items=N")
     try:

@@ -11,6 +11,7 @@ from vantage._lazy import attach
 
 if TYPE_CHECKING:
     from vantage.report.cells import counted as counted
+    from vantage.report.cells import printable as printable
     from vantage.report.folder import Report as Report
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
@@ -37,7 +38,7 @@ _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.pub
 _FOLDER = dict.fromkeys(("Report", "put_text"), "vantage.report.folder")
 _LEDGER = dict.fromkeys(("Claim", "settle"), "vantage.report.ledger")
 _SENTENCES = dict.fromkeys(("Against", "Words", "statement"), "vantage.report.sentences")
-_OTHERS = {"counted": "vantage.report.cells", "made_at_once": "vantage.report.record"}
+_OTHERS = {**dict.fromkeys(("counted", "printable"), "vantage.report.cells"), "made_at_once": "vantage.report.record"}
 
 _HOMES = {**_PARTS, **_PUBLISHED, **_FOLDER, **_LEDGER, **_SENTENCES, **_OTHERS}
 

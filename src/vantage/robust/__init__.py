@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vantage.robust.multiverse import Multiverse as Multiverse
     from vantage.robust.multiverse import robust as robust
     from vantage.robust.page import robust_report as robust_report
+    from vantage.robust.page import with_plan as with_plan
     from vantage.robust.page import with_robust as with_robust
     from vantage.robust.risk import Risks as Risks
     from vantage.robust.risk import risks as risks
@@ -34,6 +35,7 @@ _HOMES = {
     "risks": "vantage.robust.risk",
     "robust": "vantage.robust.multiverse",
     "robust_report": "vantage.robust.page",
+    "with_plan": "vantage.robust.page",
     "with_robust": "vantage.robust.page",
 }
 

@@ -204,11 +204,29 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
     by = measure.grouping(part, options)
     several = [*([by] if isinstance(by, str) else by), BLOCK]
     quick = {"ci": "none"} if "ci" in measure.options else {}
+
+    def asked(corpus: Corpus) -> Floats:
+        frame = conclusion.located(measure.function(corpus, **plain, **quick, by=several))
+        return blocks.vector(dict(frame.select(BLOCK, conclusion.value).iter_rows()))
+
     try:
-        frame = conclusion.located(measure.function(part, **plain, **quick, by=several))
+        return asked(part)
+    except InputError:
+        # A part of the items may leave blocks without one of the groups: these have no estimate.
+        complete = _complete(part, options.get("between"))
+    try:
+        return asked(part.filter(**{BLOCK: complete})) if complete else np.full(blocks.number, np.nan)
     except InputError:
         return np.full(blocks.number, np.nan)
-    return blocks.vector(dict(frame.select(BLOCK, conclusion.value).iter_rows()))
+
+
+def _complete(part: Corpus, between: str | None) -> list[int]:
+    """The blocks that have all groups that are compared."""
+    if between is None:
+        return []
+    groups = part.with_columns_of([BLOCK, between]).drop_nulls([BLOCK, between, "value"])
+    counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique().alias("groups"))
+    return counts.filter(pl.col("groups") == groups[between].n_unique())[BLOCK].sort().to_list()
 
 
 def _column(decision: str) -> str:
@@ -238,17 +256,19 @@ def _with_verdicts(
 
 
 def _importance(frame: pl.DataFrame, values: Floats, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:
-    """The share of the variation that goes with each decision, and how often changing it alone overturns the verdict."""
+    """The share of the variation of each decision, and how often changing it alone overturns the verdict."""
     known = np.isfinite(values)
     designs = {name: _indicators(frame[name].filter(pl.Series(known))) for name in decisions}
     shares = _shares(values[known], designs)
     left = []
     if len(estimates):
-        centre = np.nanmean(estimates[:, known], axis=0) if known.any() else np.zeros(0)
+        there = np.isfinite(estimates[:, known])
+        filled = np.where(there, estimates[:, known], 0.0)
+        centre = filled.sum(axis=0) / np.maximum(there.sum(axis=0), 1)
         for block in range(len(estimates)):
-            rest = np.delete(estimates[:, known], block, axis=0)
-            moved = values[known] + np.nan_to_num(np.nanmean(rest, axis=0) - centre)
-            left.append(_shares(moved, designs))
+            rest = np.maximum(there.sum(axis=0) - there[block], 1)
+            moved = np.where(there.any(axis=0), (filled.sum(axis=0) - filled[block]) / rest - centre, 0.0)
+            left.append(_shares(values[known] + moved, designs))
     rows = []
     near = frame.filter(pl.col("changes") == 1)
     for name in (*decisions, COMBINED):
@@ -284,4 +304,3 @@ def _shares(values: Floats, designs: Mapping[str, Floats]) -> dict[str, float]:
     whole = left([*designs])
     shares = {name: (left([one for one in designs if one != name]) - whole) / total for name in designs}
     return {**{name: min(max(share, 0.0), 1.0) for name, share in shares.items()}, COMBINED: min(whole / total, 1.0)}
-

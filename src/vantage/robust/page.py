@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from vantage.report import (
     cell_text,
     counted,
     made_at_once,
+    printable,
 )
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.frozen import FrozenPlan
@@ -32,6 +32,8 @@ CLAIMS: Final = 3
 REPORT_SIZE: Final = 200
 """How many specifications each of them has at most."""
 SIDES: Final = {"above": "above", "below": "below", "within": "not told apart from", "untested": "not tested against"}
+NOT_VARIED: Final = "Claims without a specification curve"
+PLANNED: Final = "planned"
 NUMBER: Final = Column(digits=2)
 SHARE: Final = Column(percent=True, digits=0)
 CHANCE: Final = Column(chance=True)
@@ -76,9 +78,13 @@ def sentences(made: Multiverse) -> list[str]:
     ]
     joint = made.joint
     if joint is None:
-        said.append("The specifications were not tested together: there are too few units, or the measure has no groups.")
+        said.append(
+            "The specifications were not tested together: there are too few units, or the measure has no groups."
+        )
     else:
-        verdict = "Together, the specifications differ from" if joint.p < 0.05 else "Together, they cannot be told apart from"
+        verdict = (
+            "Together, the specifications differ from" if joint.p < 0.05 else "Together, they cannot be told apart from"
+        )
         said.append(
             f"{verdict} {made.conclusion.reference:g} (p {_chance(joint.p)}, {joint.blocks} blocks of {joint.unit}). "
             f"Without any effect, some specification would be significant in {cell_text(SHARE, joint.any_null)} of "
@@ -88,17 +94,18 @@ def sentences(made: Multiverse) -> list[str]:
     if len(made.overturned):
         rows = made.overturned.to_dicts()
         examples = "; ".join(made.changed(row) for row in rows[:3])
-        changes = counted(rows[0]["changes"], "change")
-        said.append(f"{changes[0].upper()}{changes[1:]} of choices can overturn it: {examples}"
-                    f"{f'; and {len(rows) - 3} more' if len(rows) > 3 else ''}.")  # fmt: skip
+        changes = rows[0]["changes"]
+        what = "A single change overturns" if changes == 1 else f"{changes} changes together overturn"
+        more = f"; and {len(rows) - 3} more" if len(rows) > 3 else ""
+        said.append(f"{what} it: {examples}{more}.")
     else:
         said.append("No specification overturns it.")
     top = made.importance.row(0, named=True)
     if top["share"] > 0:
-        interval = "" if top["share_low"] is None else (
-            f" (95 % CI {cell_text(SHARE, top['share_low'])} to {cell_text(SHARE, top['share_high'])})"
-        )  # fmt: skip
-        said.append(f"Most of the variation of estimates goes with: {top['decision']}, {cell_text(SHARE, top['share'])}{interval}.")
+        ends = [cell_text(SHARE, top[name]) for name in ("share_low", "share_high")]
+        interval = "" if top["share_low"] is None else f" (95 % CI {ends[0]} to {ends[1]})"
+        share = cell_text(SHARE, top["share"])
+        said.append(f"Most of the variation of estimates goes with {top['decision']}: {share}{interval}.")
     if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > 1e-6:
         said.append(
             f"The report says {_number(wanted)} and this corpus gives {_number(claimed['estimate'])}: "
@@ -119,10 +126,12 @@ def risk_sentences(made: Risks) -> list[str]:
 
     models = sorted((row for row in known if row["configuration"] != MOST_ACCURATE), key=lambda row: float(row["risk"]))
     ends = [models[0], models[-1]] if len(models) > 1 else models
-    said.append(f"Risk of another conclusion than people's labels of all items would give: {', '.join(map(shown, ends))}.")
+    said.append(
+        f"Risk of another conclusion than people's labels of all items would give: {', '.join(map(shown, ends))}."
+    )
     if MOST_ACCURATE in rows:
-        said.append(f"Taking the most accurate model has a risk of {shown(rows[MOST_ACCURATE]).removeprefix(MOST_ACCURATE).strip()}.")
-    powered = [row for row in models if row.get("powered") is not None]
+        said.append(f"Risk of {shown(rows[MOST_ACCURATE])}.")
+    powered = [row for row in models if row.get("powered") is not None and made.items < made.of]
     if powered:
         best = min(powered, key=lambda row: float(row["powered_high"] - row["powered_low"]))
         text = (
@@ -151,7 +160,11 @@ def curve(made: Multiverse, name: str = "specification-curve") -> Figure:
         f"Specification curve of {made.conclusion.sentence()}: every estimate with its 95 % interval, and below it the "
         "choices that it rests on. Blue lies above the reference, orange below."
     )
-    options = {"decisions": list(made.decisions), "reference": made.conclusion.reference, "label": made.conclusion.measure}
+    options = {
+        "decisions": list(made.decisions),
+        "reference": made.conclusion.reference,
+        "label": made.conclusion.measure,
+    }
     return Figure(name, caption, "", "specifications", made.specifications.drop("reason", "command"), options)
 
 
@@ -163,10 +176,15 @@ def section(made: Multiverse, title: str, name: str, *, whole: bool = True) -> S
         frame = made.specifications
         parts.append(Table(f"{name}-choices", "How much each choice matters.", made.importance, IMPORTANCE_COLUMNS,
                            ("decision", "alternatives", "share", "overturns", "alone"), ("decision",)))  # fmt: skip
-        caption = "Every specification; its command reproduces the row."
+        caption = (
+            "Every specification; its command reproduces the row, and vantage view with the same --where opens its "
+            "judgments."
+        )
         parts.append(Table(f"{name}-specifications", caption, frame, SPECIFICATION_COLUMNS, shown, made.decisions))
         if len(made.rules):
-            parts.append(Table(f"{name}-rules", "Combinations that were excluded, by rule.", made.rules, {}, (), ("rule",)))
+            parts.append(
+                Table(f"{name}-rules", "Combinations that were excluded, by rule.", made.rules, {}, (), ("rule",))
+            )
     return Section(title, [made.conclusion.sentence()], parts, [Finding(text) for text in sentences(made)])
 
 
@@ -182,7 +200,9 @@ def robust_report(
         kept = {name: how for name, how in RISK_COLUMNS.items() if name in risk.table.columns}
         caption = "What each configuration leads to, beside people, and how often it leads to another conclusion."
         hidden = {end for how in kept.values() for end in how.folds}
-        table = Table("robust-risk", caption, risk.table, kept, [one for one in shown if one not in hidden], ("configuration",))
+        table = Table(
+            "robust-risk", caption, risk.table, kept, [one for one in shown if one not in hidden], ("configuration",)
+        )
         sections.append(Section("When models labelled and people checked a part", [], [table], said))
         findings += said[1:]
     if plan is not None:
@@ -190,8 +210,8 @@ def robust_report(
     record = made_at_once("robust", f"The multiverse of a conclusion: {made.conclusion.measure}", corpus, seed=seed)
     references = [*REFERENCES, *(OF_RISKS if risk is not None else ())]
     methods = (
-        "Specifications were tested together by turning round the signs of blocks of units; the statistic is the median "
-        "of studentised estimates.",
+        "Specifications were tested together by turning round the signs of blocks of units; the statistic is the "
+        "median of studentised estimates.",
     )
     return Report(record, Result(sections, findings, (), methods, references))
 
@@ -200,6 +220,7 @@ def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
     """A report with a specification curve for each claim that may open it, as far as a measure made it."""
     sections: list[Section] = []
     skipped: list[str] = []
+    before = [one for one in report.result.sections if not _is_ours(one, "robust")]
     for number, claim in enumerate(report.result.ledger, 1):
         if len(sections) == CLAIMS or not (claim.opens and claim.rule.startswith("against")):
             continue
@@ -212,16 +233,26 @@ def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
         title = f"Does it survive other choices? {claim.estimand}{f', {claim.name}' if claim.name else ''}"
         sections.append(section(made, title, f"robust-{len(sections) + 1}", whole=False))
     if skipped:
-        notes = [f"Without a specification curve: {one}" for one in skipped[:CLAIMS]]
-        sections.append(Section("Claims that were not varied", notes))
-    result = replace(report.result, sections=[*report.result.sections, *sections])
+        notes = [printable(one) for one in skipped[:CLAIMS]]
+        sections.append(Section(NOT_VARIED, notes))
+    result = replace(report.result, sections=[*before, *sections])
     return replace(report, result=replace(result, references=[*dict.fromkeys([*result.references, *REFERENCES])]))
 
 
-def with_plan(report: Report, lines: Sequence[str]) -> Report:
-    """A report whose first sentence says whether all was as planned."""
-    findings = [*(Finding(text) for text in lines), *report.result.findings]
-    return replace(report, result=replace(report.result, findings=findings))
+def with_plan(report: Report, corpus: Corpus, plan: FrozenPlan, *, seed: int = 0) -> Report:
+    """A report that begins with what is as planned and what is not, and has the curve of the planned claim."""
+    made = robust(corpus, plan.conclusion, plan.universe, seed=seed)
+    findings = [Finding(text) for text in (*plan.deviations(made, corpus), *sentences(made)[:2])]
+    kept = [one for one in report.result.sections if not _is_ours(one, PLANNED)]
+    sections = [*kept, section(made, f"As planned: {plan.question}", PLANNED)]
+    said = {one.text for one in findings}
+    others = [one for one in report.result.findings if one.text not in said]
+    return replace(report, result=replace(report.result, sections=sections, findings=[*findings, *others]))
+
+
+def _is_ours(one: Section, name: str) -> bool:
+    """Whether a section was added here before; a report that is drawn again has each of them once."""
+    return any(part.name.startswith(f"{name}-") for part in one.parts) or one.title == NOT_VARIED
 
 
 def risk_frame(risk: Risks) -> pl.DataFrame:

@@ -34,7 +34,7 @@ TWICE: Final = 2.0
 CRITICAL: Final = 1.959964
 DRAWS: Final = 2000
 SPLITS: Final = 20
-MOST_ACCURATE: Final = "the most accurate of these"
+MOST_ACCURATE: Final = "taking the most accurate model"
 LIMIT: Final = 0.05
 FEWEST: Final = 0.5
 """A model must have judged this share of the items that people judged."""
@@ -70,10 +70,11 @@ class PairedEstimates:
         n = len(known)
         centre, error = known.mean(axis=0), _root(np.cov(known.T) / n)
         reach = np.sqrt(2 * (n - 1) / (n - 2) * fdtri(2, n - 2, confidence))
-        turn = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+        turn = np.linspace(0, 2 * np.pi, 16, endpoint=False)
         circle = np.column_stack([np.cos(turn), np.sin(turn)])
-        points = centre + np.concatenate([size * reach * circle for size in (0, 0.25, 0.5, 0.75, 1.0)]) @ error.T
-        noise = np.random.default_rng(seed).normal(size=(DRAWS, 2))
+        around = np.concatenate([np.zeros((1, 2)), 0.5 * circle, circle])
+        points = centre + reach * around @ error.T
+        noise = np.random.default_rng(seed).normal(size=(DRAWS // 2, 2))
         scales = [np.sqrt((n - 1) / chdtri(n - 1, tail)) for tail in ((1 - confidence) / 2, 0.5, (1 + confidence) / 2)]
         made = []
         for scale in scales:
@@ -142,10 +143,14 @@ def risks(
         if len(pair.known) < 4:
             continue
         pairs[name] = pair
-        rows.append({**_row(name, pair, seed), **_said(conclusion, own), **_powered(conclusion, part, name, pair, limit)})
+        rows.append(
+            {**_row(name, pair, seed), **_said(conclusion, own), **_powered(conclusion, part, name, pair, limit)}
+        )
     accuracy = _accuracies(both, list(pairs), blocks)
     for row in rows:
-        row["accuracy"] = float(np.nanmean(accuracy[row["configuration"]])) if row["configuration"] in accuracy else None
+        row["accuracy"] = (
+            float(np.nanmean(accuracy[row["configuration"]])) if row["configuration"] in accuracy else None
+        )
     if len(pairs) > 1 and len(accuracy) > 1:
         rows.append(_most_accurate(pairs, accuracy, rows, seed))
     said = _said(conclusion, people)
@@ -170,7 +175,12 @@ def _row(name: str, pair: PairedEstimates, seed: int) -> dict[str, Any]:
     risk, (low, high) = pair.risk(seed), pair.interval(seed)
     wrong = float(risk[WRONG].sum())
     row = {"configuration": name, "risk": float(np.clip(wrong, low[-1], high[-1]))}
-    return {**row, "risk_low": float(low[-1]), "risk_high": float(high[-1]), **dict(zip(ERRORS, risk.tolist(), strict=True))}
+    return {
+        **row,
+        "risk_low": float(low[-1]),
+        "risk_high": float(high[-1]),
+        **dict(zip(ERRORS, risk.tolist(), strict=True)),
+    }
 
 
 def _said(conclusion: Conclusion, part: Corpus) -> dict[str, Any]:
@@ -181,12 +191,10 @@ def _said(conclusion: Conclusion, part: Corpus) -> dict[str, Any]:
     return {name: None if claim is None else getattr(claim, name) for name in known}
 
 
-def _powered(
-    conclusion: Conclusion, part: Corpus, name: str, pair: PairedEstimates, limit: float
-) -> dict[str, Any]:
+def _powered(conclusion: Conclusion, part: Corpus, name: str, pair: PairedEstimates, limit: float) -> dict[str, Any]:
     """The powered estimate, its verdict, and how many more items people must judge for a risk below the limit."""
     measure = find(conclusion.measure)
-    if "powered_by" not in measure.options:
+    if "powered_by" not in measure.options or pair.growth <= 1:
         return {}
     try:
         frame = conclusion.located(measure.function(part, **conclusion.options, powered_by=name))
@@ -198,7 +206,11 @@ def _powered(
         return {}
     made = {"powered": claim.estimate, "powered_low": claim.low, "powered_high": claim.high}
     error = (claim.high - claim.low) / 2 / CRITICAL
-    return {**made, "powered_verdict": claim.verdict, "more": _more(claim.estimate - conclusion.reference, error, pair, limit)}
+    return {
+        **made,
+        "powered_verdict": claim.verdict,
+        "more": _more(claim.estimate - conclusion.reference, error, pair, limit),
+    }
 
 
 def _more(apart: float, error: float, pair: PairedEstimates, limit: float) -> float | None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
 from math import prod
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +30,10 @@ from vantage.robust.conclusion import Conclusion, Where
 
 MOST: Final = 1000
 """How many specifications are computed; of more a random sample is drawn, with all that change one choice."""
+ENUMERATED: Final = 100_000
+"""Larger universes are sampled without going through all of them."""
+DRAWN: Final = 20_000
+"""How many combinations are then drawn."""
 MANY: Final = 12
 """A column with more values is not offered as a decision."""
 BLOCKS: Final = 5
@@ -194,51 +197,61 @@ class Universe:
         Of more than `most` a random sample is drawn; it has the claimed one and all that change one choice.
         """
         excluded: Counter[str] = Counter()
-        near = list(self._near())
-        if self.size <= most:
-            drawn: Iterator[tuple[int, ...]] = product(*(range(len(one.alternatives)) for one in self.decisions))
+        claimed = [decision.alternatives[0] for decision in self.decisions]
+        near = [claimed, *(one for places in self._near() if (one := self._chosen(places, Counter())) is not None)]
+        if self.size <= ENUMERATED:
+            others = list(self._walk([], excluded))
+            if len(others) > most:
+                order = np.random.default_rng(seed).permutation(len(others))
+                others = [others[place] for place in order]
         else:
-            drawn = self._sampled(near, seed)
-        kept: dict[tuple[str, ...], Specification] = {}
-        for places in drawn:
-            chosen = [decision.alternatives[place] for decision, place in zip(self.decisions, places, strict=True)]
-            reason = self._unreasonable(chosen)
-            if reason is not None and any(places):
-                excluded[reason] += 1
-                continue
-            made = _specification(chosen)
-            kept.setdefault(made.choices, made)
-            if len(kept) == most:
-                break
-        return list(kept.values()), excluded
+            others = [one for places in self._drawn(seed) if (one := self._chosen(places, excluded)) is not None]
+        first = near if len(others) > most else near[:1]
+        kept = {made.choices: made for made in map(_specification, (*first, *others))}
+        return list(kept.values())[:most], excluded
 
     def _near(self) -> Iterator[tuple[int, ...]]:
-        """The claimed specification and those that change one choice."""
+        """Specifications that change one choice."""
         claimed = [0] * len(self.decisions)
-        yield tuple(claimed)
         for at, decision in enumerate(self.decisions):
             for place in range(1, len(decision.alternatives)):
                 yield (*claimed[:at], place, *claimed[at + 1 :])
 
-    def _sampled(self, first: Sequence[tuple[int, ...]], seed: int) -> Iterator[tuple[int, ...]]:
-        yield from first
+    def _drawn(self, seed: int) -> Iterator[tuple[int, ...]]:
         rng, sizes = np.random.default_rng(seed), [len(one.alternatives) for one in self.decisions]
-        yield from islice((tuple(int(rng.integers(n)) for n in sizes) for _ in iter(int, 1)), 20 * MOST)
+        yield from map(tuple, rng.integers(0, sizes, size=(DRAWN, len(sizes))).tolist())
+
+    def _chosen(self, places: Sequence[int], excluded: Counter[str]) -> list[Alternative] | None:
+        chosen = [decision.alternatives[place] for decision, place in zip(self.decisions, places, strict=True)]
+        reason = self._unreasonable(chosen)
+        if reason is not None:
+            excluded[reason] += 1
+        return chosen if reason is None else None
+
+    def _walk(self, chosen: list[Alternative], excluded: Counter[str]) -> Iterator[list[Alternative]]:
+        """All reasonable combinations that begin with these; what does not go together is not followed further."""
+        at = len(chosen)
+        if at == len(self.decisions):
+            yield chosen
+            return
+        for one in self.decisions[at].alternatives:
+            reason = self._unreasonable([*chosen, one])
+            if reason is None:
+                yield from self._walk([*chosen, one], excluded)
+            else:
+                excluded[reason] += prod(len(other.alternatives) for other in self.decisions[at + 1 :])
 
     def _unreasonable(self, chosen: Sequence[Alternative]) -> str | None:
-        """Why a combination is excluded, if so."""
+        """Why alternatives of the first decisions do not go together, if so."""
         named = [column for one in chosen for column in one.where]
         kept = Counter(column for column in named if not column.endswith("!"))
         if any(count > 1 or f"{column}!" in named for column, count in kept.items()):
             return SAME_COLUMN
-        by_name = {decision.name: one.name for decision, one in zip(self.decisions, chosen, strict=True)}
-        moved = [
-            decision.name
-            for decision, one in zip(self.decisions, chosen, strict=True)
-            if one is not decision.alternatives[0] and decision.selects
-        ]
+        pairs = list(zip(self.decisions, chosen, strict=False))
+        moved = [decision.name for decision, one in pairs if one is not decision.alternatives[0] and decision.selects]
         if LEFT_OUT in moved and len(moved) > 1:
             return ONE_AT_A_TIME
+        by_name = {decision.name: one.name for decision, one in pairs}
         return next((one.because for one in self.exclusions if one.holds(by_name)), None)
 
 

@@ -61,7 +61,9 @@ def specifications(
     curve.vlines(x, ends[low], ends[high], color=tints, linewidth=thin, alpha=0.45)
     curve.scatter(x, ordered[value], s=max(2.0, min(16.0, 1500 / len(ordered))), c=tints, linewidths=0, zorder=3)
     claimed = int((ordered["__first"] == 0).arg_max() or 0)
-    curve.scatter([claimed], [ordered[value][claimed]], s=60, facecolors="none", edgecolors=INK, linewidths=1.2, zorder=4)
+    curve.scatter(
+        [claimed], [ordered[value][claimed]], s=60, facecolors="none", edgecolors=INK, linewidths=1.2, zorder=4
+    )
     if reference is not None:
         curve.axhline(reference, **REFERENCE)
     curve.set_ylabel(short(label or value))
