@@ -36,12 +36,10 @@ def test_an_effect_that_one_prompt_makes() -> None:
     claim = Conclusion.of("mean", DIFFERENCE, {"condition": ["loaded"]})
     universe = Universe(()).varied(claim, corpus, "condition")
     assert [one.name for one in universe.decisions[0].alternatives] == ["as claimed", "loaded", "plain", "strict"]
-    universe = Universe(
-        (
-            Decision("prompt", (Alternative("loaded"), *(Alternative(n, where={"condition": [n]}) for n in ("plain", "strict")))),
-            Decision("design", (Alternative("auto"), Alternative("items", {"ci": "items"}))),
-        )
-    )  # fmt: skip
+    others = (Alternative(name, where={"condition": [name]}) for name in ("plain", "strict"))
+    prompt = Decision("prompt", (Alternative("loaded"), *others))
+    design = Decision("design", (Alternative("auto"), Alternative("items", {"ci": "items"})))
+    universe = Universe((prompt, design))
     made = robust(corpus, claim, universe)
     assert made.claimed["verdict"] == "above"
     assert made.same == pytest.approx(1 / 3)

@@ -85,8 +85,8 @@ def _varied(made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | Non
 
 
 def _compare(first: Path, second: Path, out: Path) -> None:
+    from vantage.report import put_text
     from vantage.report.compare import compare
-    from vantage.report.folder import put_text
 
     page, sentences = compare(first, second, out)
     put_text(out, page)

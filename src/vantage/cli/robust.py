@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from vantage.robust import Conclusion, FrozenPlan, Universe
 
 Claim = Annotated[
-    str | None, typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.")
+    str | None,
+    typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan."),
 ]
 Reference = Annotated[
     float | None, typer.Option(help="What the estimate is compared with; that of the measure by default.")
@@ -67,9 +68,8 @@ def robust(
         return
     if claim is None or folder is None:
         raise InputError("a claim and a corpus are needed", remedy="run: vantage robust MEASURE CORPUS")
-    from vantage.robust import risks, robust_report
+    from vantage.robust import curve, risk_frame, risk_sentences, risks, robust_report, sentences
     from vantage.robust import robust as multiverse
-    from vantage.robust.page import curve, risk_frame, risk_sentences, sentences
 
     corpus = vantage.Corpus.read(folder)
     conclusion, plan = claimed(claim, context.args, where, row, reference)
@@ -147,8 +147,7 @@ def universe_of(
     conclusion: Conclusion, corpus: Any, declared: Path | None, vary: list[str] | None, plan: FrozenPlan | None = None
 ) -> Universe:
     """The choices: those of a file or a plan and those of `--vary`, or those that measure and corpus offer."""
-    from vantage.robust import Universe
-    from vantage.robust.universe import offered
+    from vantage.robust import Universe, offered
 
     if declared is not None:
         made = Universe.read(declared)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.measures.presentation import Against as Against
     from vantage.report.cells import counted as counted
     from vantage.report.cells import printable as printable
     from vantage.report.folder import Report as Report
@@ -27,22 +28,27 @@ if TYPE_CHECKING:
     from vantage.report.published import Published as Published
     from vantage.report.published import published_table as published_table
     from vantage.report.record import made_at_once as made_at_once
-    from vantage.report.sentences import Against as Against
     from vantage.report.sentences import Words as Words
     from vantage.report.sentences import statement as statement
 
 _PARTS = dict.fromkeys(
-    ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table", "cell_text"), "vantage.report.parts"
+    ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
 )
 _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
-_FOLDER = dict.fromkeys(("Report", "put_text"), "vantage.report.folder")
-_LEDGER = dict.fromkeys(("Claim", "settle"), "vantage.report.ledger")
-_SENTENCES = dict.fromkeys(("Against", "Words", "statement"), "vantage.report.sentences")
-_OTHERS = {**dict.fromkeys(("counted", "printable"), "vantage.report.cells"), "made_at_once": "vantage.report.record"}
 
-_HOMES = {**_PARTS, **_PUBLISHED, **_FOLDER, **_LEDGER, **_SENTENCES, **_OTHERS}
+_HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
+_WITHIN = {
+    **dict.fromkeys(("Claim", "settle"), "vantage.report.ledger"),
+    **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
+    "Against": "vantage.measures.presentation",
+    **dict.fromkeys(("counted", "printable"), "vantage.report.cells"),
+    "cell_text": "vantage.report.parts",
+    "made_at_once": "vantage.report.record",
+    "put_text": "vantage.report.folder",
+}
+"""What other packages of Vantage use besides; it may change."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, _HOMES)
+    __getattr__, __dir__ = attach(__name__, {**_HOMES, **_WITHIN})

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from vantage.robust.frozen import FrozenPlan as FrozenPlan
     from vantage.robust.multiverse import Multiverse as Multiverse
     from vantage.robust.multiverse import robust as robust
+    from vantage.robust.page import curve as curve
+    from vantage.robust.page import risk_frame as risk_frame
+    from vantage.robust.page import risk_sentences as risk_sentences
     from vantage.robust.page import robust_report as robust_report
+    from vantage.robust.page import sentences as sentences
     from vantage.robust.page import with_plan as with_plan
     from vantage.robust.page import with_robust as with_robust
     from vantage.robust.risk import Risks as Risks
@@ -23,20 +27,16 @@ if TYPE_CHECKING:
     from vantage.robust.universe import Alternative as Alternative
     from vantage.robust.universe import Decision as Decision
     from vantage.robust.universe import Universe as Universe
+    from vantage.robust.universe import offered as offered
 
+_PAGE = ("curve", "risk_frame", "risk_sentences", "robust_report", "sentences", "with_plan", "with_robust")
 _HOMES = {
-    "Alternative": "vantage.robust.universe",
+    **dict.fromkeys(("Alternative", "Decision", "Universe", "offered"), "vantage.robust.universe"),
+    **dict.fromkeys(("Multiverse", "robust"), "vantage.robust.multiverse"),
+    **dict.fromkeys(("Risks", "risks"), "vantage.robust.risk"),
+    **dict.fromkeys(_PAGE, "vantage.robust.page"),
     "Conclusion": "vantage.robust.conclusion",
-    "Decision": "vantage.robust.universe",
     "FrozenPlan": "vantage.robust.frozen",
-    "Multiverse": "vantage.robust.multiverse",
-    "Risks": "vantage.robust.risk",
-    "Universe": "vantage.robust.universe",
-    "risks": "vantage.robust.risk",
-    "robust": "vantage.robust.multiverse",
-    "robust_report": "vantage.robust.page",
-    "with_plan": "vantage.robust.page",
-    "with_robust": "vantage.robust.page",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

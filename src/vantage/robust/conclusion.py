@@ -79,8 +79,8 @@ class Conclusion:
             raise InputError(
                 f"measure '{measure}' has no value to compare with", remedy="pass one, such as --reference 0.5"
             )
-        columns = {} if rule is None else {"value": rule.value, "p": rule.p}
-        return cls(measure, dict(options or {}), dict(where or {}), dict(row or {}), float(chosen), **columns)
+        made = cls(measure, dict(options or {}), dict(where or {}), dict(row or {}), float(chosen))
+        return made if rule is None else replace(made, value=rule.value, p=rule.p)
 
     @classmethod
     def of_ledger(cls, folder: Path, number: int) -> Conclusion:

@@ -10,6 +10,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.report import (
+    Claim,
     Column,
     Figure,
     Finding,
@@ -102,8 +103,8 @@ def sentences(made: Multiverse) -> list[str]:
         said.append("No specification overturns it.")
     top = made.importance.row(0, named=True)
     if top["share"] > 0:
-        ends = [cell_text(SHARE, top[name]) for name in ("share_low", "share_high")]
-        interval = "" if top["share_low"] is None else f" (95 % CI {ends[0]} to {ends[1]})"
+        low, high = (cell_text(SHARE, top[name]) for name in ("share_low", "share_high"))
+        interval = "" if top["share_low"] is None else f" (95 % CI {low} to {high})"
         share = cell_text(SHARE, top["share"])
         said.append(f"Most of the variation of estimates goes with {top['decision']}: {share}{interval}.")
     if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > 1e-6:
@@ -217,26 +218,38 @@ def robust_report(
 
 
 def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
-    """A report with a specification curve for each claim that may open it, as far as a measure made it."""
+    """A report with a specification curve for each research question that a measure answered."""
     sections: list[Section] = []
     skipped: list[str] = []
     before = [one for one in report.result.sections if not _is_ours(one, "robust")]
-    for number, claim in enumerate(report.result.ledger, 1):
-        if len(sections) == CLAIMS or not (claim.opens and claim.rule.startswith("against")):
-            continue
+    for number, claim in _primary(report):
+        if len(sections) == CLAIMS:
+            break
         try:
             conclusion = Conclusion.of_claim(report, number)
             made = robust(corpus, conclusion, most=REPORT_SIZE, seed=seed)
         except InputError as error:
             skipped.append(f"{claim.name or claim.table}: {error}")
             continue
-        title = f"Does it survive other choices? {claim.estimand}{f', {claim.name}' if claim.name else ''}"
+        title = f"{claim.family or claim.estimand} The same by other choices{f': {claim.name}' if claim.name else ''}"
         sections.append(section(made, title, f"robust-{len(sections) + 1}", whole=False))
     if skipped:
         notes = [printable(one) for one in skipped[:CLAIMS]]
         sections.append(Section(NOT_VARIED, notes))
     result = replace(report.result, sections=[*before, *sections])
     return replace(report, result=replace(result, references=[*dict.fromkeys([*result.references, *REFERENCES])]))
+
+
+def _primary(report: Report) -> list[tuple[int, Claim]]:
+    """The clearest comparison of each declared research question, with its row of the ledger."""
+    best: dict[str, tuple[int, Claim]] = {}
+    for number, claim in enumerate(report.result.ledger, 1):
+        if claim.exploratory or claim.p is None or not claim.rule.startswith("against"):
+            continue
+        known = best.get(claim.family)
+        if known is None or claim.p < (known[1].p or 0.0):
+            best[claim.family] = number, claim
+    return list(best.values())
 
 
 def with_plan(report: Report, corpus: Corpus, plan: FrozenPlan, *, seed: int = 0) -> Report:

@@ -62,7 +62,7 @@ class PairedEstimates:
         rng = np.random.default_rng(seed)
         chance = np.sqrt((len(known) - 1) / rng.chisquare(len(known) - 1, DRAWS))
         means = centre + (rng.normal(size=(DRAWS, 2)) * chance[:, None]) @ error.T
-        return _errors(means, error / np.sqrt(self.growth), rng.normal(size=(DRAWS, 2))).mean(axis=0)
+        return np.asarray(_errors(means, error / np.sqrt(self.growth), rng.normal(size=(DRAWS, 2))).mean(axis=0))
 
     def interval(self, seed: int = 0, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """The lowest and the highest risk, of each error and of any that is wrong, that fit people's part."""
