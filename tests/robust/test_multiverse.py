@@ -35,22 +35,19 @@ def test_an_effect_that_one_prompt_makes() -> None:
     corpus = planted(people=0, items=60, prompts={"plain": 0.0, "strict": 0.0, "loaded": 2.0}, seed=3)
     claim = Conclusion.of("mean", DIFFERENCE, {"condition": ["loaded"]})
     universe = Universe(()).varied(claim, corpus, "condition")
-    assert [one.name for one in universe.decisions[0].alternatives] == ["as claimed", "loaded", "plain", "strict"]
-    others = (Alternative(name, where={"condition": [name]}) for name in ("plain", "strict"))
-    prompt = Decision("prompt", (Alternative("loaded"), *others))
-    design = Decision("design", (Alternative("auto"), Alternative("items", {"ci": "items"})))
-    universe = Universe((prompt, design))
+    assert [one.name for one in universe.decisions[0].alternatives] == ["loaded", "plain", "strict"]
+    universe = universe.varied(claim, corpus, "ci=auto,items")
     made = robust(corpus, claim, universe)
     assert made.claimed["verdict"] == "above"
     assert made.same == pytest.approx(1 / 3)
     assert made.overturned["changes"].unique().to_list() == [1]
-    assert made.changed(made.overturned.row(0, named=True)).startswith("prompt: ")
+    assert made.changed(made.overturned.row(0, named=True)).startswith("condition: ")
     top = made.importance.row(0, named=True)
-    assert top["decision"] == "prompt"
+    assert top["decision"] == "condition"
     assert top["share"] > 0.9
     assert top["share_low"] > 0.3
     assert (top["overturns"], top["alone"]) == (2, 2)
-    assert made.importance.filter(decision="design")["share"].item() == pytest.approx(0.0, abs=1e-9)
+    assert made.importance.filter(decision="ci")["share"].item() == pytest.approx(0.0, abs=1e-9)
 
 
 def test_every_specification_is_reproduced_by_its_command(vantage: Vantage, tmp_path: Path) -> None:

@@ -43,8 +43,11 @@ class Blocks:
     """How many blocks there are; 0 where units are too few."""
 
     @classmethod
-    def of(cls, corpus: Corpus, between: str | None, seed: int) -> Blocks:
-        """Units dealt at random, as many of each group that is compared into every block."""
+    def of(cls, corpus: Corpus, between: str | None, seed: int, used: pl.DataFrame | None = None) -> Blocks:
+        """Units dealt at random, as many of each group that is compared into every block.
+
+        Where the judgments that a claim uses are given, units that these have are dealt first, and must suffice.
+        """
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         sources = None if raters else corpus.design.sources
         key = "rater" if raters else "item"
@@ -55,14 +58,16 @@ class Blocks:
             pl.col(str(between)).n_unique().alias("n")
         )["n"].max() == 1  # fmt: skip
         strata = [str(between)] if constant else []
-        units = table.select(column, *strata).unique().sort(column, *strata)
-        least = units.group_by(strata).len()["len"].min() if strata else len(units)
-        number = min(MOST_BLOCKS, int(least if isinstance(least, int) else 0) // (EACH if unit != "sources" else 1))
+        mine = (corpus.judgments if used is None else used)[key].unique()
+        claimed = pl.col(key).is_in(mine.implode()).any().over(column).alias("__claimed")
+        units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
+        enough = units.filter("__claimed")
+        sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
+        number = min(MOST_BLOCKS, min(sizes, default=0) // (EACH if unit != "sources" else 1))
         if number < FEWEST_BLOCKS:
             return cls(corpus, unit, 0)
         shuffled = units[np.random.default_rng(seed).permutation(len(units)).tolist()]
-        if strata:
-            shuffled = shuffled.sort(*strata, maintain_order=True)
+        shuffled = shuffled.sort("__claimed", *strata, maintain_order=True, descending=[True, *(False for _ in strata)])
         dealt = shuffled.select(column, (pl.int_range(pl.len()) % number).alias(BLOCK))
         whole = corpus.raters if raters else corpus.items
         with_block = whole.join(dealt, on=column, how="left", maintain_order="left")

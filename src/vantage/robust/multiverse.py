@@ -22,7 +22,7 @@ from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.report import Claim
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.universe import MOST, Specification, Universe, offered
+from vantage.robust.universe import MOST, Specification, Universe, offered, used_judgments
 
 OF_INTERVALS: Final = ("ci", "interval", "resamples", "confidence", "seed")
 """Options that change intervals and no estimate."""
@@ -89,7 +89,8 @@ def robust(
     ('above', True)
     """
     universe = offered(conclusion, corpus) if universe is None else universe
-    blocks = Blocks.of(conclusion.part(corpus), conclusion.options.get("between"), seed)
+    part = conclusion.part(corpus)
+    blocks = Blocks.of(part, conclusion.options.get("between"), seed, used_judgments(conclusion, part))
     held = _whole(corpus, blocks)
     specifications, excluded = universe.specifications(most, seed)
     computing = Computing(conclusion, held, blocks, universe)
@@ -213,18 +214,18 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
         return asked(part)
     except InputError:
         # A part of the items may leave blocks without one of the groups: these have no estimate.
-        complete = _complete(part, options.get("between"))
+        complete = _complete(used_judgments(conclusion, part, [BLOCK, options.get("between")]), options.get("between"))
     try:
         return asked(part.filter(**{BLOCK: complete})) if complete else np.full(blocks.number, np.nan)
     except InputError:
         return np.full(blocks.number, np.nan)
 
 
-def _complete(part: Corpus, between: str | None) -> list[int]:
+def _complete(used: pl.DataFrame, between: str | None) -> list[int]:
     """The blocks that have all groups that are compared."""
     if between is None:
         return []
-    groups = part.with_columns_of([BLOCK, between]).drop_nulls([BLOCK, between, "value"])
+    groups = used.drop_nulls([BLOCK, between, "value"])
     counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique().alias("groups"))
     return counts.filter(pl.col("groups") == groups[between].n_unique())[BLOCK].sort().to_list()
 

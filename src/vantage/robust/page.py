@@ -83,14 +83,12 @@ def sentences(made: Multiverse) -> list[str]:
             "The specifications were not tested together: there are too few units, or the measure has no groups."
         )
     else:
-        verdict = (
-            "Together, the specifications differ from" if joint.p < 0.05 else "Together, they cannot be told apart from"
-        )
+        unlikely = "a curve as far from it is unlikely" if joint.p < 0.05 else "such a curve is nothing unusual"
         said.append(
-            f"{verdict} {made.conclusion.reference:g} (p {_chance(joint.p)}, {joint.blocks} blocks of {joint.unit}). "
-            f"Without any effect, some specification would be significant in {cell_text(SHARE, joint.any_null)} of "
-            f"corpora, and more than {cell_text(SHARE, joint.share_null)} of all in 5 %; here it is "
-            f"{cell_text(SHARE, joint.share)} by blocks."
+            f"If no specification differed from {made.conclusion.reference:g}, {unlikely} (joint p {_chance(joint.p)}, "
+            f"{joint.blocks} blocks of {joint.unit}). Some specification would then be significant in "
+            f"{cell_text(SHARE, joint.any_null)} of corpora, and in 5 % of corpora more than "
+            f"{cell_text(SHARE, joint.share_null)} of them; here {cell_text(SHARE, joint.share)} are, by blocks."
         )
     if len(made.overturned):
         rows = made.overturned.to_dicts()

@@ -180,10 +180,15 @@ class Universe:
                 raise InputError(f"--vary {name} has no values", remedy=f"write --vary {name}=VALUE,VALUE")
             made = [Alternative(one, {option: _typed(one)}) for one in choices]
         else:
-            made = [Alternative(one, where={name: [one]}) for one in values or _values(corpus, name)]
-        usual = conclusion.options.get(option, getattr(measure.options.get(option), "default", None))
-        kept = tuple(one for one in made if one.name != str(usual))
-        first = Alternative(str(usual) if len(kept) < len(made) else AS_CLAIMED)
+            rest = {column: kept for column, kept in conclusion.where.items() if column != name}
+            known = values or _values(corpus.filter(**rest) if rest else corpus, name)
+            made = [Alternative(one, where={name: [one]}) for one in known]
+        if option in measure.options:
+            claimed = str(conclusion.options.get(option, measure.options[option].default))
+        else:
+            claimed = ",".join(conclusion.where.get(name, ()))
+        kept = tuple(one for one in made if one.name != claimed)
+        first = Alternative(claimed if len(kept) < len(made) else AS_CLAIMED)
         return replace(self, decisions=(*self.decisions, Decision(name, (first, *kept))))
 
     @property
@@ -287,12 +292,17 @@ def _values(corpus: Corpus, column: str) -> list[str]:
     return [one for one in corpus.values_of(column) if one and "," not in one]
 
 
+def used_judgments(conclusion: Conclusion, part: Corpus, columns: Sequence[str | None] = ()) -> pl.DataFrame:
+    """The judgments that the measure of a claim uses, with columns of items and raters."""
+    data: Any = find(conclusion.measure).whose(part, conclusion.options).data
+    joined: pl.DataFrame = data.with_columns_of([name for name in columns if name is not None])
+    return joined
+
+
 def offered(conclusion: Conclusion, corpus: Corpus) -> Universe:
     """The reasonable choices that a measure and a corpus offer by themselves."""
     part = conclusion.part(corpus)
-    used = find(conclusion.measure).whose(part, conclusion.options).data
-    judgments = used.with_columns_of([]) if not isinstance(used, pl.DataFrame) else used  # type: ignore[union-attr]
-    offer = Offer(conclusion, corpus, part, judgments)
+    offer = Offer(conclusion, corpus, part, used_judgments(conclusion, part))
     made = [decision for each in OFFERED if (decision := each(offer)) is not None]
     return Universe(tuple(decision for decision in made if len(decision.alternatives) > 1))
 
