@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -10,11 +11,11 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from tests.robust.planted import planted
-from vantage import InputError
+from vantage import Corpus, InputError
 from vantage.measures import alpha, find
 from vantage.report import Report, Result, Section, made_at_once, settle
 from vantage.report.views import present
-from vantage.robust import Alternative, Conclusion, Decision, Universe, robust
+from vantage.robust import Alternative, Conclusion, Decision, Universe, robust, with_robust
 from vantage.robust.universe import ONE_AT_A_TIME, SAME_COLUMN, offered
 
 DIFFERENCE = {"between": "era", "values": ["new", "old"]}
@@ -123,13 +124,17 @@ def test_claims_that_are_no_claims_are_refused() -> None:
         robust(corpus, Conclusion.of("mean", row={"group": "x"}, reference=4.0))
 
 
-def test_a_row_of_a_ledger_is_a_claim(tmp_path: Path) -> None:
-    corpus = planted(items=60, people=8, effect=0.5)
-    frame = alpha(corpus, by="question")
-    shown = present(frame, find("alpha").view, name="alpha", by=["question"])
+def reported(corpus: Corpus) -> Report:
+    """A report of one measure, with its ledger."""
+    shown = present(alpha(corpus, by="question"), find("alpha").view, name="alpha", by=["question"])
     ledger = [claim for one in settle([one.claims for one in shown.statements]) for claim in one]
     result = Result([Section("Agreement", (), shown.parts)], ledger=ledger)
-    Report(made_at_once("corpus", "Agreement", corpus), result).write(tmp_path / "report")
+    return Report(made_at_once("corpus", "Agreement", corpus), result)
+
+
+def test_a_row_of_a_ledger_is_a_claim(tmp_path: Path) -> None:
+    corpus = planted(items=60, people=8, effect=0.5)
+    reported(corpus).write(tmp_path / "report")
     claim = Conclusion.of_ledger(tmp_path / "report", 1)
     assert (claim.measure, claim.where) == ("alpha", {"question": ["trust"]})
     level = Decision("level", (Alternative("ordinal"), Alternative("interval", {"level": "interval"})))
@@ -137,6 +142,18 @@ def test_a_row_of_a_ledger_is_a_claim(tmp_path: Path) -> None:
     assert made.claimed["estimate"] == pytest.approx(claim.said["estimate"])
     with pytest.raises(InputError, match="the ledger has 1 rows, not 7"):
         Conclusion.of_ledger(tmp_path / "report", 7)
+
+
+def test_a_report_has_one_curve_for_each_research_question() -> None:
+    corpus = planted(items=60, people=4, effect=0.5)
+    report = reported(corpus)
+    twice = with_robust(with_robust(report, corpus), corpus)
+    assert [one.name for one in twice.result.figures if one.chart == "specifications"] == ["robust-1-curve"]
+    assert "has the same verdict in" in twice.result.sections[-1].findings[0].text
+    ledger = [replace(claim, table="gone") for claim in report.result.ledger]
+    without = with_robust(replace(report, result=replace(report.result, ledger=ledger)), corpus)
+    assert without.result.sections[-1].title == "Claims without a specification curve"
+    assert "not a comparison made by a measure" in without.result.sections[-1].text[0]
 
 
 def test_a_difference_in_points_has_no_interval_of_an_effect_size() -> None:
@@ -153,3 +170,15 @@ def test_leaving_out_keeps_what_has_no_value() -> None:
     raters = corpus.raters.with_columns(team=pl.Series(["a", "b", None]))
     whole = type(corpus)(corpus.items, raters, corpus.judgments, corpus.instruments)
     assert whole.filter(**{"team!": "a"}).raters["rater"].to_list() == ["p1", "m0"]
+
+
+def test_the_judgments_of_a_specification_are_selected_and_opened(vantage: Vantage, tmp_path: Path) -> None:
+    folder = planted(items=10, people=2, models={"m0": 0.0}).write(tmp_path / "corpus")
+    assert vantage("corpora", "filter", folder, "--where", "rater!=p0,p1", "--to", tmp_path / "part").code == 0
+    assert Corpus.read(tmp_path / "part").raters["rater"].to_list() == ["m0"]
+    assert (
+        "no rater is 'p7'" in vantage("corpora", "filter", folder, "--where", "rater!=p7", "--to", tmp_path / "x").err
+    )
+    page = tmp_path / "page.html"
+    assert vantage("view", folder, "--where", "rater=m0", "--export", page).code == 0
+    assert '"p0"' not in page.read_text("utf-8")
