@@ -85,6 +85,23 @@ def test_a_report_says_whether_all_was_as_planned() -> None:
     assert [one.title for one in twice.result.sections] == ["As planned: Did trust change?"]
 
 
+@pytest.mark.slow
+def test_pages_carry_curves_and_plans(vantage: Vantage, tmp_path: Path) -> None:
+    folder = planted(items=60, people=3, effect=1.0, models={"m0": 0.0}).write(tmp_path / "corpus")
+    file = frozen(vantage, tmp_path)
+    done = vantage("robust", file, folder, "--to", tmp_path / "page")
+    assert done.code == 0, done.err
+    page = Report.read(tmp_path / "page").result
+    assert [one.name for one in page.tables] == ["robust-choices", "robust-specifications", "robust-risk"]
+    assert page.findings[0].text.startswith("As planned (")
+    done = vantage("report", folder, "--robust", "--plan", file, "--to", tmp_path / "report")
+    assert done.code == 0, done.err
+    assert done.out.startswith("1. As planned (")
+    curves = [one.name for one in Report.read(tmp_path / "report").result.figures if one.chart == "specifications"]
+    assert curves[0] == "robust-1-curve"
+    assert curves[-1] == "planned-curve"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

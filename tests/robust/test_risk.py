@@ -10,7 +10,6 @@ import pytest
 from tests.cli.conftest import Vantage
 from tests.robust.planted import planted
 from vantage.measures import mean
-from vantage.report import Report
 from vantage.robust import Conclusion, risks
 from vantage.robust.risk import MOST_ACCURATE, PairedEstimates
 
@@ -103,11 +102,18 @@ def test_models_are_judged_by_the_items_that_people_judged(vantage: Vantage, tmp
     assert rows[MOST_ACCURATE]["risk"] < rows["loaded"]["risk"]
     assert rows["good"]["more"] is None or 1 <= rows["good"]["more"] <= 2
     corpus.write(tmp_path / "corpus")
-    words = ("--between", "era", "--values", "new,old", "--vary", "ci=auto,items", "--to", tmp_path / "page")
+    words = ("--between", "era", "--values", "new,old", "--vary", "ci=auto,items")
     done = vantage("robust", "mean", tmp_path / "corpus", *words)
     assert "People judged 80 of 160 items." in done.out
-    page = Report.read(tmp_path / "page")
-    assert [one.name for one in page.result.tables][-1] == "robust-risk"
+
+
+def test_each_prompt_is_a_configuration() -> None:
+    corpus = planted(items=120, people=2, prompts={"plain": 0.0, "loaded": 2.5})
+    made = risks(corpus, Conclusion.of("mean", {**DIFFERENCE, "ci": "items"}))
+    assert made is not None
+    rows = made.table.rows_by_key("configuration", named=True, unique=True)
+    assert list(rows) == ["people", "bot", "bot, loaded", "bot, plain"]
+    assert rows["bot, loaded"]["false_positive"] > rows["bot, plain"]["false_positive"]
 
 
 def test_without_models_or_people_there_is_no_risk_to_speak_of() -> None:

@@ -11,7 +11,7 @@ judged on the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,8 +23,9 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures import find
 from vantage.robust.conclusion import Conclusion
-from vantage.robust.joint import BLOCK, Blocks, Floats
+from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, Floats
 from vantage.robust.multiverse import by_block
+from vantage.robust.universe import CONDITIONS, MANY
 
 ERRORS: Final = ("false_positive", "missed", "wrong_sign", "exaggerated")
 WRONG: Final = slice(0, 3)
@@ -119,11 +120,9 @@ class Risks:
     limit: float
 
 
-def risks(
-    corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed: int = 0, claimed: str = "people"
-) -> Risks | None:
-    """The risk of each model that judged people's items, and of taking the most accurate; null where there is none."""
-    part = conclusion.part(corpus)
+def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed: int = 0) -> Risks | None:
+    """The risk of each model, and of each of its prompts, and of taking the most accurate; null where there is none."""
+    part = conclusion.part(corpus).included()
     people = part.people()
     judged = people.judgments.filter(pl.col("value").is_not_null())["item"].unique()
     names = _models(part, judged)
@@ -135,17 +134,22 @@ def risks(
     both = blocks.corpus
     theirs = by_block(conclusion, blocks, both.people(), conclusion.options)
     rows, pairs = [], {}
-    for name in names:
-        mine = by_block(conclusion, blocks, both.filter(rater=name), conclusion.options)
-        own = part.filter(rater=name)
+    for name, where in _configurations(part, names):
+        mine = by_block(conclusion, blocks, both.filter(**where), conclusion.options)
+        own = part.filter(**where)
         growth = own.judgments["item"].n_unique() / len(judged)
         pair = PairedEstimates(np.column_stack([theirs, mine]), conclusion.reference, max(growth, 1.0))
-        if len(pair.known) < 4:
+        if len(pair.known) < FEWEST_BLOCKS:
+            continue
+        try:
+            said = _said(conclusion, own)
+        except InputError:  # the measure says nothing of one rater
             continue
         pairs[name] = pair
-        rows.append(
-            {**_row(name, pair, seed), **_said(conclusion, own), **_powered(conclusion, part, name, pair, limit)}
-        )
+        powered = _powered(conclusion, part, name, pair, limit) if name in names else {}
+        rows.append({**_row(name, pair, seed), **said, **powered})
+    if not rows:
+        return None
     accuracy = _accuracies(both, list(pairs), blocks)
     for row in rows:
         row["accuracy"] = (
@@ -153,10 +157,13 @@ def risks(
         )
     if len(pairs) > 1 and len(accuracy) > 1:
         rows.append(_most_accurate(pairs, accuracy, rows, seed))
-    said = _said(conclusion, people)
-    first = {"configuration": claimed, **said, **dict.fromkeys(("risk", "risk_low", "risk_high", *ERRORS))}
+    first = {
+        "configuration": "people",
+        **_said(conclusion, people),
+        **dict.fromkeys(("risk", "risk_low", "risk_high", *ERRORS)),
+    }
     table = pl.DataFrame([first, *rows], infer_schema_length=None)
-    return Risks(table, len(judged), part.judgments["item"].n_unique(), limit) if rows else None
+    return Risks(table, len(judged), part.judgments["item"].n_unique(), limit)
 
 
 def _models(part: Corpus, judged: pl.Series) -> list[str]:
@@ -169,6 +176,17 @@ def _models(part: Corpus, judged: pl.Series) -> list[str]:
     )
     counts = answered.group_by("rater").agg(pl.col("item").n_unique().alias("items")).sort("rater")
     return counts.filter(pl.col("items") >= FEWEST * len(judged))["rater"].to_list()
+
+
+def _configurations(part: Corpus, names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each model, and each of its conditions and presentations where it has several."""
+    for name in names:
+        yield name, {"rater": name}
+        mine = part.judgments.filter(rater=name)
+        for column in (one for one in CONDITIONS if one in mine.columns):
+            values = mine[column].drop_nulls().unique().sort().to_list()
+            if 1 < len(values) <= MANY:
+                yield from ((f"{name}, {value}", {"rater": name, column: value}) for value in values)
 
 
 def _row(name: str, pair: PairedEstimates, seed: int) -> dict[str, Any]:
@@ -258,7 +276,7 @@ def _most_accurate(
         pair = pairs[name]
         # Half of the blocks know half as much: the corpus is then so many times as large.
         held_out = PairedEstimates(pair.estimates[~half], pair.reference, pair.growth * number / max((~half).sum(), 1))
-        if len(held_out.known) >= 4:
+        if len(held_out.known) >= FEWEST_BLOCKS // 2:
             chosen.append(name)
             made.append(held_out.risk(seed))
     mine = [row for row in rows if row["configuration"] in set(chosen)]

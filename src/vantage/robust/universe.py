@@ -32,8 +32,8 @@ MOST: Final = 1000
 """How many specifications are computed; of more a random sample is drawn, with all that change one choice."""
 ENUMERATED: Final = 100_000
 """Larger universes are sampled without going through all of them."""
-DRAWN: Final = 20_000
-"""How many combinations are then drawn."""
+DRAWN: Final = 10
+"""How many times as many combinations are then drawn, since many may be excluded."""
 MANY: Final = 12
 """A column with more values is not offered as a decision."""
 BLOCKS: Final = 5
@@ -210,7 +210,9 @@ class Universe:
                 order = np.random.default_rng(seed).permutation(len(others))
                 others = [others[place] for place in order]
         else:
-            others = [one for places in self._drawn(seed) if (one := self._chosen(places, excluded)) is not None]
+            others = [
+                one for places in self._drawn(DRAWN * most, seed) if (one := self._chosen(places, excluded)) is not None
+            ]
         first = near if len(others) > most else near[:1]
         kept = {made.choices: made for made in map(_specification, (*first, *others))}
         return list(kept.values())[:most], excluded
@@ -222,9 +224,9 @@ class Universe:
             for place in range(1, len(decision.alternatives)):
                 yield (*claimed[:at], place, *claimed[at + 1 :])
 
-    def _drawn(self, seed: int) -> Iterator[tuple[int, ...]]:
+    def _drawn(self, number: int, seed: int) -> Iterator[tuple[int, ...]]:
         rng, sizes = np.random.default_rng(seed), [len(one.alternatives) for one in self.decisions]
-        yield from map(tuple, rng.integers(0, sizes, size=(DRAWN, len(sizes))).tolist())
+        yield from map(tuple, rng.integers(0, sizes, size=(number, len(sizes))).tolist())
 
     def _chosen(self, places: Sequence[int], excluded: Counter[str]) -> list[Alternative] | None:
         chosen = [decision.alternatives[place] for decision, place in zip(self.decisions, places, strict=True)]
