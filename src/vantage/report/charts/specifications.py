@@ -28,37 +28,31 @@ def specifications(
     *,
     decisions: Sequence[str],
     value: str = "estimate",
-    low: str = "low",
-    high: str = "high",
     verdict: str = "verdict",
     label: str = "",
     reference: float | None = None,
-    width: float = PAGE,
 ) -> Drawing:
     """Estimates with their intervals, sorted, and below each the alternatives that were chosen.
 
     Args:
-        frame: One row per specification; the first is the one that was claimed, and is ringed.
+        frame: One row per specification, with `low` and `high`; the first is the one that was claimed, and is ringed.
         decisions: The columns of the choices.
         value: The column of the estimates.
-        low: The lower end of the interval.
-        high: The upper end of the interval.
         verdict: The column of verdicts; `above` and `below` have a colour.
         label: What the estimates are.
         reference: The value to compare with.
-        width: The width in inches.
     """
-    need(frame, low, high, verdict, *decisions, drawn=value)
+    need(frame, "low", "high", verdict, *decisions, drawn=value)
     ordered = frame.with_row_index("__first").drop_nulls(value).sort(value, maintain_order=True)
     rows = [(name, one) for name in decisions for one in distinct(frame, name)]
     figure, (curve, choices) = canvas(
-        width, HEAD + ROW * len(rows) + 0.3, 2, 1, height_ratios=[HEAD, ROW * len(rows) + 0.2], sharex=True
+        PAGE, HEAD + ROW * len(rows) + 0.3, 2, 1, height_ratios=[HEAD, ROW * len(rows) + 0.2], sharex=True
     )
     x = np.arange(len(ordered))
     tints = [VERDICTS.get(str(one), FAINT) for one in ordered[verdict]]
-    ends = ordered.select(pl.col(low, high).cast(pl.Float64)).fill_null(np.nan)
+    ends = ordered.select(pl.col("low", "high").cast(pl.Float64)).fill_null(np.nan)
     thin = max(0.3, min(1.4, 200 / len(ordered)))
-    curve.vlines(x, ends[low], ends[high], color=tints, linewidth=thin, alpha=0.45)
+    curve.vlines(x, ends["low"], ends["high"], color=tints, linewidth=thin, alpha=0.45)
     curve.scatter(x, ordered[value], s=max(2.0, min(16.0, 1500 / len(ordered))), c=tints, linewidths=0, zorder=3)
     claimed = int((ordered["__first"] == 0).arg_max() or 0)
     curve.scatter(
