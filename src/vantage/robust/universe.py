@@ -360,9 +360,9 @@ def _level(offer: Offer) -> Decision | None:
     scales = {offer.part.question(name).scale for name in offer.judgments["question"].unique()}
     if len(scales) != 1 or not (scale := scales.pop()).ordered or len(scale.codes) == 2:
         return None
-    options = offer.option("level", "nominal", "ordinal", "interval")
-    named = {one.name for one in options[1:]}
-    return Decision("level", tuple(one for one in options if one.name != scale.level or len(named) == 1))
+    claimed = offer.conclusion.options.get("level") or scale.level
+    options = offer.option("level", *(one for one in ("ordinal", "interval") if one != claimed))
+    return Decision("level", tuple(options))
 
 
 def _design(offer: Offer) -> Decision:
