@@ -35,6 +35,7 @@ ORDER = [
     "collect",
     "recruit",
     "report",
+    "robust",
     "view",
     "studies",
     "context",

@@ -21,6 +21,7 @@ from vantage.cli import (
     plan,
     rate,
     report,
+    robust,
     runs,
     study,
     train,
@@ -45,6 +46,8 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "panel": (analyses.panel, "How many votes several models are worth."),
     "perspective": (perspective.app, "Predict what each user says: split, score and compare systems."),
     "plan": (plan.plan, "How many items and raters a goal needs."),
+    "plan freeze": (robust.freeze, "Write a plan with a hash before you look."),
+    "robust": (robust.robust, "Does a conclusion survive other reasonable choices?"),
     "study": (study.study, "Run a whole study and write its report."),
     "report": (report.report, "Draw a report again, or compare two."),
     "view": (report.view, "Look at every judgment in the browser."),
@@ -60,6 +63,12 @@ class _InOrder(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*VERBS]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb, which may have two words: `plan freeze` is one of its own beside `plan`."""
+        if " ".join(args[:2]) in VERBS:
+            args = [" ".join(args[:2]), *args[2:]]
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
@@ -94,5 +103,5 @@ for _name, (_verb, _help) in VERBS.items():
     if isinstance(_verb, typer.Typer):
         app.add_typer(_verb, name=_name, short_help=_help)
     else:
-        _settings = OPEN if _name in ("measure", "study") else None
+        _settings = OPEN if _name in ("measure", "plan freeze", "robust", "study") else None
         app.command(_name, short_help=_help, context_settings=_settings)(_verb)

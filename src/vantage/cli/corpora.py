@@ -24,7 +24,9 @@ To = Annotated[Path, typer.Option(*TO, help="Where the result is written.")]
 Where = Annotated[
     list[str] | None,
     typer.Option(
-        "--where", metavar="COLUMN=VALUE[,VALUE]", help="Keep what fits, such as kind=person; may be repeated."
+        "--where",
+        metavar="COLUMN=VALUE[,VALUE]",
+        help="Keep what fits, such as kind=person, or all but that: kind!=person; may be repeated.",
     ),
 ]
 IncludeExcluded = Annotated[bool, typer.Option("--include-excluded", help="Include raters marked as excluded.")]
@@ -409,7 +411,7 @@ def design(
 
 
 def conditions(where: list[str] | None) -> dict[str, list[str]]:
-    """`--where COLUMN=VALUE,VALUE` as keywords of `Corpus.filter`."""
+    """`--where COLUMN=VALUE,VALUE` and `COLUMN!=VALUE,VALUE` as keywords of `Corpus.filter`."""
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}
 
 
@@ -418,6 +420,7 @@ def filtered(corpus: vantage.Corpus, where: list[str] | None) -> vantage.Corpus:
     from vantage.errors import nearest
 
     for column, values in conditions(where).items():
+        column = column.removesuffix("!")  # noqa: PLW2901
         known = corpus.values_of(column)
         for value in values:
             if value not in known and value.removesuffix(".0") not in known:

@@ -16,7 +16,7 @@ from vantage.cli.output import print_json, print_rows, printable
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from vantage.report.folder import Report
+    from vantage.report import Report
     from vantage.runs.forecast import Estimate
     from vantage.runs.tally import RunTally
     from vantage.studies.execution import Progress

@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import vantage
+from vantage.cli.corpora import Where, filtered
 from vantage.cli.options import TO
 from vantage.cli.output import Json, print_lines, printable
 from vantage.cli.progress import finished
 from vantage.errors import InputError
+
+if TYPE_CHECKING:
+    from vantage.report import Report
 
 
 def report(
@@ -27,6 +31,10 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(*TO, help="Where to write: a folder, or with --compare the page (comparison.html)."),
+    ] = None,
+    robust: Annotated[bool, typer.Option("--robust", help="Add a specification curve for each primary claim.")] = False,
+    plan: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A frozen plan: say what is as planned, and what is not.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
@@ -51,9 +59,14 @@ def report(
     if is_report(folder):
         if out is not None:
             raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
-        finished(redraw(folder), folder, as_json=as_json)
+        made = redraw(folder)
+        if robust or plan is not None:
+            made = _varied(made, vantage.Corpus.read(folder / "corpus"), robust, plan, seed)
+            made.write(folder)
+        finished(made, folder, as_json=as_json)
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
-        place, made = out or folder / "report", corpus_report(vantage.Corpus.read(folder), seed=seed)
+        corpus, place = vantage.Corpus.read(folder), out or folder / "report"
+        made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
         made.write(place)
         finished(made, place, as_json=as_json)
     else:
@@ -62,9 +75,18 @@ def report(
         raise InputError(problem, file=folder, remedy="name a folder left by vantage study or vantage corpora import")
 
 
+def _varied(made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | None, seed: int) -> Report:
+    """The report with what `--robust` and `--plan` add."""
+    from vantage.robust import FrozenPlan, with_plan, with_robust
+
+    if robust:
+        made = with_robust(made, corpus, seed=seed)
+    return made if plan is None else with_plan(made, corpus, FrozenPlan.read(plan), seed=seed)
+
+
 def _compare(first: Path, second: Path, out: Path) -> None:
+    from vantage.report import put_text
     from vantage.report.compare import compare
-    from vantage.report.folder import put_text
 
     page, sentences = compare(first, second, out)
     put_text(out, page)
@@ -82,6 +104,7 @@ def view(
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed, where the file holds a sample.")] = 0,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+    where: Where = None,
 ) -> None:
     """Look at every judgment: items, raters, comparisons, measures, runs and maps.
 
@@ -91,7 +114,12 @@ def view(
     from vantage.view.opening import open_paths
 
     opened, read = open_paths(paths)
-    explorer = Explorer(opened, read)
+
+    def part() -> vantage.Corpus | None:
+        corpus = read()
+        return corpus if corpus is None else filtered(corpus, where)
+
+    explorer = Explorer(opened, part)
     if export is not None:
         from vantage.view.exporting import export as write
 

@@ -228,8 +228,8 @@ class Corpus:
     def filter(self, *predicates: pl.Expr, **equals: object) -> Corpus:
         """The corpus of what fits: predicates over columns of any of the three tables, or `column=value`.
 
-        A list of values means any of them. Items and raters that lose all their judgments go too; those
-        that had none stay.
+        A list of values means any of them, and a name that ends in `!` leaves them out (`**{"rater!": "ann"}`). Items
+        and raters that lose all their judgments go too; those that had none stay.
 
         >>> from vantage import Corpus, demo_corpus
         >>> demo_corpus().filter(question="trust", kind="person").judgments["question"].unique().to_list()
@@ -261,6 +261,8 @@ class Corpus:
 
     def _equals(self, column: str, value: object) -> pl.Expr:
         """Whether a column has a value, or one of several: numbers are compared as such, true and false in any case."""
+        if column.endswith("!"):
+            return ~self._equals(column[:-1], value).fill_null(value=False)
         ((table, _, name),) = self._sources([column]).values()
         dtype = self.scan(table).collect_schema()[name]
         wanted = list(value) if isinstance(value, list | tuple | set) else [value]

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.measures.presentation import Against as Against
+    from vantage.report.cells import counted as counted
+    from vantage.report.cells import printable as printable
     from vantage.report.distributions import AnswerCounts as AnswerCounts
     from vantage.report.distributions import answer_places as answer_places
     from vantage.report.distributions import answers_of as answers_of
     from vantage.report.distributions import number as number
     from vantage.report.folder import Report as Report
+    from vantage.report.folder import put_text as put_text
+    from vantage.report.ledger import Claim as Claim
+    from vantage.report.ledger import settle as settle
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Dialogue as Dialogue
     from vantage.report.parts import Figure as Figure
@@ -22,18 +28,32 @@ if TYPE_CHECKING:
     from vantage.report.parts import Result as Result
     from vantage.report.parts import Section as Section
     from vantage.report.parts import Table as Table
+    from vantage.report.parts import cell_text as cell_text
     from vantage.report.published import Published as Published
     from vantage.report.published import published_table as published_table
+    from vantage.report.record import made_at_once as made_at_once
+    from vantage.report.sentences import Words as Words
+    from vantage.report.sentences import statement as statement
 
 _PARTS = dict.fromkeys(
     ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
 )
-_COUNTS = dict.fromkeys(("AnswerCounts", "answer_places", "answers_of", "number"), "vantage.report.distributions")
 _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
 
-_HOMES = {**_PARTS, **_COUNTS, **_PUBLISHED, "Report": "vantage.report.folder"}
+_HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
+_WITHIN = {
+    **dict.fromkeys(("AnswerCounts", "answer_places", "answers_of", "number"), "vantage.report.distributions"),
+    **dict.fromkeys(("Claim", "settle"), "vantage.report.ledger"),
+    **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
+    "Against": "vantage.measures.presentation",
+    **dict.fromkeys(("counted", "printable"), "vantage.report.cells"),
+    "cell_text": "vantage.report.parts",
+    "made_at_once": "vantage.report.record",
+    "put_text": "vantage.report.folder",
+}
+"""What other packages of Vantage use besides; it may change."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, _HOMES)
+    __getattr__, __dir__ = attach(__name__, {**_HOMES, **_WITHIN})

@@ -46,7 +46,7 @@ from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
-    from vantage.report.parts import Result
+    from vantage.report import Result
     from vantage.studies.execution import Context
 
 O = TypeVar("O")  # noqa: E741 - the options of a study

@@ -11,8 +11,8 @@ from vantage.corpora import Corpus
 from vantage.measures import find, registry
 from vantage.measures.option_text import FROM_PYTHON, parse_options, values_of
 from vantage.measures.ratings import by_columns
+from vantage.report import Figure, Table
 from vantage.report.page import counted_views, figure_view, table_view, template
-from vantage.report.parts import Figure, Table
 from vantage.report.sentences import decide
 from vantage.report.style import drawn
 from vantage.report.views import present, who_of

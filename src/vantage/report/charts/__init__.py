@@ -36,6 +36,7 @@ CHARTS: Final = {
     "lattice": "maps:lattice",
     "forest": "points:forest",
     "wright": "wright:wright",
+    "specifications": "specifications:specifications",
     "spectrum": "spectrum:spectrum",
 }
 """Kinds of charts and where they are drawn."""
@@ -53,6 +54,7 @@ _KINDS: Final = {
     "lattice": "Lattice",
     "wright": "Wright map",
     "forest": "Found beside expected",
+    "specifications": "Specification curve",
     "spectrum": "Spectrum",
 }
 _VALUE: Final = ("value", "rank", "y")

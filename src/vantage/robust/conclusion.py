@@ -1,0 +1,167 @@
+"""What is claimed: a measure with its options, the row it is about, and the value with which it is compared.
+
+Whether a specification says the same is decided by the rules of the ledger (`vantage.report`), for one row by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.measures import find
+from vantage.report import Against, Claim, Report, Words, settle, statement
+
+Where = Mapping[str, Sequence[str]]
+"""Columns with the values to keep, as `Corpus.filter` takes them; a name that ends in `!` has those to leave out."""
+LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater")
+"""Columns of results that tell rows of one group apart."""
+POINTS: Final = "points"
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A claim about one row of a measure.
+
+    Args:
+        measure: The name of the measure.
+        options: Its options.
+        where: The part of the corpus that it is about.
+        row: Columns of the result with the values that its row has, where the result has several rows.
+        reference: The value with which the estimate is compared.
+        value: The column of the estimate.
+        p: The column of p values, if the measure has one.
+        said: The numbers that a report gave, where the claim comes from one.
+    """
+
+    measure: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    where: Where = field(default_factory=dict)
+    row: Mapping[str, Any] = field(default_factory=dict)
+    reference: float = 0.0
+    value: str = "estimate"
+    p: str = ""
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        measure: str,
+        options: Mapping[str, Any] | None = None,
+        where: Where | None = None,
+        row: Mapping[str, Any] | None = None,
+        reference: float | None = None,
+    ) -> Conclusion:
+        """A claim whose columns and reference are those of the measure's own first comparison, where it has one.
+
+        >>> Conclusion.of("alpha").reference, Conclusion.of("compare", {"between": "condition"}).value
+        (0.0, 'difference')
+        """
+        known = find(measure)
+        for option in options or {}:
+            if option not in known.options:
+                raise InputError(
+                    f"measure '{measure}' has no option '{option}'", remedy=nearest(option, list(known.options))
+                )
+        rule = next((one for one in known.view.says if isinstance(one, Against)), None)
+        usual = rule.reference if rule is not None and isinstance(rule.reference, float | int) else None
+        if usual is None and (options or {}).get("between") is not None:
+            usual = 0.0
+        chosen = usual if reference is None else reference
+        if chosen is None:
+            raise InputError(
+                f"measure '{measure}' has no value to compare with", remedy="pass one, such as --reference 0.5"
+            )
+        made = cls(measure, dict(options or {}), dict(where or {}), dict(row or {}), float(chosen))
+        return made if rule is None else replace(made, value=rule.value, p=rule.p)
+
+    @classmethod
+    def of_ledger(cls, folder: Path, number: int) -> Conclusion:
+        """The claim in a row of the ledger of a report, counted from 1 as in `ledger.csv`."""
+        return cls.of_claim(Report.read(folder), number, file=folder)
+
+    @classmethod
+    def of_claim(cls, report: Report, number: int, file: Path | None = None) -> Conclusion:
+        """The same of a report that is held."""
+        ledger = report.result.ledger
+        if not 1 <= number <= len(ledger):
+            raise InputError(f"the ledger has {len(ledger)} rows, not {number}", file=file, remedy="see ledger.csv")
+        claim = ledger[number - 1]
+        table = next((one.frame for one in report.result.tables if one.name == claim.table), pl.DataFrame())
+        row = table.row(claim.row, named=True) if claim.row is not None and claim.row < len(table) else {}
+        if claim.reference is None or not {"measure", "options"} <= row.keys():
+            what = claim.name or claim.table or "it"
+            raise InputError(
+                f"row {number} of the ledger ({what}) is not a comparison made by a measure",
+                file=file,
+                remedy="name the measure with its options instead",
+            )
+        options = {name: value for name, value in json.loads(row["options"]).items() if value is not None}
+        by = options.get("by") or []
+        by = [by] if isinstance(by, str) else by
+        where = {column: [str(row[column])] for column in by if row[column] is not None}
+        located = {column: row[column] for column in LOCATES if row.get(column) is not None and column not in by}
+        known = {name: value for name, value in options.items() if name in find(row["measure"]).options}
+        made = cls.of(row["measure"], known, where, located, claim.reference)
+        return replace(made, said={"estimate": claim.estimate, "low": claim.low_alone, "high": claim.high_alone})
+
+    def claims(self, frame: pl.DataFrame) -> list[Claim]:
+        """Each row of a frame as a claim with a verdict of its own."""
+        rows = frame
+        if "effect" in frame.columns and self.value != "estimate":
+            # The interval of an effect size is not one of the difference in points.
+            own = pl.col("effect") == POINTS
+            rows = frame.with_columns(pl.when(own).then(pl.col(end)).alias(end) for end in ("low", "high"))
+        rule = Against(self.reference, above="{rows}", value=self.value, p=self.p if self.p in rows.columns else "")
+        drafts = {claim.row: claim for claim in statement(rule, rows, Words()).claims}
+        missing = Claim("against:untested", None)
+        return [settle([[drafts[place]]])[0][0] if place in drafts else missing for place in range(len(rows))]
+
+    def located(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a result that the claim is about."""
+        for column, value in self.row.items():
+            if column not in frame.columns:
+                raise InputError(f"the result has no column '{column}'", remedy=nearest(column, frame.columns))
+            frame = frame.filter(pl.col(column).cast(pl.String) == str(value))
+        return frame
+
+    def part(self, corpus: Corpus, further: Where | None = None) -> Corpus:
+        """The judgments that it is about, or of them those that fit further conditions."""
+        wanted = {**self.where, **(further or {})}
+        return corpus.filter(**wanted) if wanted else corpus
+
+    def command(self, folder: str, options: Mapping[str, Any] | None = None, where: Where | None = None) -> str:
+        """The command that gives the row: of the claim, or with other options and another part of the corpus."""
+        words = ["vantage", "measure", self.measure, folder]
+        for name, value in {**self.options, **(options or {})}.items():
+            if value is None or (value is False and find(self.measure).options[name].default is False) or value == []:
+                continue
+            words += [f"--{name.replace('_', '-')}", _word(value)]
+        for column, values in {**self.where, **(where or {})}.items():
+            words += ["--where", f"{column}={','.join(map(str, values))}"]
+        return shlex.join(words)
+
+    def sentence(self) -> str:
+        """The claim in words, before anything is computed."""
+        about = [f"{name} {_word(value)}" for name, value in self.options.items() if value not in (None, False, [])]
+        parts = [f"{column} {','.join(map(str, values))}" for column, values in self.where.items()]
+        rows = [f"{column} {value}" for column, value in self.row.items()]
+        named = "; ".join([*about, *parts, *rows])
+        return f"{self.measure}{f' ({named})' if named else ''} against {self.reference:g}"
+
+    def to_data(self) -> dict[str, Any]:
+        """The claim as plain data."""
+        where = {column: list(values) for column, values in self.where.items()}
+        data = {"measure": self.measure, "options": dict(self.options), "where": where, "row": dict(self.row)}
+        return {**{key: value for key, value in data.items() if value}, "reference": self.reference}
+
+
+def _word(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

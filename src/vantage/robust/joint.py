@@ -1,0 +1,125 @@
+"""All specifications tested together: blocks of units, and the signs that they would have by chance.
+
+Items (or their sources, or raters where groups are made of raters) are dealt into blocks, and every specification is
+estimated in every block by its own measure. Where nothing differs from the reference, a block's estimates are as likely
+to lie above it as below, all specifications together: turning round the signs of whole blocks gives what chance would
+have made of the same choices (Canay, Romano and Shaikh 2017). The statistic is the median over specifications of the
+studentised mean, as for specification curves (Simonsohn, Simmons and Nelson 2020), two-sided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from vantage.corpora import Corpus
+
+BLOCK: Final = "robust_block"
+"""The column of items or raters that says to which block they belong."""
+MOST_BLOCKS: Final = 20
+FEWEST_BLOCKS: Final = 6
+"""Fewer blocks have too few signs for a p value below .05."""
+EACH: Final = 4
+"""A block has so many units at least."""
+FLIPS: Final = 4000
+LEVEL: Final = 0.05
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A corpus whose items or raters are dealt into blocks."""
+
+    corpus: Corpus
+    unit: str
+    """What was dealt: items, sources or raters."""
+    number: int
+    """How many blocks there are; 0 where units are too few."""
+
+    @classmethod
+    def of(cls, corpus: Corpus, between: str | None, seed: int, used: pl.DataFrame | None = None) -> Blocks:
+        """Units dealt at random, as many of each group that is compared into every block.
+
+        Where the judgments that a claim uses are given, units that these have are dealt first, and must suffice.
+        """
+        raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
+        sources = None if raters else corpus.design.sources
+        key = "rater" if raters else "item"
+        column, unit = (sources, "sources") if sources else (key, f"{key}s")
+        table = corpus.raters if raters else corpus.items
+        table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode()))
+        constant = between in table.columns and table.group_by(column).agg(
+            pl.col(str(between)).n_unique().alias("n")
+        )["n"].max() == 1  # fmt: skip
+        strata = [str(between)] if constant else []
+        mine = (corpus.judgments if used is None else used)[key].unique()
+        claimed = pl.col(key).is_in(mine.implode()).any().over(column).alias("__claimed")
+        units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
+        enough = units.filter("__claimed")
+        sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
+        number = min(MOST_BLOCKS, min(sizes, default=0) // (EACH if unit != "sources" else 1))
+        if number < FEWEST_BLOCKS:
+            return cls(corpus, unit, 0)
+        shuffled = units[np.random.default_rng(seed).permutation(len(units)).tolist()]
+        shuffled = shuffled.sort("__claimed", *strata, maintain_order=True, descending=[True, *(False for _ in strata)])
+        dealt = shuffled.select(column, (pl.int_range(pl.len()) % number).alias(BLOCK))
+        whole = corpus.raters if raters else corpus.items
+        with_block = whole.join(dealt, on=column, how="left", maintain_order="left")
+        items, people = (corpus.items, with_block) if raters else (with_block, corpus.raters)
+        made = Corpus(items, people, corpus.judgments, corpus.instruments, corpus.about)
+        return cls(made, unit, number)
+
+    def vector(self, estimates: Mapping[Any, float | None]) -> Floats:
+        """Estimates by block as an array; NaN where a block has none."""
+        values = [estimates.get(number) for number in range(self.number)]
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """What the specifications say together, beside what chance would have made of the same choices."""
+
+    p: float
+    share: float
+    """Of specifications whose blocks alone differ from the reference."""
+    share_null: float
+    """The share that is exceeded in one of twenty corpora without any effect."""
+    any_null: float
+    """In how many corpora without any effect some specification differs."""
+    blocks: int
+    unit: str
+    specifications: int
+
+    @classmethod
+    def of(cls, estimates: Floats, reference: float, unit: str, seed: int) -> JointTest | None:
+        """The test of estimates by block and specification; null where too few blocks have estimates.
+
+        >>> rng = np.random.default_rng(0)
+        >>> shared = rng.normal(size=(20, 1))
+        >>> noise, effect = (shared + level + 0.2 * rng.normal(size=(20, 40)) for level in (0, 1))
+        >>> [JointTest.of(one, 0.0, "items", 0).p < 0.05 for one in (noise, effect)]
+        [False, True]
+        """
+        apart = np.where(np.isfinite(estimates), estimates - reference, 0.0)
+        there = np.isfinite(estimates).sum(axis=0)
+        kept = (there >= FEWEST_BLOCKS) & (np.abs(apart).sum(axis=0) > 0)
+        if not kept.any():
+            return None
+        apart, n = apart[:, kept], there[kept].astype(np.float64)
+        rng = np.random.default_rng(seed)
+        signs = np.concatenate([np.ones((1, len(apart))), rng.choice([-1.0, 1.0], size=(FLIPS, len(apart)))])
+        mean, square = signs @ apart / n, np.square(apart).sum(axis=0) / n
+        error = np.sqrt(np.maximum(square - np.square(mean), 1e-300) / (n - 1))
+        t = mean / error
+        significant = np.abs(t) > stdtrit(n - 1, 1 - LEVEL / 2)
+        statistic, shares = np.abs(np.median(t, axis=1)), significant.mean(axis=1)
+        # A flip of all signs is the same table: rounding must not make it smaller than what was seen.
+        p = float((statistic >= statistic[0] - 1e-9).mean())
+        return cls(p, float(shares[0]), float(np.quantile(shares[1:], 1 - LEVEL)),
+                   float((shares[1:] > 0).mean()), len(apart), unit, int(kept.sum()))  # fmt: skip

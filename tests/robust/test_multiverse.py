@@ -1,0 +1,184 @@
+"""Conclusions in all specifications, on corpora whose effects are planted."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Vantage
+from tests.robust.planted import planted
+from vantage import Corpus, InputError
+from vantage.measures import alpha, find
+from vantage.report import Report, Result, Section, made_at_once, settle
+from vantage.report.views import present
+from vantage.robust import Alternative, Conclusion, Decision, Universe, robust, with_robust
+from vantage.robust.universe import ONE_AT_A_TIME, SAME_COLUMN, offered
+
+DIFFERENCE = {"between": "era", "values": ["new", "old"]}
+
+
+def test_an_effect_that_all_choices_show() -> None:
+    corpus = planted(items=60, people=3, effect=1.2, models={"m0": 0.0, "m1": 0.1})
+    made = robust(corpus, Conclusion.of("mean", DIFFERENCE))
+    assert made.claimed["verdict"] == "above"
+    assert made.same == 1.0
+    assert made.overturned.is_empty()
+    assert made.joint is not None
+    assert made.joint.p < 0.05
+    assert set(made.decisions) >= {"whose", "design", "left out"}
+
+
+def test_an_effect_that_one_prompt_makes() -> None:
+    corpus = planted(people=0, items=60, prompts={"plain": 0.0, "strict": 0.0, "loaded": 2.0}, seed=3)
+    claim = Conclusion.of("mean", DIFFERENCE, {"condition": ["loaded"]})
+    universe = Universe(()).varied(claim, corpus, "condition")
+    assert [one.name for one in universe.decisions[0].alternatives] == ["loaded", "plain", "strict"]
+    universe = universe.varied(claim, corpus, "ci=auto,items")
+    made = robust(corpus, claim, universe)
+    assert made.claimed["verdict"] == "above"
+    assert made.same == pytest.approx(1 / 3)
+    assert made.overturned["changes"].unique().to_list() == [1]
+    assert made.changed(made.overturned.row(0, named=True)).startswith("condition: ")
+    top = made.importance.row(0, named=True)
+    assert top["decision"] == "condition"
+    assert top["share"] > 0.9
+    assert top["share_low"] > 0.3
+    assert (top["overturns"], top["alone"]) == (2, 2)
+    assert made.importance.filter(decision="ci")["share"].item() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_every_specification_is_reproduced_by_its_command(vantage: Vantage, tmp_path: Path) -> None:
+    corpus = planted(items=60, people=8, effect=0.5, models={"m0": 0.2})
+    corpus.write(tmp_path / "corpus")
+    made = robust(corpus, Conclusion.of("alpha", {"level": "ordinal"}, reference=0.3), folder=str(tmp_path / "corpus"))
+    assert len(made.specifications) > 10
+    for row in made.specifications.sample(5, seed=1).iter_rows(named=True):
+        done = vantage(*shlex.split(row["command"])[1:], "--json")
+        (again,) = done.json
+        assert again["estimate"] == pytest.approx(row["estimate"])
+        assert again["low"] == pytest.approx(row["low"])
+
+
+def test_what_does_not_go_together_is_excluded_and_counted() -> None:
+    corpus = planted(items=60, people=20, models={"m0": 0.0})
+    universe = offered(Conclusion.of("alpha"), corpus)
+    kept, excluded = universe.specifications()
+    assert set(excluded) == {SAME_COLUMN, ONE_AT_A_TIME}
+    assert len(kept) + sum(excluded.values()) == universe.size
+    assert kept[0].choices == tuple(one.alternatives[0].name for one in universe.decisions)
+    for one in kept:
+        assert not {"rater", "rater!"} <= set(one.where)
+
+
+def test_a_large_universe_is_sampled_with_all_single_changes() -> None:
+    decisions = tuple(
+        Decision(f"d{n}", tuple(Alternative(f"a{m}", {"seed": 10 * n + m}) for m in range(5))) for n in range(9)
+    )
+    for several in (decisions[:5], decisions):
+        kept, _ = Universe(several).specifications(most=60)
+        assert len(kept) == 60
+        assert sum(len(one.changes(kept[0])) == 1 for one in kept) >= 4 * len(several)
+
+
+def test_a_universe_is_read_from_a_file_and_its_rules_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "universe.yaml"
+    file.write_text(
+        "choices:\n  whose:\n    people:\n    bot: {where: {rater: m0}}\n  level:\n    ordinal:\n"
+        "    interval: {options: {level: interval}}\nexclude:\n"
+        "  - {when: {whose: bot, level: interval}, because: one rater has no level}\n",
+        encoding="utf-8",
+    )
+    universe = Universe.read(file)
+    kept, excluded = universe.specifications()
+    assert [one.choices for one in kept] == [("people", "ordinal"), ("people", "interval"), ("bot", "ordinal")]
+    assert excluded == {"one rater has no level": 1}
+    assert Universe.from_data(universe.to_data()) == universe
+    file.write_text("choices: {whose: {people: {wher: {rater: m0}}}}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1"):
+        Universe.read(file)
+    with pytest.raises(InputError, match="did you mean 'whose'"):
+        Universe.from_data({"choices": {"whose": {"a": {}}}, "exclude": [{"when": {"who": "a"}, "because": "x"}]})
+
+
+def test_specifications_that_the_measure_refuses_are_counted() -> None:
+    corpus = planted(items=60)
+    how = Decision("aggregation", (Alternative("mean"), Alternative("nobody", where={"rater": ["nobody"]})))
+    made = robust(corpus, Conclusion.of("mean", reference=4.0), Universe((how,)))
+    assert len(made.specifications) == 1
+    assert made.rules.row(0)[0].startswith("the measure refuses it: ")
+
+
+def test_claims_that_are_no_claims_are_refused() -> None:
+    corpus = planted(items=60)
+    with pytest.raises(InputError, match="has no value to compare with; pass one"):
+        Conclusion.of("mean")
+    with pytest.raises(InputError, match="has no option 'betwen'"):
+        Conclusion.of("mean", {"betwen": "era"})
+    with pytest.raises(InputError, match="about 2 rows, not one"):
+        robust(corpus, Conclusion.of("mean", {"by": ["era"]}, reference=4.0))
+    with pytest.raises(InputError, match="has no column 'group'"):
+        robust(corpus, Conclusion.of("mean", row={"group": "x"}, reference=4.0))
+
+
+def reported(corpus: Corpus) -> Report:
+    """A report of one measure, with its ledger."""
+    shown = present(alpha(corpus, by="question"), find("alpha").view, name="alpha", by=["question"])
+    ledger = [claim for one in settle([one.claims for one in shown.statements]) for claim in one]
+    result = Result([Section("Agreement", (), shown.parts)], ledger=ledger)
+    return Report(made_at_once("corpus", "Agreement", corpus), result)
+
+
+def test_a_row_of_a_ledger_is_a_claim(tmp_path: Path) -> None:
+    corpus = planted(items=60, people=8, effect=0.5)
+    reported(corpus).write(tmp_path / "report")
+    claim = Conclusion.of_ledger(tmp_path / "report", 1)
+    assert (claim.measure, claim.where) == ("alpha", {"question": ["trust"]})
+    level = Decision("level", (Alternative("ordinal"), Alternative("interval", {"level": "interval"})))
+    made = robust(corpus, claim, Universe((level,)))
+    assert made.claimed["estimate"] == pytest.approx(claim.said["estimate"])
+    with pytest.raises(InputError, match="the ledger has 1 rows, not 7"):
+        Conclusion.of_ledger(tmp_path / "report", 7)
+
+
+def test_a_report_has_one_curve_for_each_research_question() -> None:
+    corpus = planted(items=60, people=4, effect=0.5)
+    report = reported(corpus)
+    twice = with_robust(with_robust(report, corpus), corpus)
+    assert [one.name for one in twice.result.figures if one.chart == "specifications"] == ["robust-1-curve"]
+    assert "has the same verdict in" in twice.result.sections[-1].findings[0].text
+    ledger = [replace(claim, table="gone") for claim in report.result.ledger]
+    without = with_robust(replace(report, result=replace(report.result, ledger=ledger)), corpus)
+    assert without.result.sections[-1].title == "Claims without a specification curve"
+    assert "not a comparison made by a measure" in without.result.sections[-1].text[0]
+
+
+def test_a_difference_in_points_has_no_interval_of_an_effect_size() -> None:
+    corpus = planted(items=30, people=2, effect=0.8)
+    how = Decision("test", (Alternative("mixed"), Alternative("welch", {"test": "welch"})))
+    made = robust(corpus, Conclusion.of("compare", DIFFERENCE), Universe((how,)))
+    welch = made.specifications.row(1, named=True)
+    assert (welch["low"], welch["verdict"]) == (None, "above")
+    assert welch["estimate"] == pytest.approx(made.claimed["estimate"], abs=0.3)
+
+
+def test_leaving_out_keeps_what_has_no_value() -> None:
+    corpus = planted(items=20, people=2, models={"m0": 0.0})
+    raters = corpus.raters.with_columns(team=pl.Series(["a", "b", None]))
+    whole = type(corpus)(corpus.items, raters, corpus.judgments, corpus.instruments)
+    assert whole.filter(**{"team!": "a"}).raters["rater"].to_list() == ["p1", "m0"]
+
+
+def test_the_judgments_of_a_specification_are_selected_and_opened(vantage: Vantage, tmp_path: Path) -> None:
+    folder = planted(items=10, people=2, models={"m0": 0.0}).write(tmp_path / "corpus")
+    assert vantage("corpora", "filter", folder, "--where", "rater!=p0,p1", "--to", tmp_path / "part").code == 0
+    assert Corpus.read(tmp_path / "part").raters["rater"].to_list() == ["m0"]
+    assert (
+        "no rater is 'p7'" in vantage("corpora", "filter", folder, "--where", "rater!=p7", "--to", tmp_path / "x").err
+    )
+    page = tmp_path / "page.html"
+    assert vantage("view", folder, "--where", "rater=m0", "--export", page).code == 0
+    assert '"p0"' not in page.read_text("utf-8")
