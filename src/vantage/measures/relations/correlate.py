@@ -92,6 +92,9 @@ LEAST_ITEMS: Final = 4
 TOO_FEW_ITEMS: Final = "no interval: resamples of fewer than four items are nearly all perfectly correlated"
 
 
+RESTS_ON_ONE: Final = "without one of its items there is no correlation, so that it has no interval over items"
+
+
 @measure("correlate", "relations", view=VIEW, pools_questions=True, powered=Powered(_contributions, ("outside",)))
 def correlate(
     data: Judgments,
@@ -221,4 +224,6 @@ def _pair(
         return weighted_correlation(x, y, weight[:, position], method)[:, None]
 
     bounds = how.intervals(items, correlation, limits=[CORRELATIONS])[0]
+    if how.ci == "items" and bounds[0] is None:
+        return {**row, **how.stated(bounds), "reason": RESTS_ON_ONE}
     return {**row, **how.stated(bounds)}
