@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vantage.runs.store import RunStore
 
 app = typer.Typer(
-    help="Look at stored model calls, export and clean them, read them again.",
+    help="Look at stored model calls and at runs under way, export and clean them, read them again.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -87,6 +87,60 @@ def show_(
         typer.echo("")
     for call in some:
         _print_call(call)
+
+
+Number = Annotated[int, typer.Argument(metavar="RUN", help="The number of the run; see vantage runs list.")]
+
+
+@app.command("pause")
+def pause(store: Where, run: Number) -> None:
+    """Pause a run that is under way in another process.
+
+    What it has sent may come to its end; nothing more is sent until it is resumed.
+    """
+    _control(store, run, paused=True)
+    typer.echo(f"Run {run} is paused; resume it with: vantage runs resume {store} {run}")
+
+
+@app.command("resume")
+def resume(store: Where, run: Number) -> None:
+    """Let a run that was paused go on."""
+    _control(store, run, paused=False)
+    typer.echo(f"Run {run} goes on.")
+
+
+@app.command("tune")
+def tune(
+    store: Where,
+    run: Number,
+    concurrency: Annotated[int | None, typer.Option(help="Maximum concurrent requests, of each model.")] = None,
+    rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute, of each model.")] = None,
+    tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute, of each model.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more.")] = None,
+) -> None:
+    """Change the limits of a run that is under way in another process."""
+    from vantage.runs.options import RunOptions
+
+    given = {
+        "concurrency": concurrency,
+        "requests_per_minute": rpm,
+        "tokens_per_minute": tpm,
+        "max_cost": max_cost,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise InputError("No limit given", remedy="pass --concurrency, --rpm, --tpm or --max-cost")
+    RunOptions(**changes)
+    _control(store, run, **changes)
+    typer.echo(f"Run {run} now has " + ", ".join(f"{n.replace('_', ' ')} {v:g}" for n, v in changes.items()) + ".")
+
+
+def _control(store: Path, run: int, **changes: Any) -> None:
+    from vantage.runs.control import ask
+    from vantage.runs.store import RunStore
+
+    with RunStore(_existing(store)) as opened:
+        ask(opened, run, **changes)
 
 
 @app.command("cost")

@@ -185,7 +185,7 @@ def changes(rows: list[Serving]) -> list[str]:
     return caveats
 
 
-State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]
+State = Literal["running", "paused", "complete", "incomplete", "interrupted", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
