@@ -88,6 +88,10 @@ def _limits(
             metavar="MODEL", help="Asked, as a rater of its own, what a model whose account fails has left open."
         ),
     ] = None,
+    canary: Annotated[
+        bool,
+        typer.Option("--canary", help="Put fixed prompts to each model first, and compare with earlier sittings."),
+    ] = False,
     clarify: Annotated[
         bool,
         typer.Option("--clarify/--no-clarify", help="Where a reply cannot be read, ask once for the answer alone."),
@@ -97,7 +101,7 @@ def _limits(
 
     known = {**shipped_prices(), **(read_prices(prices) if prices is not None else {})}
     limits = {"concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
-    return {"prices": known, "clarify": clarify, "fallbacks": tuple(fallback or ()), **limits}
+    return {"prices": known, "clarify": clarify, "fallbacks": tuple(fallback or ()), "canary": canary, **limits}
 
 
 with_limits = shared("limits", _limits)

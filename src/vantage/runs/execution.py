@@ -17,6 +17,7 @@ from vantage.raters.models.base import ChatModel, Unopened
 from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.evidence import COMPLETE
 from vantage.raters.scoring import with_distributions
+from vantage.runs import canary
 from vantage.runs.control import Listener
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
@@ -111,6 +112,7 @@ def run(
     outcome = Outcome(number, RunTally(), [])
     outcome.tally.notes += store.notes
     state: State = "stopped"
+    drifted = _canaries(plan, store, options, outcome) if options.canary else {}
     work = _Work(store, options, outcome, load_engine(options.engine), progress or (lambda _: None))
     try:
         work.ask(plan.parts)
@@ -119,12 +121,33 @@ def run(
         tally, order = outcome.tally, {id(part): place for place, part in enumerate(plan.parts)}
         outcome.judged.sort(key=lambda one: order.get(id(one.part), len(order)))
         _tell_served(outcome, servings(store, number))
+        for judged in outcome.judged:
+            judged.notes += drifted.get(judged.rater.model_name, [])
         tally.tell_mass([(one.judgments["mass"], one.rater.least_mass) for one in outcome.judged])
         ended: State = "interrupted" if outcome.interrupted else "stopped"
         state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
     finally:
         end(store, number, state, outcome.tally)
     return outcome
+
+
+def _canaries(plan: RunPlan, store: RunStore, options: RunOptions, outcome: Outcome) -> dict[str, list[str]]:
+    """What fixed prompts tell of the models of a plan, by name, where they changed; recorded replies do not change."""
+    plain = replace(options, canary=False, fallbacks=(), clarify=False)
+
+    def ask(fixed: RunPlan) -> Outcome:
+        return run(fixed, store, plain)
+
+    def read(fixed: RunPlan) -> Outcome:
+        return judgments(fixed, store, plain)
+
+    models = {part.rater.model_name: part.rater for part in plan.parts}
+    drifted: dict[str, list[str]] = {}
+    for name, rater in models.items():
+        if not name.startswith("recorded:"):
+            drifted[name], same = canary.checked(rater, store, ask, read)
+            outcome.tally.notes += same
+    return drifted
 
 
 def _left_to(model: str, outcome: Outcome, store: RunStore) -> list[PlanPart]:

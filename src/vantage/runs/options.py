@@ -32,6 +32,7 @@ class RunOptions:
         budget: What `max_cost` is for: this run, or all runs of the store, as in a study.
         fallbacks: Models that are asked, in this order and as raters of their own, about what is left open by a model
             whose account is at fault.
+        canary: Whether a few fixed prompts are put to every model first, to see whether it still answers them alike.
         prices: Prices per million tokens, by model.
         requests_per_minute: A limit on requests.
         tokens_per_minute: A limit on tokens, of prompts and replies together.
@@ -51,6 +52,7 @@ class RunOptions:
     max_cost: float | None = None
     budget: Literal["run", "store"] = "run"
     fallbacks: tuple[str, ...] = ()
+    canary: bool = False
     prices: Mapping[str, Price] = field(default_factory=dict)
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
