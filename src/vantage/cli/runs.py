@@ -20,8 +20,8 @@ from vantage.cli.progress import PRICES
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
+    from vantage.runs import RunStore
     from vantage.runs.records import RunRecord
-    from vantage.runs.store import RunStore
 
 app = typer.Typer(
     help="Look at stored model calls and at runs under way, export and clean them, read them again.",
@@ -119,7 +119,7 @@ def tune(
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more.")] = None,
 ) -> None:
     """Change the limits of a run that is under way in another process."""
-    from vantage.runs.options import RunOptions
+    from vantage.runs import RunOptions
 
     given = {
         "concurrency": concurrency,
@@ -136,11 +136,10 @@ def tune(
 
 
 def _control(store: Path, run: int, **changes: Any) -> None:
-    from vantage.runs.control import ask
-    from vantage.runs.store import RunStore
+    from vantage.runs import RunStore, control
 
     with RunStore(_existing(store)) as opened:
-        ask(opened, run, **changes)
+        control.ask(opened, run, **changes)
 
 
 @app.command("cost")
@@ -202,9 +201,9 @@ def gc(
 
     Failures that were made good, and the space that all of it took, go as well.
     """
+    from vantage.runs import RunStore
     from vantage.runs.cleaning import clean
     from vantage.runs.records import records
-    from vantage.runs.store import RunStore
 
     _existing(store)
     dropped = names(drop)
@@ -343,8 +342,8 @@ def probe(
     finally:
         opened.close()
     if store is not None:
+        from vantage.runs import RunStore
         from vantage.runs.profiles import keep
-        from vantage.runs.store import RunStore
 
         with RunStore(store) as place:
             keep(place, rater, profile)
@@ -381,7 +380,7 @@ def _shown(value: Any) -> str:
 
 
 def _reading(store: Path) -> RunStore:
-    from vantage.runs.store import RunStore
+    from vantage.runs import RunStore
 
     return RunStore(store, read_only=True)
 
