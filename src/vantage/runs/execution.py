@@ -135,17 +135,19 @@ def _canaries(plan: RunPlan, store: RunStore, options: RunOptions, outcome: Outc
     """What fixed prompts tell of the models of a plan, by name, where they changed; recorded replies do not change."""
     plain = replace(options, canary=False, fallbacks=(), clarify=False)
 
-    def ask(fixed: RunPlan) -> Outcome:
-        return run(fixed, store, plain)
-
-    def read(fixed: RunPlan) -> Outcome:
-        return judgments(fixed, store, plain)
+    def given(part: JudgedPart) -> tuple[pl.DataFrame, int]:
+        return part.judgments, part.missing
 
     models = {part.rater.model_name: part.rater for part in plan.parts}
     drifted: dict[str, list[str]] = {}
     for name, rater in models.items():
         if not name.startswith("recorded:"):
-            drifted[name], same = canary.checked(rater, store, ask, read)
+            drifted[name], same = canary.checked(
+                rater,
+                store,
+                lambda fixed: given(run(fixed, store, plain).judged[0]),
+                lambda fixed: given(judgments(fixed, store, plain).judged[0]),
+            )
             outcome.tally.notes += same
     return drifted
 
