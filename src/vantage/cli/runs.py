@@ -241,7 +241,11 @@ def reparse(
     """
     from vantage.runs.audit import load, reread, save
     from vantage.runs.reparse import reparse as again
+    from vantage.runs.store import place
 
+    if place(folder).is_file():
+        # Its profiles tell how models mark their thinking.
+        _reading(folder).close()
     done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)

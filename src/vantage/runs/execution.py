@@ -26,7 +26,7 @@ from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import discounted, price_of
-from vantage.runs.profiles import kept, suited
+from vantage.runs.profiles import kept, suited, told_prices
 from vantage.runs.records import Serving, State, begin, changes, end, ledger, open_sitting, servings
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
@@ -104,6 +104,8 @@ def run(
     """
     check_sending()
     options = options or RunOptions()
+    raters = [part.rater for part in plan.parts]
+    options = replace(options, prices=told_prices(store, raters, options.prices))
     for part in plan.parts:
         part.check()
     check_affordable(plan, store, options)
