@@ -127,7 +127,7 @@ def tune(
         "tokens_per_minute": tpm,
         "max_cost": max_cost,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if not changes:
         raise InputError("No limit given", remedy="pass --concurrency, --rpm, --tpm or --max-cost")
     RunOptions(**changes)

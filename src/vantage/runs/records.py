@@ -73,11 +73,12 @@ def _probes(store: RunStore, prices: Mapping[str, Price]) -> list[LedgerEntry]:
     entries: list[LedgerEntry] = []
     for at, text in store.select("SELECT at, profile FROM profiles ORDER BY id") if store.has("profiles") else ():
         profile = json.loads(text)
-        told = profile.get("price") or {}
-        price = price_of(profile["model"], {**({profile["model"]: told} if "output" in told else {}), **prices})
+        known: dict[str, Price] = {profile["model"]: profile["price"]} if "output" in profile.get("price", {}) else {}
+        price = price_of(profile["model"], {**known, **prices})
         tokens = [int(profile.get(name, 0)) for name in ("prompt_tokens", "completion_tokens")]
         cost = None if price is None else cost_of(price, *tokens)
-        entry = LedgerEntry(0, 0, at, profile["model"], int(profile.get("calls", 0)), 0, *tokens, cost=cost)
+        entry = LedgerEntry(0, 0, at, profile["model"], int(profile.get("calls", 0)), cost=cost)
+        entry.prompt_tokens, entry.completion_tokens = tokens
         entries += [entry] if any(tokens) else []
     return entries
 
