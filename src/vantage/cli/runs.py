@@ -407,11 +407,12 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
     # From the stored calls, since a run that was killed has written no summary.
     spent = totals(ledger(store, record.id))
     parts = record.plan["parts"]
+    models = ", ".join(dict.fromkeys(str(part["model"]) for part in parts))
     return {
         "run": record.id,
         "changed": _when(record.changed),
         "state": record.state,
-        "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
+        "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {models}",
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
         "sent": spent["calls"] + spent["failures"],

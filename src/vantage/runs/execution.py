@@ -109,12 +109,12 @@ def run(
     for part in plan.parts:
         part.check()
     check_affordable(plan, store, options)
+    drifted, same = _canaries(plan, store, options) if options.canary else ({}, [])
     number = begin(store, plan)
     open_sitting(store, number, options.engine, options.prices)
     outcome = Outcome(number, RunTally(), [])
-    outcome.tally.notes += store.notes
+    outcome.tally.notes += [*store.notes, *same]
     state: State = "stopped"
-    drifted = _canaries(plan, store, options, outcome) if options.canary else {}
     work = _Work(store, options, outcome, load_engine(options.engine), progress or (lambda _: None))
     try:
         work.ask(plan.parts)
@@ -133,16 +133,16 @@ def run(
     return outcome
 
 
-def _canaries(plan: RunPlan, store: RunStore, options: RunOptions, outcome: Outcome) -> dict[str, list[str]]:
-    """What fixed prompts tell of the models of a plan, by name, where they changed; recorded replies do not change."""
+def _canaries(plan: RunPlan, store: RunStore, options: RunOptions) -> tuple[dict[str, list[str]], list[str]]:
+    """What fixed prompts tell: by model, where it has changed, and otherwise; recorded replies do not change."""
     plain = replace(options, canary=False, fallbacks=(), clarify=False)
 
     def given(part: JudgedPart) -> tuple[pl.DataFrame, int]:
         return part.judgments, part.missing
 
-    models = {part.rater.model_name: part.rater for part in plan.parts}
     drifted: dict[str, list[str]] = {}
-    for name, rater in models.items():
+    others: list[str] = []
+    for name, rater in {part.rater.model_name: part.rater for part in plan.parts}.items():
         if not name.startswith("recorded:"):
             drifted[name], same = canary.checked(
                 rater,
@@ -150,8 +150,8 @@ def _canaries(plan: RunPlan, store: RunStore, options: RunOptions, outcome: Outc
                 lambda fixed: given(run(fixed, store, plain).judged[0]),
                 lambda fixed: given(judgments(fixed, store, plain).judged[0]),
             )
-            outcome.tally.notes += same
-    return drifted
+            others += same
+    return drifted, others
 
 
 def _left_to(model: str, outcome: Outcome, store: RunStore) -> list[PlanPart]:

@@ -32,7 +32,7 @@ stance = q(Scale.labels("favor", "against", "none"))
 lettered = q(replace(Scale.labels("none", "low", "high"), called="letters"))
 side = q(Scale.points(-3, 3, anchors={-3: "very untrustworthy", 0: "neutral", 3: "very trustworthy"}))
 
-CASES: list[tuple[Question, str, float | str | None]] = [
+CASES: list[tuple[Question, str, float | str | Unread | None]] = [
     # (question, text, expected value or None, note)
     (nine, "On a scale from 1 to 9, with 9 being completely, the narrator feels responsible.", None),
     (nine, "on a scale from 1 to 9, with 9 being the highest, this would be hard to say", None),
