@@ -20,7 +20,7 @@ LONGEST_WAIT: Final = 24 * 3600.0
 """Seconds; nobody waits longer than a day."""
 _PASSING: Final = (408, 409, 425, 429)
 _OVERLOAD: Final = (429, 503, 529)
-_DOWN: Final = (502, 503, 504, 520, 521, 522, 523, 524, 529)
+_DOWN: Final = (503, 529)
 _FINAL: Final = frozenset(
     {
         *("insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"),

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -137,6 +138,8 @@ class PerMinute:
 
 CONCURRENCY: Final = 8
 """Requests under way at a time where neither the run nor the model says otherwise."""
+REACH: Final = 5.0
+"""Seconds in which an endpoint that is up takes a connection."""
 GRACE: Final = 10.0
 """Seconds that requests under way are given when a run is stopped."""
 SMALLEST: Final = 32
@@ -285,6 +288,9 @@ class _Remotely:
                 self.limiter.overloaded(since, fault.after)
                 self.job.tally.limit = int(self.limiter.limit)
             wait = max(back_off(tries, self.draw), fault.after or 0.0)
+            if fault.down and not fault.overload and await self._reachable():
+                # Where the endpoint can be reached, the connection was lost over this request.
+                fault.down = False
             patient = self._is_waited_for(fault, wait)
             # How often a server may ask to wait a little is a matter of the deadline alone.
             if tries >= self.job.options.tries and not patient and fault.after is None:
@@ -301,6 +307,19 @@ class _Remotely:
         self.limiter.went_well()
         self.job.tally.limit = int(self.limiter.limit)
         return completions, ""
+
+    async def _reachable(self) -> bool:
+        """Whether anybody listens at the endpoint."""
+        parts = urlsplit(str(getattr(self.model, "url", "")))
+        try:
+            async with asyncio.timeout(REACH):
+                _, writer = await asyncio.open_connection(
+                    parts.hostname, parts.port or (80 if parts.scheme == "http" else 443)
+                )
+                writer.close()
+        except (OSError, TimeoutError):
+            return False
+        return True
 
     def _is_waited_for(self, fault: Passing, wait: float) -> bool:
         """Whether a fault is waited out, which uses up neither the tries nor the time of a request.
