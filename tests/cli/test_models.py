@@ -22,7 +22,7 @@ def test_a_model_is_probed_and_its_profile_kept(vantage: Vantage, demo: Path) ->
         done = vantage("models", "probe", "openai:judge", "--base-url", endpoint.url, "--store", demo)
         told = vantage("models", "probe", "openai:judge", "--base-url", endpoint.url, "--json")
     assert "schema: held" in done.out
-    assert "logprobs: 20" in done.out
+    assert "logprobs: 3" in done.out
     assert told.json["begins"] == "option"
     listed = vantage("models", "profiles", demo)
     assert "openai:judge" in listed.out

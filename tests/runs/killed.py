@@ -37,7 +37,10 @@ from vantage.runs.job import Job
 from vantage.runs.tables import FinishedCall, StoreError
 
 INSTRUMENT = Instrument.load("warmth-competence")
-ITEMS = 1000
+MODELS = "abc"
+"""Names of the models that are asked side by side."""
+ITEMS = 400
+CALLS = ITEMS * len(MODELS)
 CONCURRENCY = 4
 LATENCY = 0.03
 """Seconds that the model takes, so that a run has not ended when it is killed."""
@@ -49,14 +52,14 @@ def endpoint(folder: Path, latency: float = LATENCY) -> Endpoint:
 
     def reply(body: dict[str, Any]) -> Answer:
         number = body["messages"][-1]["content"].split("case ")[1][:4]
-        os.write(asked, number.encode())
+        os.write(asked, f"{body['model']}{number}".encode())
         return Answer(str(int(number) % 7 - 3), wait=latency)
 
     return Endpoint(reply)
 
 
 def plan(url: str) -> RunPlan:
-    """The question of trust about many items."""
+    """The question of trust about many items, put to several models."""
     numbers = range(ITEMS)
     items = pl.DataFrame(
         {
@@ -67,7 +70,8 @@ def plan(url: str) -> RunPlan:
     )
     raters = pl.DataFrame({"rater": ["p"], "kind": ["person"]})
     corpus = Corpus(items, raters, pl.DataFrame(schema=JUDGMENTS), [INSTRUMENT])
-    return RunPlan.of(corpus, ChatRater("openai:distant", settings={"base_url": url}), INSTRUMENT, questions=["trust"])
+    fleet = [ChatRater(f"openai:{model}", settings={"base_url": url}) for model in MODELS]
+    return RunPlan.of(corpus, fleet, INSTRUMENT, questions=["trust"])
 
 
 def go(folder: Path, url: str, tell: int | None = None) -> Outcome:
@@ -109,10 +113,10 @@ def noted(folder: Path) -> set[bytes]:
     return {data[n : n + 16] for n in range(0, len(data) - 15, 16)}
 
 
-def asked(folder: Path) -> list[int]:
-    """The items that the model was asked about, as often as it was."""
-    told = (folder / "asked").read_text(encoding="ascii")
-    return [int(told[n : n + 4]) for n in range(0, len(told), 4)]
+def asked(folder: Path) -> list[str]:
+    """What the models were asked, as often as they were: the letter of the model and the number of the item."""
+    notes = (folder / "asked").read_text(encoding="ascii")
+    return [notes[n : n + 5] for n in range(0, len(notes), 5)]
 
 
 def main() -> None:

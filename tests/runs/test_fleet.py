@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater
-from vantage.runs import RunOptions, RunPlan, RunStore, run
+from vantage.cli.app import app
+from vantage.errors import InputError
+from vantage.runs import RunOptions, RunPlan, RunStore, added, control, run
 from vantage.runs.records import ledger, totals
 
 from .conftest import MakePlan, corpus
+from .test_local import Here
 
 
 def fleet(endpoint: Endpoint, items: int, *names: str) -> RunPlan:
@@ -99,3 +105,130 @@ def test_a_wait_of_hours_is_respected_and_costs_no_try(
     assert outcome.complete
     assert slept.count(7200.0) == 3
     assert "asks to wait 2.0 h" in " ".join(outcome.tally.notes)
+
+
+def test_a_fallback_is_another_rater_and_never_silent(store: RunStore, endpoint: Endpoint) -> None:
+    seen: Counter[str] = Counter()
+
+    def reply(body: dict[str, Any]) -> Answer:
+        seen[body["model"]] += 1
+        gone = (body["model"] == "gone" and seen["gone"] > 5) or body["model"] == "poor"
+        return Answer(status=401, error={"message": "revoked"}) if gone else Answer("2")
+
+    endpoint.reply = reply
+    options = RunOptions(concurrency=2, fallbacks=("openai:poor", "openai:rich"))
+    outcome = run(fleet(endpoint, 40, "gone", "fine"), store, options)
+    assert [one.rater.id for one in outcome.judged][:2] == ["openai:gone+zero-shot", "openai:fine+zero-shot"]
+    by_model = {one.rater.model_name: one for one in outcome.judged}
+    left = 40 - len(by_model["openai:gone"].judgments)
+    assert 0 < left < 40
+    assert len(by_model["openai:rich"].judgments) == left
+    both = {*by_model["openai:gone"].judgments["item"], *by_model["openai:rich"].judgments["item"]}
+    assert len(both) == 40
+    assert f"the {left} items that openai:gone+zero-shot has not judged were put to openai:poor instead" in " ".join(
+        by_model["openai:gone"].notes
+    )
+    assert f"the {left} items that openai:poor+zero-shot has not judged" in " ".join(by_model["openai:poor"].notes)
+    rated = added(corpus(40), *outcome.judged)
+    row = rated.raters.filter(rater="openai:rich+zero-shot").row(0, named=True)
+    assert (row["model"], row["fallback_for"]) == ("openai:rich", "openai:poor+zero-shot")
+    assert not outcome.complete
+    assert "refuses the key" in outcome.tally.ended
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_outage_is_waited_out_and_the_run_goes_on_by_itself(
+    plan: MakePlan, store: RunStore, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vantage.runs.engines import local
+
+    monkeypatch.setattr(local, "LONGEST_WAIT", 0.02)
+    count = 0
+
+    def reply(body: dict[str, Any]) -> Answer:
+        nonlocal count
+        count += 1
+        return Answer(status=503, raw="<html>down</html>") if 10 < count < 80 else Answer("2")
+
+    endpoint.reply = reply
+    outcome = run(plan(30), store, RunOptions(tries=2, concurrency=4))
+    assert (outcome.complete, outcome.tally.failed, outcome.tally.sent) == (True, 0, 30)
+    assert "outages are waited out" in " ".join(outcome.tally.notes)
+    # What has never answered is no outage but a wrong address.
+    count = 11
+    assert run(plan(31), store, RunOptions(tries=2)).tally.failed == 1
+
+
+def test_a_fault_of_one_account_lets_models_of_this_machine_go_on(store: RunStore, endpoint: Endpoint) -> None:
+    endpoint.reply = lambda body: Answer(status=402, error={"message": "no credit"})
+    there = ChatRater("openai:a", settings={"base_url": endpoint.url})
+    here = ChatRater(Here(), name="here")
+    outcome = run(RunPlan.of(corpus(3), [here, there], "warmth-competence", questions=("trust",)), store)
+    assert [(one.rater.id, len(one.judgments)) for one in outcome.judged] == [("here", 3), ("openai:a+zero-shot", 0)]
+
+
+def in_thread(work: Any) -> Any:
+    """Starts work beside the test; what it gives is there after `join`."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(work()))
+    thread.start()
+    return thread, results
+
+
+def wait_for(condition: Any) -> None:
+    until = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_a_live_run_is_paused_tuned_and_resumed_from_another_process(
+    plan: MakePlan, store: RunStore, endpoint: Endpoint
+) -> None:
+    endpoint.reply = lambda body: Answer("2", wait=0.02)
+    thread, results = in_thread(lambda: run(plan(150), store, RunOptions(concurrency=2)))
+    wait_for(lambda: len(endpoint.requests) > 4)
+    path = str(store.path)
+    paused = CliRunner().invoke(app, ["runs", "pause", path, "1"], catch_exceptions=False)
+    assert paused.output.startswith("Run 1 is paused")
+    time.sleep(0.1)
+    held = len(endpoint.requests)
+    time.sleep(0.4)
+    assert len(endpoint.requests) == held < 150
+    assert '"state": "paused"' in CliRunner().invoke(app, ["runs", "list", path, "--json"]).output
+    tuned = CliRunner().invoke(app, ["runs", "tune", path, "1", "--concurrency", "12", "--max-cost", "9"])
+    assert tuned.output == "Run 1 now has concurrency 12, max cost 9.\n"
+    assert endpoint.busiest == 2
+    resumed = CliRunner().invoke(app, ["runs", "resume", path, "1"], catch_exceptions=False)
+    assert resumed.output == "Run 1 goes on.\n"
+    thread.join()
+    assert (results[0].complete, results[0].tally.sent) == (True, 150)
+    assert endpoint.busiest > 6
+    assert "price is not known" in " ".join(results[0].tally.notes)
+    over = CliRunner().invoke(app, ["runs", "pause", path, "1"])
+    assert over.exit_code != 0
+    assert "run 1 is not under way (complete)" in str(over.exception)
+
+
+def test_tuning_can_end_a_run_at_a_lower_cost(plan: MakePlan, store: RunStore, endpoint: Endpoint) -> None:
+    endpoint.reply = lambda body: Answer("2", wait=0.02)
+    prices: Any = {"openai:tester": {"input": 1.0, "output": 1.0}}
+    thread, results = in_thread(lambda: run(plan(150), store, RunOptions(concurrency=2, prices=prices)))
+    wait_for(lambda: len(endpoint.requests) > 4)
+    with RunStore(store.path) as other:
+        control.ask(other, 1, max_cost=1e-9)
+    thread.join()
+    assert "over the limit of 1e-09" in results[0].tally.ended
+    assert results[0].tally.sent < 150
+
+
+def test_a_run_that_nobody_carries_out_cannot_be_paused(plan: MakePlan, store: RunStore) -> None:
+    run(plan(1), store)
+    store.change("UPDATE runs SET state = 'running' WHERE id = ?", (1,))
+    with pytest.raises(InputError, match="no process carries out run 1"):
+        control.ask(store, 1, wait=0.1, paused=True)
+    # What was asked in vain does not hold up the next sitting.
+    assert run(plan(2), store).complete
+    store.change("UPDATE sittings SET engine = 'ray' WHERE run = ?", (1,))
+    with pytest.raises(InputError, match="the engine 'ray' cannot change concurrency"):
+        control.ask(store, 1, wait=0.1, concurrency=3)

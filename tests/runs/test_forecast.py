@@ -12,10 +12,13 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater, Instrument, Personas, demo_corpus
 from vantage.raters.models.base import Completion, LogProbs, Request
+from vantage.raters.models.probe import ModelProfile, probe
 from vantage.runs import RunOptions, RunPlan, RunStore, added, run
 from vantage.runs.forecast import ASSUMED, CLARIFYING, LATENCY, SHARED, SPEED, TIMED, UNTIMED, Forecast
+from vantage.runs.profiles import keep
+from vantage.runs.records import ledger
 
-from .conftest import MakePlan, case
+from .conftest import MakePlan
 
 INSTRUMENT = Instrument.load("warmth-competence")
 PRICES: Any = {"openai:x": {"input": 2.0, "output": 10.0}}
@@ -142,30 +145,52 @@ def test_raters_of_a_model_and_style_are_added_up() -> None:
     ]
 
 
-@pytest.mark.usefixtures("hasty")
-def test_an_estimate_of_a_thinking_model_is_near_what_it_costs(
-    plan: MakePlan, store: RunStore, endpoint: Endpoint
-) -> None:
-    def reply(body: dict[str, Any]) -> Answer:
-        thought = 800 + 20 * (case(body) % 10)
-        message = {"role": "assistant", "content": "2", "reasoning_content": "Hm."}
-        usage = {
-            "prompt_tokens": sum(len(m["content"]) for m in body["messages"]) // 4,
-            "completion_tokens": thought + 2,
-        }
-        usage |= {"completion_tokens_details": {"reasoning_tokens": thought}}  # type: ignore[dict-item]
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return Answer(raw=json.dumps({"id": "1", "model": "m", "choices": [choice], "usage": usage}))
+def thinking(body: dict[str, Any]) -> Answer:
+    """A model that thinks for longer where reasons are asked for, at 3.2 characters a token."""
+    asked = " ".join(m["content"] for m in body["messages"])
+    thought = 700 + 13 * (len(asked) % 17)
+    text = "ready" if "ready" in asked else "They gave it back, which few would do.\nAnswer: 2"
+    text = text if "reason" in asked.lower() else "2"
+    usage = {"prompt_tokens": round(len(asked) / 3.2) + 7, "completion_tokens": thought + len(text) // 4}
+    usage |= {"completion_tokens_details": {"reasoning_tokens": thought}}  # type: ignore[dict-item]
+    message = {"role": "assistant", "content": text, "reasoning_content": "Hm."}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return Answer(raw=json.dumps({"id": "1", "model": "m", "choices": [choice], "usage": usage}))
 
-    endpoint.reply = reply
-    options = RunOptions(prices={"openai:tester": {"input": 1.0, "output": 8.0}})
-    run(plan(10, max_tokens=4096), store, options)
-    found = Forecast(options, store)
-    found.add(plan(60, max_tokens=4096))
-    outcome = run(plan(60, max_tokens=4096), store, options)
-    assert outcome.tally.sent == 50
-    assert found.total.cost == pytest.approx(outcome.tally.cost, rel=0.25)
-    other = Forecast(options, store)
-    other.add(plan(5, "reasoning", max_tokens=4096))
-    assert other.total.completion_tokens > 5 * 800
-    assert any("thinks for about" in note for note in other.assumptions)
+
+@pytest.mark.parametrize("style", ["reasoning", "together", "two-step"])
+def test_an_estimate_of_a_thinking_model_is_near_what_it_costs(
+    style: str, plan: MakePlan, store: RunStore, endpoint: Endpoint
+) -> None:
+    endpoint.reply = thinking
+    options = RunOptions(prices={"openai:tester": {"input": 1.0, "output": 8.0}}, clarify=False)
+    rater = plan(1).parts[0].rater
+    # Nothing is known yet; then its profile; then calls in another style; then calls of its own.
+    blind = Forecast(options, store)
+    blind.add(plan(6, style, max_tokens=4096))
+    model = rater.open()
+    keep(store, rater, probe(model))
+    model.close()
+    probed = Forecast(options, store)
+    probed.add(plan(6, style, max_tokens=4096))
+    assert any("thinks for about" in note for note in probed.assumptions)
+    outcome = run(plan(6, style, max_tokens=4096), store, options)
+    assert probed.total.cost == pytest.approx(outcome.tally.cost, rel=0.25)
+    assert (blind.total.cost or 0) < 0.5 * (outcome.tally.cost or 0)
+    stored = Forecast(options, store)
+    stored.add(plan(12, style, max_tokens=4096))
+    later = run(plan(12, style, max_tokens=4096), store, options)
+    assert stored.total.cost == pytest.approx(later.tally.cost, rel=0.25)
+
+
+def test_prices_and_calls_of_a_probe_are_used(plan: MakePlan, store: RunStore, endpoint: Endpoint) -> None:
+    told = ModelProfile("openai:tester", "2026-11-18", 11, price={"input": 2.0, "output": 4.0}, prompt_tokens=1000)
+    keep(store, plan(1).parts[0].rater, told)
+    found = Forecast(store=store)
+    found.add(plan(5))
+    assert found.total.cost == pytest.approx((2 * found.total.prompt_tokens + 4 * found.total.completion_tokens) / 1e6)
+    assert run(plan(5), store, RunOptions(max_cost=0.5)).tally.cost
+    probe_entry, run_entry = ledger(store)
+    assert (probe_entry.run, probe_entry.calls) == (0, 11)
+    assert probe_entry.cost == pytest.approx(0.002)
+    assert (run_entry.run, run_entry.prices_of) == (1, "2026-11-18")

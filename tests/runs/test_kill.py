@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.killed import CONCURRENCY, ITEMS, asked, endpoint, go, keys
+from tests.runs.killed import CALLS, CONCURRENCY, ITEMS, MODELS, asked, endpoint, go, keys
+from vantage.runs import RunStore
+from vantage.runs.records import ledger, ledger_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 200
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_over_http_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+def test_two_hundred_kills_of_three_models_at_once_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     with endpoint(tmp_path) as served:
         words = [sys.executable, "-m", "tests.runs.killed", str(tmp_path), served.url, str(KILLS), "1"]
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -24,17 +26,20 @@ def test_two_hundred_kills_over_http_lose_nothing_and_double_nothing(tmp_path: P
         killed = json.loads(done.stdout)
         assert killed["killed"] == KILLS
         assert killed["lost"] == 0
-        assert 0 < killed["stored"] < ITEMS
+        assert 0 < killed["stored"] < CALLS
         before = len(asked(tmp_path))
         # What a kill can cost is what was under way: the requests that were sent and those not yet acknowledged.
-        assert before - killed["stored"] <= KILLS * (CONCURRENCY + 8)
+        assert before - killed["stored"] <= KILLS * len(MODELS) * (CONCURRENCY + 8)
 
         outcome = go(tmp_path, served.url)
         assert outcome.complete
         assert outcome.tally.stored == killed["stored"]
         after = asked(tmp_path)[before:]
-        assert len(after) == len(set(after)) == outcome.tally.sent == ITEMS - killed["stored"]
-    assert len(keys(tmp_path)) == ITEMS
-    judged = outcome.judged[0].judgments
-    assert judged["item"].to_list() == [f"i{n:04}" for n in range(ITEMS)]
-    assert judged["value"].to_list() == [n % 7 - 3 for n in range(ITEMS)]
+        assert len(after) == len(set(after)) == outcome.tally.sent == CALLS - killed["stored"]
+    assert len(keys(tmp_path)) == CALLS
+    with RunStore(tmp_path / "runs.sqlite", read_only=True) as store:
+        counts = {entry["model"]: entry["calls"] for entry in ledger_rows(ledger(store), "model")}
+    assert counts == {f"openai:{model}": ITEMS for model in MODELS}
+    for judged in outcome.judged:
+        assert judged.judgments["item"].to_list() == [f"i{n:04}" for n in range(ITEMS)]
+        assert judged.judgments["value"].to_list() == [n % 7 - 3 for n in range(ITEMS)]

@@ -82,6 +82,16 @@ def _limits(
         float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
     ] = None,
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
+    fallback: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL", help="Asked, as a rater of its own, what a model whose account fails has left open."
+        ),
+    ] = None,
+    canary: Annotated[
+        bool,
+        typer.Option("--canary", help="Put fixed prompts to each model first, and compare with earlier sittings."),
+    ] = False,
     clarify: Annotated[
         bool,
         typer.Option("--clarify/--no-clarify", help="Where a reply cannot be read, ask once for the answer alone."),
@@ -91,7 +101,7 @@ def _limits(
 
     known = {**shipped_prices(), **(read_prices(prices) if prices is not None else {})}
     limits = {"concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
-    return {"prices": known, "clarify": clarify, **limits}
+    return {"prices": known, "clarify": clarify, "fallbacks": tuple(fallback or ()), "canary": canary, **limits}
 
 
 with_limits = shared("limits", _limits)

@@ -109,7 +109,7 @@ def progress_text(tally: RunTally, seconds: float) -> str:
     >>> progress_text(RunTally(sent=120, failed=2, cost=0.25), 10.0)
     '12.0/s · cost 0.25 · 2 failed'
     """
-    parts = [f"{tally.sent / max(seconds, 1e-9):.1f}/s"]
+    parts = [f"{tally.sent / max(seconds, 1e-9):.1f}/s", *([tally.standing] if tally.standing else [])]
     if tally.cost:
         parts.append(f"cost {tally.cost:.2f}" if tally.cost >= 0.01 else f"cost {tally.cost:.4f}")
     if tally.failed:

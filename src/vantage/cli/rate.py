@@ -194,6 +194,7 @@ def rate(
         ("--shots-from", shots_from, "few-shot or history in --style", parts.shots or parts.voice == "history"),
         ("--retrieval", retrieval != "tfidf", "history in --style", parts.voice == "history"),
         ("--name", name, "one --model", len(models) == 1),
+        ("--fallback", limits["fallbacks"], "a --model that is another one", not {*models} & {*limits["fallbacks"]}),
         ("--min-mass", min_mass is not None, "scoring or sampling in --style", parts.distribution),
         ("--workers", workers, "--engine ray", engine == "ray"),
         ("--batch-wait", batch_wait is not None, "--batch", batch or engine == "batch"),
@@ -421,7 +422,8 @@ class _Asking:
         from vantage.runs.profiles import keep, kept, suited
 
         profiles: dict[str, ModelProfile | None] = {}
-        for rater in raters:
+        # A fallback that cannot be used is told before it is needed.
+        for rater in [*raters, *(replace(raters[0], model=model, name="") for model in self.options.fallbacks)]:
             if rater.model_name in profiles:
                 continue
             profile = kept(store, rater)

@@ -20,11 +20,11 @@ from vantage.cli.progress import PRICES
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
+    from vantage.runs import RunStore
     from vantage.runs.records import RunRecord
-    from vantage.runs.store import RunStore
 
 app = typer.Typer(
-    help="Look at stored model calls, export and clean them, read them again.",
+    help="Look at stored model calls and at runs under way, export and clean them, read them again.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -89,6 +89,59 @@ def show_(
         _print_call(call)
 
 
+Number = Annotated[int, typer.Argument(metavar="RUN", help="The number of the run; see vantage runs list.")]
+
+
+@app.command("pause")
+def pause(store: Where, run: Number) -> None:
+    """Pause a run that is under way in another process.
+
+    What it has sent may come to its end; nothing more is sent until it is resumed.
+    """
+    _control(store, run, paused=True)
+    typer.echo(f"Run {run} is paused; resume it with: vantage runs resume {store} {run}")
+
+
+@app.command("resume")
+def resume(store: Where, run: Number) -> None:
+    """Let a run that was paused go on."""
+    _control(store, run, paused=False)
+    typer.echo(f"Run {run} goes on.")
+
+
+@app.command("tune")
+def tune(
+    store: Where,
+    run: Number,
+    concurrency: Annotated[int | None, typer.Option(help="Maximum concurrent requests, of each model.")] = None,
+    rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute, of each model.")] = None,
+    tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute, of each model.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more.")] = None,
+) -> None:
+    """Change the limits of a run that is under way in another process."""
+    from vantage.runs import RunOptions
+
+    given = {
+        "concurrency": concurrency,
+        "requests_per_minute": rpm,
+        "tokens_per_minute": tpm,
+        "max_cost": max_cost,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise InputError("No limit given", remedy="pass --concurrency, --rpm, --tpm or --max-cost")
+    RunOptions(**changes)
+    _control(store, run, **changes)
+    typer.echo(f"Run {run} now has " + ", ".join(f"{n.replace('_', ' ')} {v:g}" for n, v in changes.items()) + ".")
+
+
+def _control(store: Path, run: int, **changes: Any) -> None:
+    from vantage.runs import RunStore, control
+
+    with RunStore(_existing(store)) as opened:
+        control.ask(opened, run, **changes)
+
+
 @app.command("cost")
 def cost(
     store: Where,
@@ -148,9 +201,9 @@ def gc(
 
     Failures that were made good, and the space that all of it took, go as well.
     """
+    from vantage.runs import RunStore
     from vantage.runs.cleaning import clean
     from vantage.runs.records import records
-    from vantage.runs.store import RunStore
 
     _existing(store)
     dropped = names(drop)
@@ -188,7 +241,11 @@ def reparse(
     """
     from vantage.runs.audit import load, reread, save
     from vantage.runs.reparse import reparse as again
+    from vantage.runs.store import place
 
+    if place(folder).is_file():
+        # Its profiles tell how models mark their thinking.
+        _reading(folder).close()
     done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
@@ -289,8 +346,8 @@ def probe(
     finally:
         opened.close()
     if store is not None:
+        from vantage.runs import RunStore
         from vantage.runs.profiles import keep
-        from vantage.runs.store import RunStore
 
         with RunStore(store) as place:
             keep(place, rater, profile)
@@ -327,7 +384,7 @@ def _shown(value: Any) -> str:
 
 
 def _reading(store: Path) -> RunStore:
-    from vantage.runs.store import RunStore
+    from vantage.runs import RunStore
 
     return RunStore(store, read_only=True)
 
@@ -350,11 +407,12 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
     # From the stored calls, since a run that was killed has written no summary.
     spent = totals(ledger(store, record.id))
     parts = record.plan["parts"]
+    models = ", ".join(dict.fromkeys(str(part["model"]) for part in parts))
     return {
         "run": record.id,
         "changed": _when(record.changed),
         "state": record.state,
-        "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
+        "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {models}",
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
         "sent": spent["calls"] + spent["failures"],

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import polars as pl
@@ -18,6 +17,8 @@ from vantage.raters.models.base import ChatModel, Unopened
 from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.evidence import COMPLETE
 from vantage.raters.scoring import with_distributions
+from vantage.runs import canary
+from vantage.runs.control import Listener
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
 from vantage.runs.job import Budget, Job, Spending
@@ -25,6 +26,7 @@ from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import discounted, price_of
+from vantage.runs.profiles import kept, suited, told_prices
 from vantage.runs.records import Serving, State, begin, changes, end, ledger, open_sitting, servings
 from vantage.runs.source import CallSource, PartProgress
 from vantage.runs.store import RunStore
@@ -58,6 +60,10 @@ class JudgedPart:
     """Whether models were asked which answer an unreadable reply gives."""
     served: list[str] = field(default_factory=list)
     """The versions of the model that answered in this run, as they name themselves."""
+    broken: str = ""
+    """Why nothing more is sent on the model's account, in a sentence."""
+    instead_of: str = ""
+    """The rater whose open items it was asked about, where it is a fallback."""
 
 
 @dataclass(slots=True)
@@ -98,25 +104,79 @@ def run(
     """
     check_sending()
     options = options or RunOptions()
+    raters = [part.rater for part in plan.parts]
+    options = replace(options, prices=told_prices(store, raters, options.prices))
     for part in plan.parts:
         part.check()
     check_affordable(plan, store, options)
-    engine = load_engine(options.engine)
+    drifted, same = _canaries(plan, store, options) if options.canary else ({}, [])
     number = begin(store, plan)
     open_sitting(store, number, options.engine, options.prices)
     outcome = Outcome(number, RunTally(), [])
-    outcome.tally.notes += store.notes
+    outcome.tally.notes += [*store.notes, *same]
     state: State = "stopped"
+    work = _Work(store, options, outcome, load_engine(options.engine), progress or (lambda _: None))
     try:
-        _run_all(list(_by_model(plan)), store, options, outcome, engine, progress or (lambda _: None))
-        tally = outcome.tally
+        work.ask(plan.parts)
+        for model in options.fallbacks:
+            work.ask(_left_to(model, outcome, store))
+        tally, order = outcome.tally, {id(part): place for place, part in enumerate(plan.parts)}
+        outcome.judged.sort(key=lambda one: order.get(id(one.part), len(order)))
         _tell_served(outcome, servings(store, number))
+        for judged in outcome.judged:
+            judged.notes += drifted.get(judged.rater.model_name, [])
         tally.tell_mass([(one.judgments["mass"], one.rater.least_mass) for one in outcome.judged])
         ended: State = "interrupted" if outcome.interrupted else "stopped"
         state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
     finally:
         end(store, number, state, outcome.tally)
     return outcome
+
+
+def _canaries(plan: RunPlan, store: RunStore, options: RunOptions) -> tuple[dict[str, list[str]], list[str]]:
+    """What fixed prompts tell: by model, where it has changed, and otherwise; recorded replies do not change."""
+    plain = replace(options, canary=False, fallbacks=(), clarify=False)
+
+    def given(part: JudgedPart) -> tuple[pl.DataFrame, int]:
+        return part.judgments, part.missing
+
+    drifted: dict[str, list[str]] = {}
+    others: list[str] = []
+    for name, rater in {part.rater.model_name: part.rater for part in plan.parts}.items():
+        if not name.startswith("recorded:"):
+            drifted[name], same = canary.checked(
+                rater,
+                store,
+                lambda fixed: given(run(fixed, store, plain).judged[0]),
+                lambda fixed: given(judgments(fixed, store, plain).judged[0]),
+            )
+            others += same
+    return drifted, others
+
+
+def _left_to(model: str, outcome: Outcome, store: RunStore) -> list[PlanPart]:
+    """What raters whose account is at fault have left open, for raters of another model, and says so."""
+    parts: list[PlanPart] = []
+    for judged in [one for one in outcome.judged if one.broken and not outcome.interrupted]:
+        part, rater = judged.part, judged.rater
+        whole = len(part.asked) * rater.repetitions
+        done = judged.judgments.group_by("item").len().filter(pl.col("len") >= whole)["item"].implode()
+        items = part.corpus.items.filter(~pl.col("item").is_in(done))["item"].to_list()
+        # Settings are those of a kind of model: an address of one is none of another.
+        same = model.partition(":")[0] == rater.model_name.partition(":")[0]
+        other = replace(rater, model=model, name="", settings=rater.settings if same else {})
+        other, _ = suited(other, kept(store, other), max_tokens=None)
+        if not items or any(one.rater.id == other.id for one in outcome.judged):
+            continue
+        judged.notes.append(
+            f"{judged.broken.rstrip('.')}; the {len(items):,} items that {rater.id} has not judged were put to {model} "
+            f"instead, as the rater {other.id}, whose judgments are its own."
+        )
+        judged.broken = ""
+        part = replace(part, rater=other, corpus=part.corpus.filter(item=items), instead_of=rater.id)
+        part.check()
+        parts.append(part)
+    return parts
 
 
 def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
@@ -136,46 +196,102 @@ def _tell_served(outcome: Outcome, rows: list[Serving]) -> None:
 def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None) -> Outcome:
     """The judgments of a plan as far as the store holds the replies; nothing is sent."""
     outcome = Outcome(0, RunTally(), [])
-    for parts in _by_model(plan):
+    for parts in _by_model(plan.parts):
         with _Model(parts[0].rater, looks=True) as model:
             source = CallSource(parts, store, 0, model.opened, options or RunOptions(), outcome.tally, sends=False)
             source.take(1)
             _collect(source, outcome, model)
+    order = {id(part): place for place, part in enumerate(plan.parts)}
+    outcome.judged.sort(key=lambda one: order[id(one.part)])
     return outcome
 
 
-def _run_all(
-    groups: list[list[PlanPart]],
-    store: RunStore,
-    options: RunOptions,
-    outcome: Outcome,
-    engine: Engine,
-    progress: Callable[[RunTally], None],
-) -> None:
-    """All models of a run: those behind networks side by side, with one budget, others one after the other."""
-    spending = Spending(options.max_cost)
-    if options.max_cost is not None:
-        # What earlier sittings of the same run have cost counts too, at today's prices and as far as these are known.
-        spending.spent = sum(entry.cost or 0.0 for entry in ledger(store, outcome.run, options.prices))
-    beside = options.engine == "local" and all(parts[0].rater.remote for parts in groups)
-    for together in [groups] if beside else [[parts] for parts in groups]:
-        with ExitStack() as stack:
-            shares = [_Share(parts, store, options, outcome.run, engine, spending, stack) for parts in together]
-            try:
-                _watch(shares, outcome, progress)
-            finally:
+class _Work:
+    """A run under way: what its models share."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        options: RunOptions,
+        outcome: Outcome,
+        engine: Engine,
+        progress: Callable[[RunTally], None],
+    ) -> None:
+        self.store, self.options, self.outcome, self.engine, self.progress = store, options, outcome, engine, progress
+        self.listener = Listener(store, outcome.run)
+        self.spending = Spending(options.max_cost)
+        if options.max_cost is not None:
+            # What was spent before counts too, at today's prices and as far as these are known.
+            whole = None if options.budget == "store" else outcome.run
+            self.spending.spent = sum(entry.cost or 0.0 for entry in ledger(store, whole, options.prices))
+
+    def ask(self, parts: Sequence[PlanPart]) -> None:
+        """Asks all models: those behind networks side by side, with one budget, others one after the other."""
+        groups, outcome = list(_by_model(parts)), self.outcome
+        beside = [one for one in groups if self.options.engine == "local" and one[0].rater.remote]
+        others = [[one] for one in groups if one not in beside]
+        for together in [*([beside] if beside else []), *others]:
+            with ExitStack() as stack:
+                shares = [
+                    _Share(one, self.store, self.options, outcome.run, self.engine, self.spending, stack)
+                    for one in together
+                ]
+                try:
+                    self._watch(shares)
+                finally:
+                    for share in shares:
+                        if share.job.error is None:
+                            share.job.settle()
+                    self._tell(shares)
+                    outcome.gathered += [share.tally for share in shares]
+                if errors := [share.job.error for share in shares if share.job.error is not None]:
+                    raise errors[0]
                 for share in shares:
-                    if share.job.error is None:
-                        share.job.settle()
-                _tell(shares, outcome, progress)
-                outcome.gathered += [share.tally for share in shares]
-            if errors := [share.job.error for share in shares if share.job.error is not None]:
-                raise errors[0]
+                    _collect(share.source, outcome, share.model, share.tally.ended if share.job.broken else "")
+                outcome.tally.missing = sum(one.missing for one in outcome.judged)
+            # An account that is at fault is no reason to leave out others.
+            if outcome.interrupted or any(share.tally.ended and not share.job.broken for share in shares):
+                break
+
+    def _watch(self, shares: list[_Share]) -> None:
+        """Lets all shares run while this thread shows progress, hears `Ctrl-C` and heeds `vantage runs pause`.
+
+        An account that is at fault stops its own share; whatever else ends one ends all.
+        """
+        outcome = self.outcome
+        for share in shares:
+            share.start()
+        while waiting := [share for share in shares if not share.done.is_set()]:
+            try:
+                waiting[0].done.wait(_LOOK)
+                self._tell(shares)
+                self._heed(shares)
+            except KeyboardInterrupt:
+                if outcome.interrupted:
+                    raise
+                outcome.interrupted = True
+                for share in shares:
+                    share.job.stop(INTERRUPTED)
+            failed = [share for share in shares if share.error is not None]
+            ended = [share.tally.ended for share in shares if share.tally.ended and not share.job.broken]
+            for share in waiting if failed or ended else ():
+                share.job.stop(ended[0] if ended else str(failed[0].error))
+        for share in shares:
+            if share.error is not None:
+                raise share.error
+
+    def _heed(self, shares: list[_Share]) -> None:
+        """Does what the run was asked for since the last look."""
+        if control := self.listener.news():
+            self.spending.limit = self.options.max_cost if control.max_cost is None else control.max_cost
             for share in shares:
-                _collect(share.source, outcome, share.model)
-            outcome.tally.missing = sum(one.missing for one in outcome.judged)
-        if outcome.interrupted or outcome.tally.ended:
-            break
+                share.job.heed(control)
+            self.listener.heeded(control)
+
+    def _tell(self, shares: list[_Share]) -> None:
+        """Counts what all models of the run have come to, together."""
+        self.outcome.tally.gather([*self.outcome.gathered, *(share.tally for share in shares)])
+        self.progress(self.outcome.tally)
 
 
 class _Share:
@@ -217,39 +333,7 @@ class _Share:
             self.done.set()
 
 
-def _watch(shares: list[_Share], outcome: Outcome, progress: Callable[[RunTally], None]) -> None:
-    """Lets all shares run while this thread shows progress and hears `Ctrl-C`.
-
-    An account that is at fault stops its own share; whatever else ends one ends all.
-    """
-    for share in shares:
-        share.start()
-    while waiting := [share for share in shares if not share.done.is_set()]:
-        try:
-            waiting[0].done.wait(_LOOK)
-            _tell(shares, outcome, progress)
-        except KeyboardInterrupt:
-            if outcome.interrupted:
-                raise
-            outcome.interrupted = True
-            for share in shares:
-                share.job.stop(INTERRUPTED)
-        failed = [share for share in shares if share.error is not None]
-        ended = [share.tally.ended for share in shares if share.tally.ended and not share.job.broken]
-        for share in waiting if failed or ended else ():
-            share.job.stop(ended[0] if ended else str(failed[0].error))
-    for share in shares:
-        if share.error is not None:
-            raise share.error
-
-
-def _tell(shares: list[_Share], outcome: Outcome, progress: Callable[[RunTally], None]) -> None:
-    """Counts what all models of the run have come to, together."""
-    outcome.tally.gather([*outcome.gathered, *(share.tally for share in shares)])
-    progress(outcome.tally)
-
-
-def _collect(source: CallSource, outcome: Outcome, model: _Model) -> None:
+def _collect(source: CallSource, outcome: Outcome, model: _Model, broken: str = "") -> None:
     """The judgments of every rater, and what is to be told of them."""
     source.hear()
     if outcome.run and source.store.lasting:
@@ -257,7 +341,9 @@ def _collect(source: CallSource, outcome: Outcome, model: _Model) -> None:
     tables = [progress.rows.table() for progress in source.parts]
     source.close()
     for progress, table in zip(source.parts, tables, strict=True):
-        outcome.judged.append(_judged(progress, table, model))
+        judged = _judged(progress, table, model)
+        judged.broken, judged.instead_of = broken if judged.missing else "", progress.part.instead_of
+        outcome.judged.append(judged)
 
 
 def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> JudgedPart:
@@ -349,12 +435,11 @@ class _Model:
             self._model.close()
 
 
-def _by_model(plan: RunPlan) -> Iterator[list[PlanPart]]:
-    """The parts of the plan, those that follow each other with the same model together."""
-
-    def model(part: PlanPart) -> Any:
+def _by_model(parts: Sequence[PlanPart]) -> Iterator[list[PlanPart]]:
+    """The parts of a plan, those with the same model together."""
+    groups: dict[Any, list[PlanPart]] = {}
+    for part in parts:
         rater = part.rater
-        return (rater.model, sorted(rater.settings.items())) if isinstance(rater.model, str) else id(rater.model)
-
-    for _, parts in groupby(plan.parts, key=model):
-        yield list(parts)
+        model = (rater.model, str(sorted(rater.settings.items()))) if isinstance(rater.model, str) else id(rater.model)
+        groups.setdefault(model, []).append(part)
+    yield from groups.values()

@@ -16,7 +16,7 @@ from typing import Any, Final
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.answers import choices
-from vantage.raters.chat import ChatRater
+from vantage.raters.chat import REASON_TOKENS, ChatRater
 from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
@@ -24,7 +24,7 @@ from vantage.runs.keys import Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import BATCH_SHARE, Price, cost_of, discounted, price_of
-from vantage.runs.profiles import TokenUse, token_use
+from vantage.runs.profiles import TokenUse, token_use, told_prices
 from vantage.runs.store import RunStore
 
 TOKEN_LENGTH: Final = 4
@@ -108,7 +108,10 @@ class Forecast:
             rater = part.rater
             mine = Estimate(rater.id, rater.model_name, str(rater.row()["style"]))
             self._walk(part, mine)
-            mine.cost, mine.seconds = self._cost(mine), self._seconds(mine, rater.settings)
+            prices = self.options.prices
+            if self._store is not None:
+                prices = told_prices(self._store, [rater], prices)
+            mine.cost, mine.seconds = self._cost(mine, prices), self._seconds(mine, rater.settings)
             known = self._estimates.get((rater.id, mine.style))
             self._estimates[rater.id, mine.style] = mine if known is None else known + mine
         if plan.parts:
@@ -161,7 +164,8 @@ class Forecast:
                 key = keys.call(ask).key
                 wanted = 1 if ask.step == "relevance" else repeated
                 times = wanted - self._seen.get(key, 0)
-                if times > 0 and self._store is not None and self._store.lookup([key]):
+                stored = self._store.lookup([key]).get(key) if self._store is not None else None
+                if times > 0 and stored is not None:
                     self._seen[key] = wanted
                     self._assume(STORED)
                 elif times > 0:
@@ -176,10 +180,10 @@ class Forecast:
                 elif ask.step == "answer":
                     self._assume(SHARED)
                 try:
-                    ask = talk.send(_reply(ask, call.questions))
+                    ask = talk.send(stored.completion if stored else _reply(ask, call.questions))
                 except StopIteration:
                     break
-        mine.prompt_tokens = round(characters / TOKEN_LENGTH)
+        mine.prompt_tokens = round(characters / (self._usage(part.rater).characters or TOKEN_LENGTH))
 
     def _reply_tokens(self, ask: Ask, rater: ChatRater, questions: Sequence[Question]) -> float:
         """Tokens of a reply: as of stored ones of this model in this style, else typical ones and its thinking."""
@@ -187,13 +191,17 @@ class Forecast:
             return 0
         usage = self._usage(rater)
         usual = usage.by_step.get((rater.style_name, ask.step))
-        if usual is None:
-            written = FOLLOWING[ask.step] if ask.step in FOLLOWING else rater.reply_tokens(questions)
-            usual = written + usage.thinking
-            if usage.thinking:
-                self._assume(f"{rater.model_name} thinks for about {usage.thinking:,.0f} tokens, as {usage.source}.")
-        else:
+        if usual is not None:
             self._assume("Replies are taken to be as long as those that the store has of the same model and style.")
+            return min(usual, ask.request.sampling.max_tokens)
+        written = float(FOLLOWING[ask.step]) if ask.step in FOLLOWING else rater.reply_tokens(questions)
+        one = usage.reasoned if written >= REASON_TOKENS * len(questions) else usage.plain
+        if ask.step == "answer" and one is not None:
+            usual = one + written * (1 - 1 / len(questions))
+        else:
+            usual = written + usage.thinking
+        if usage.thinking:
+            self._assume(f"{rater.model_name} thinks for about {usage.thinking:,.0f} tokens, as {usage.source}.")
         return min(usual, ask.request.sampling.max_tokens)
 
     def _usage(self, rater: ChatRater) -> TokenUse:
@@ -205,8 +213,8 @@ class Forecast:
         if sentence and sentence not in self.assumptions:
             self.assumptions.append(sentence)
 
-    def _cost(self, mine: Estimate) -> float | None:
-        price: Price | None = price_of(mine.model, self.options.prices)
+    def _cost(self, mine: Estimate, prices: Mapping[str, Price]) -> float | None:
+        price = price_of(mine.model, prices)
         if price is None:
             return None
         paid = discounted(price, BATCH_SHARE) if self.options.engine == "batch" else price

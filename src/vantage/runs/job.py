@@ -8,10 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion, estimate_tokens
+from vantage.runs.control import Control
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
 from vantage.runs.prices import Price, cost_of, paid
@@ -103,6 +105,8 @@ class Job:
         self.budget = budget
         self.stopping = threading.Event()
         """Set when nothing more is to be sent."""
+        self.paused = False
+        """Whether nothing is to be sent until the run is resumed."""
         self.broken = False
         """Whether the account that the model is used on is at fault."""
         self.error: StoreError | None = None
@@ -116,6 +120,15 @@ class Job:
         """Lets nothing more be sent, and says why; what is under way may come to its end."""
         self.tally.ended = self.tally.ended or sentence
         self.stopping.set()
+        self.on_news()
+
+    def heed(self, control: Control) -> None:
+        """Does what the run is asked for: pauses, goes on, and takes over other limits."""
+        if control.max_cost is not None and self.budget.price is None:
+            self.tally.note(f"The limit of {control.max_cost:g} does not hold for a model whose price is not known.")
+        self.paused = control.paused
+        self.tally.standing = "paused" if control.paused else ""
+        self.options = replace(self.options, **control.limits)
         self.on_news()
 
     def break_off(self, sentence: str, calls: Sequence[KeyedCall]) -> None:
@@ -135,7 +148,7 @@ class Job:
 
         None of them means: nothing for now, or, when the source is idle or the job is stopping, nothing any more.
         """
-        if self.stopping.is_set():
+        if self.stopping.is_set() or self.paused:
             return []
         calls = self.source.take(count)
         for number, call in enumerate(calls):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from vantage.errors import InputError
 from vantage.runs.prices import Price
@@ -29,6 +29,10 @@ class RunOptions:
             answer alone. Recorded replies and templates have no second turn.
         fail_on: Ends the run when more calls have failed than this: a count, or a share below 1.
         max_cost: Ends the run before it costs more than this, in the currency of the prices.
+        budget: What `max_cost` is for: this run, or all runs of the store, as in a study.
+        fallbacks: Models that are asked, in this order and as raters of their own, about what is left open by a model
+            whose account is at fault.
+        canary: Whether a few fixed prompts are put to every model first, to see whether it still answers them alike.
         prices: Prices per million tokens, by model.
         requests_per_minute: A limit on requests.
         tokens_per_minute: A limit on tokens, of prompts and replies together.
@@ -46,6 +50,9 @@ class RunOptions:
     clarify: bool = True
     fail_on: float | None = None
     max_cost: float | None = None
+    budget: Literal["run", "store"] = "run"
+    fallbacks: tuple[str, ...] = ()
+    canary: bool = False
     prices: Mapping[str, Price] = field(default_factory=dict)
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None

@@ -33,6 +33,8 @@ class PlanPart:
     instrument: Instrument
     questions: tuple[str, ...] = ()
     condition: str = ""
+    instead_of: str = ""
+    """The rater whose open items are asked about, where the rater is a fallback."""
 
     @cached_property
     def used(self) -> Instrument:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Final
 
-from vantage.raters.chat import ChatRater
+from vantage.raters.chat import ANSWER_TOKENS, ChatRater
 from vantage.raters.models import kind_of
 from vantage.raters.models.probe import ROOM, ModelProfile
+from vantage.runs.export import calls
 from vantage.runs.keys import identity
+from vantage.runs.prices import Price
 from vantage.runs.store import RunStore
-from vantage.runs.tables import unpacked
 
 ENOUGH: Final = 5
 """Stored replies from which a mean is taken."""
+LOOKED_AT: Final = 500
+"""Stored replies of a model that are looked at."""
 SAMPLES = 20
 """Replies that a distribution is drawn from where there are no probabilities."""
 
@@ -43,38 +48,57 @@ def profiles(store: RunStore, model: str | None = None) -> list[ModelProfile]:
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """How many tokens a model's replies take, as far as its profile or stored calls tell."""
+    """How many tokens a model's prompts and replies take, as far as its profile or stored calls tell."""
 
     by_step: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """Mean tokens of a reply, by style and step."""
+    """Mean tokens of stored replies, by style and step."""
+    plain: float | None = None
+    """Tokens of a bare answer, thinking included, in other styles."""
+    reasoned: float | None = None
+    """Tokens of an answer with its reasons."""
     thinking: float = 0.0
-    """Tokens that go into thinking in other styles."""
+    """Tokens that go into thinking, whatever is asked."""
+    characters: float | None = None
+    """Characters of a prompt per token."""
     source: str = ""
 
 
 def token_use(store: RunStore | None, rater: ChatRater) -> TokenUse:
-    """What the store knows of a model: from its calls, else from its profile."""
+    """What the store knows of a model: from its calls, and from its profile where they do not tell."""
     if store is None:
         return TokenUse()
-    model = str(identity(rater)["model"])
-    join = "LEFT JOIN details ON details.key = calls.key" if store.has("details") else ""
-    thought = "SUM(COALESCE(reasoning_tokens, 0))" if join else "0"
-    sql = f"SELECT body, COUNT(*), SUM(completion_tokens), {thought} FROM calls JOIN texts ON texts.id = context {join}"  # noqa: S608
-    sums: dict[tuple[str, str], list[float]] = {}
-    for body, *counts in store.select(f"{sql} WHERE scores IS NULL GROUP BY context"):
-        context = json.loads(unpacked(body))
-        if context["model"] == model:
-            known = sums.setdefault((str(context.get("style")), str(context.get("step"))), [0.0, 0.0, 0.0])
-            sums[str(context.get("style")), str(context.get("step"))] = [
-                a + b for a, b in zip(known, counts, strict=True)
-            ]
-    enough = {key: total for key, total in sums.items() if total[0] >= ENOUGH}
-    calls, _, thinking = (sum(total[place] for total in enough.values()) for place in range(3))
-    if enough:
-        means = {key: total[1] / total[0] for key, total in enough.items()}
-        return TokenUse(means, thinking / calls, "its stored replies show")
     profile = kept(store, rater)
-    return TokenUse({}, float(profile.thinking_tokens), "its profile says") if profile else TokenUse()
+    uses, source = (profile.reply_tokens, "its profile says") if profile else ({}, "")
+    plain, reasoned = uses.get("zero-shot"), uses.get("reasoning")
+    thinking = max(0.0, plain - ANSWER_TOKENS) if profile and profile.thinks and plain is not None else 0.0
+    thinking = thinking or (float(profile.thinking_tokens) if profile else 0.0)
+    model = str(identity(rater)["model"])
+    sums: dict[tuple[str, str], list[float]] = {}
+    size, tokens = 0, 0
+    for call in islice((one for one in calls(store) if one["model"] == model and one["reply"]), LOOKED_AT):
+        step = (str(json.loads(call["settings"]).get("style")), str(call["step"]))
+        counts = (1, call["completion_tokens"], call["reasoning_tokens"])
+        sums[step] = [a + b for a, b in zip(sums.get(step, [0.0] * 3), counts, strict=True)]
+        if call["prompt_tokens"]:
+            size, tokens = size + sum(len(m["content"]) for m in call["messages"]), tokens + call["prompt_tokens"]
+    enough = {step: total for step, total in sums.items() if total[0] >= ENOUGH}
+    if enough:
+        thinking = sum(total[2] for total in enough.values()) / sum(total[0] for total in enough.values()) or thinking
+        source = "its stored replies show"
+    characters = size / tokens if tokens else profile.characters if profile else None
+    means = {step: total[1] / total[0] for step, total in enough.items()}
+    return TokenUse(means, plain, reasoned, thinking, characters, source)
+
+
+def told_prices(store: RunStore, raters: Iterable[ChatRater], prices: Mapping[str, Price]) -> dict[str, Price]:
+    """The prices with those that endpoints have told of models that have none."""
+    told: dict[str, Price] = {}
+    for rater in raters:
+        profile = None if rater.model_name in (*prices, *told) or not rater.remote else kept(store, rater)
+        if profile is not None and {"input", "output"} <= profile.price.keys():
+            price = Price(input=profile.price["input"], output=profile.price["output"], date=profile.probed)
+            told[rater.model_name] = price
+    return {**prices, **told}
 
 
 def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
@@ -96,9 +120,11 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
         )
     if profile is not None:
         if profile.thinks and max_tokens is None:
-            changed["max_tokens"] = ROOM
+            # Twice what a rating question took, in steps that do not change with every probe.
+            longest = 2 * max(profile.reply_tokens.values(), default=0)
+            room = changed["max_tokens"] = ROOM * max(1, math.ceil(longest / ROOM))
             notes.append(
-                f"{rater.model_name} thinks before it answers, so replies may have {ROOM} tokens (--max-tokens)."
+                f"{rater.model_name} thinks before it answers, so replies may have {room} tokens (--max-tokens)."
             )
         if profile.window is not None and "window" not in rater.settings:
             changed["settings"] = {**rater.settings, "window": profile.window}

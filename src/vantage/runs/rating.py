@@ -100,6 +100,8 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
     served = {one.rater.id: one.served for one in given if one.served}
     rows_of = {one.rater.id: {**one.rater.row(), "settings": settings(one.rater)} for one in given}
+    for one in given:
+        rows_of[one.rater.id] |= {"fallback_for": one.instead_of} if one.instead_of else {}
     rows_of = {
         id_: {**row, **({"served": SERVED.join(served[id_])} if id_ in served else {})} for id_, row in rows_of.items()
     }

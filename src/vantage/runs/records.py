@@ -65,6 +65,21 @@ def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] 
         ends = [started for started, _ in known[1:]] + [float("inf")]
         for sitting, ((started, then), end) in enumerate(zip(known, ends, strict=True)):
             entries += _entries(store, number, sitting, started, end, then if prices is None else prices)
+    return entries if run is not None else [*_probes(store, prices or {}), *entries]
+
+
+def _probes(store: RunStore, prices: Mapping[str, Price]) -> list[LedgerEntry]:
+    """What finding out about models took, which belongs to no run; the price is the one that the endpoint told."""
+    entries: list[LedgerEntry] = []
+    for at, text in store.select("SELECT at, profile FROM profiles ORDER BY id") if store.has("profiles") else ():
+        profile = json.loads(text)
+        known: dict[str, Price] = {profile["model"]: profile["price"]} if "output" in profile.get("price", {}) else {}
+        price = price_of(profile["model"], {**known, **prices})
+        tokens = [int(profile.get(name, 0)) for name in ("prompt_tokens", "completion_tokens")]
+        cost = None if price is None else cost_of(price, *tokens)
+        entry = LedgerEntry(0, 0, at, profile["model"], int(profile.get("calls", 0)), cost=cost)
+        entry.prompt_tokens, entry.completion_tokens = tokens
+        entries += [entry] if any(tokens) else []
     return entries
 
 
@@ -185,7 +200,7 @@ def changes(rows: list[Serving]) -> list[str]:
     return caveats
 
 
-State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]
+State = Literal["running", "paused", "complete", "incomplete", "interrupted", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)

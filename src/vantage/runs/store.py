@@ -17,6 +17,7 @@ from typing import Any, Final
 from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
+from vantage.raters.models.dialects import learn
 from vantage.runs.recovery import mend
 from vantage.runs.tables import (
     APPLICATION,
@@ -60,6 +61,10 @@ class RunStore:
         self.notes: list[str] = []
         self._temporary = _temporary
         self._open()
+        # Replies of models that were probed are read with what was learned of their thinking.
+        for (profile,) in self.select("SELECT profile FROM profiles") if self.has("profiles") else ():
+            if marks := json.loads(profile).get("marks"):
+                learn(*marks)
 
     @classmethod
     def temporary(cls) -> RunStore:

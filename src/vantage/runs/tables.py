@@ -109,6 +109,9 @@ CREATE TABLE IF NOT EXISTS evidence (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, facts INTEGER NOT NULL, request TEXT NOT NULL,
     written_tokens INTEGER NOT NULL, cost REAL
 );
+CREATE TABLE IF NOT EXISTS controls (
+    run INTEGER PRIMARY KEY, asked TEXT NOT NULL, number INTEGER NOT NULL, heeded INTEGER NOT NULL
+);
 """
 """What was added to the first tables, and is made in an older file when it is opened."""
 FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered", "b": "broken"}

@@ -54,6 +54,8 @@ class RunTally:
     """The share of the probability that the options had: least, deciles 1 and 9, quartiles, median and most."""
     limit: int = 0
     """How many requests may be under way at the moment."""
+    standing: str = ""
+    """What the run waits for at the moment: that it is resumed, or an endpoint that is down."""
     fault: str = ""
     """Why the last request that failed did so."""
     ended: str = ""
@@ -119,4 +121,4 @@ class RunTally:
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as plain data."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "limit"}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("limit", "standing")}

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
@@ -156,7 +156,9 @@ class Context(Generic[O]):
         who = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} raters"
         with store_of(self) as store, self.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
             advance = _advancing(moved)
-            outcome = run(plan, store, self.carried, progress=lambda t: advance(t.skipped + t.conversations))
+            # A study asks in several runs, which share what it may cost.
+            carried = replace(self.carried or RunOptions(), budget="store")
+            outcome = run(plan, store, carried, progress=lambda t: advance(t.skipped + t.conversations))
         for judged in outcome.judged:
             corpus = added(corpus, judged) if len(judged.judgments) else corpus
             for note in judged.notes:

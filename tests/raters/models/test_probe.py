@@ -9,8 +9,10 @@ from uuid import uuid4
 
 import pytest
 
-from vantage import ChatRater
-from vantage.raters.models import ModelError, load_model
+from vantage import ChatRater, Instrument
+from vantage.raters.conversation import read_reply
+from vantage.raters.models import Completion, ModelError, dialects, load_model
+from vantage.raters.models.dialects import split_thinking
 from vantage.raters.models.probe import ROOM, ModelProfile, probe
 from vantage.runs import RunStore
 from vantage.runs.profiles import keep, kept, profiles, suited
@@ -47,7 +49,7 @@ def able(body: dict[str, Any]) -> Answer:
 
 def test_an_endpoint_that_can_do_everything() -> None:
     profile, endpoint = probed(able)
-    assert (profile.schema, profile.logprobs, profile.begins) == ("held", 20, "option")
+    assert (profile.schema, profile.logprobs, profile.begins) == ("held", 3, "option")
     assert profile.mass == pytest.approx(0.981, abs=0.001)
     assert (profile.repeats, profile.thinks, profile.rejects) == (True, False, ())
     assert profile.calls <= 12
@@ -111,3 +113,43 @@ def test_a_store_keeps_profiles_by_model_endpoint_and_parameters(store: RunStore
     assert found is not None
     assert (found.probed, kept(store, there), len(profiles(store))) == ("2026-11-15", None, 2)
     assert suited(here, found, max_tokens=None)[0].settings["window"] == 4096
+
+
+def pondering(body: dict[str, Any]) -> Answer:
+    """A model that marks its thinking in a way that no table knows."""
+    if body.get("logprobs"):
+        return Answer("<", logprobs={"<": -0.01, "A": -5.0})
+    asked = body["messages"][-1]["content"]
+    word = "steady" if "steady" in asked else "ready" if "ready" in asked else "2"
+    return Answer(f"<ponder>Is it 3? Reply with 1.</ponder>\n{word}")
+
+
+def test_marks_of_thinking_that_are_new_are_learned_and_kept(store: RunStore) -> None:
+    reply = Completion("<ponder>I would say 3.</ponder>2")
+    question = Instrument.load("warmth-competence").question("trust")
+    assert read_reply(reply, [question], "")["trust"].status == "unparsed"
+    table = dialects._TABLE.dialects
+    try:
+        profile, endpoint = probed(pondering)
+        assert profile.marks == ("<ponder>", "</ponder>")
+        assert (profile.thinks, profile.dialect, profile.unknown_marks) == (True, "learned", False)
+        assert (profile.logprobs, profile.begins) == (2, "other")
+        assert len(endpoint.requests) <= 13
+        assert read_reply(reply, [question], "")["trust"].value == 2
+        assert split_thinking("<ponder>I would say 3, or").open
+        keep(store, ChatRater("openai:judge"), profile)
+        dialects._TABLE.dialects = ()
+        dialects._TABLE.extend(*table)
+        assert not split_thinking(reply.text).dialect
+        with RunStore(store.path, read_only=True):
+            assert split_thinking(reply.text).answer == "2"
+    finally:
+        dialects._TABLE.dialects = ()
+        dialects._TABLE.extend(*table)
+
+
+def test_marks_are_learned_only_where_two_replies_agree() -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        return Answer(f"<x{len(body['messages'][-1]['content'])}>Hm.</y>ready")
+
+    assert probed(reply)[0].marks == ()

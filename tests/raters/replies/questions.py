@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from vantage.instruments import Instrument, Question
 from vantage.scales import OptOut, Scale
 
@@ -23,3 +25,14 @@ IRONY = Instrument.load("irony").question("irony")
 POLITE = Instrument.load("politeness").question("politeness")
 SENTIMENT = Instrument.load("sentiment").question("sentiment")
 USEFUL = Instrument.load("rationale-quality").question("usefulness")
+
+
+class Unread(NamedTuple):
+    """What a reply means that is left unread: prose that is not set apart, or is doubted."""
+
+    meant: Any
+
+
+def expected(meant: Any, unread: Any = None) -> Any:
+    """What has to be read from a reply whose meaning is known."""
+    return unread if isinstance(meant, Unread) else meant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.raters.replies.questions import Unread, expected
 from vantage.instruments import Instrument, Question
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.scales import Scale
@@ -44,8 +45,8 @@ WRONG = Question(
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("3: Very wrong. Curfews are there for a reason. However, a teenager who", 3),
-        ("1: Not too wrong. It could be wrong in a sense, as", 1),
+        ("3: Very wrong. Curfews are there for a reason. However, a teenager who", Unread(3)),
+        ("1: Not too wrong. It could be wrong in a sense, as", Unread(1)),
         ("3: Very wrong. On reflection, 2: Somewhat wrong. But the", None),
         ("0: Not at all wrong. 1: Not too wrong. 2: Somewhat wrong. 3: Very", None),
         ("3: Not too wrong. Because of", None),
@@ -55,8 +56,7 @@ WRONG = Question(
     ],
 )
 def test_a_code_with_its_wording_at_the_beginning_is_an_answer_if_it_is_kept(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, WRONG, cut=True).value in (None, value)
+    assert parse_reply(text, WRONG, cut=True).value == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_an_answer_that_was_given_before_the_cut_counts(text: str, value: float)
 def test_a_number_that_could_have_gone_on_is_cut() -> None:
     (wide,) = Instrument.of_questions("w", "W", {"w": Scale.points(1, 10)}).questions
     assert parse_reply("Answer: 1", wide, cut=True).rule == "cut"
-    assert parse_reply("Answer: 1\nbecause", wide, cut=True).value in (None, 1)
+    assert parse_reply("Answer: 1\nbecause", wide, cut=True).value is None
 
 
 def test_a_refusal_that_was_cut_is_a_refusal() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.raters.replies.questions import Unread, expected
 from vantage.instruments import Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
@@ -105,11 +106,11 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("Output (b) covers all points. Therefore, Output (b) is better.", 1),
-        ("Output (a) is better than Output (b).", 0),
-        ("Both are good, but Output (b) is better.", 1),
-        ("Output (a) is no better, Output (b) is better.", 1),
-        ('You may answer "Output (a) is better." or "Output (b) is better." Output (b) is better.', 1),
+        ("Output (b) covers all points. Therefore, Output (b) is better.", Unread(1)),
+        ("Output (a) is better than Output (b).", Unread(0)),
+        ("Both are good, but Output (b) is better.", Unread(1)),
+        ("Output (a) is no better, Output (b) is better.", Unread(1)),
+        ('You may answer "Output (a) is better." or "Output (b) is better." Output (b) is better.', Unread(1)),
         ("Output (a) is better in tone. Output (b) is better in content.", None),
         ("If the reader is a child, Output (a) is better.", None),
         ("Neither Output (a) nor Output (b) is better.", None),
@@ -119,8 +120,7 @@ def test_replies_of_models_held_out_are_read_as_meant() -> None:
     ],
 )
 def test_an_output_that_is_called_better_is_the_answer_to_which_is_better(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, BETTER).value in (None, value)
+    assert parse_reply(text, BETTER).value == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,16 @@ def test_a_preference_that_is_doubted_reported_or_conditional_is_none(text: str)
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("With this in mind, I'll choose... **orange**.\n\nMy reasoning is that orange is a safe choice.", 2),
-        ("I'm going to choose... **green**!\n\nMy reasoning is that green is easy to see.", 0),
-        ("I want a color that is not the most common option (orange). Therefore, I choose the color yellow.", 1),
-        ("The chance of yellow is 1/4, and so is that of green. I will choose option yellow.", 1),
-        ("After a random draw, I arrive at my answer:\n\nThe color **yellow**.", 1),
+        ("With this in mind, I'll choose... **orange**.\n\nMy reasoning is that orange is a safe choice.", Unread(2)),
+        ("I'm going to choose... **green**!\n\nMy reasoning is that green is easy to see.", Unread(0)),
+        (
+            "I want a color that is not the most common one (orange). Therefore, I choose the color yellow.",
+            Unread(1),
+        ),
+        ("The chance of yellow is 1/4, and so is that of green. I will choose option yellow.", Unread(1)),
+        ("After a random draw, I arrive at my answer:\n\nThe color **yellow**.", Unread(1)),
         ("Let's say:\n - yellow = 1\n - orange = 2\n - brown = 3\n - green = 4\n\nAnswer: yellow", 1),
-        ("I choose... **green**.\n\nThere are four options, and I have to choose just one.", 0),
+        ("I choose... **green**.\n\nThere are four options, and I have to choose just one.", Unread(0)),
         ("There are four options, and I have to choose just one.", None),
         ("I choose two.", None),
         ("I will choose option 2.", None),
@@ -165,8 +168,7 @@ def test_a_preference_that_is_doubted_reported_or_conditional_is_none(text: str)
     ],
 )
 def test_an_option_is_chosen_by_its_name_and_one_of_them_is_no_number(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, COLOUR).value in (None, value)
+    assert parse_reply(text, COLOUR).value == expected(value)
     assert parse_reply("I have to choose just one.", FEELINGS[0]).value is None
 
 
@@ -189,20 +191,19 @@ def test_an_answer_that_is_limited_and_followed_by_another_is_none(text: str) ->
         ("The score is 4 in general, but here it is 7.", None),
         ("My rating is 4 for tone, but 6 overall.", None),
         ("4, but here it is 7.", None),
-        ("My rating is 4, but it could be a 5 if they shout.", 4),
-        ("My rating is 4, but not a 5.", 4),
-        ("I'm going to give it a 4", 4),
-        ("I am going to rate this 4 because it is calm.", 4),
+        ("My rating is 4, but it could be a 5 if they shout.", Unread(4)),
+        ("My rating is 4, but not a 5.", Unread(4)),
+        ("I'm going to give it a 4", Unread(4)),
+        ("I am going to rate this 4 because it is calm.", Unread(4)),
         ("I was going to give it a 4, but they shout.", None),
         ("They're going to give it a 4.", None),
         ("I'm not going to give it a 4.", None),
         ("I'm not sure I'm going to give it a 4.", None),
-        ("I'm not sure, but I'd say 4.", 4),
+        ("I'm not sure, but I'd say 4.", Unread(4)),
     ],
 )
 def test_a_rating_that_one_is_going_to_give_counts_unless_it_is_limited(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, FEELINGS[0]).value in (None, value)
+    assert parse_reply(text, FEELINGS[0]).value == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -214,8 +215,8 @@ def test_a_rating_that_one_is_going_to_give_counts_unless_it_is_limited(text: st
 )
 def test_an_option_that_another_is_set_above_is_no_answer(text: str) -> None:
     assert parse_reply(text, _question("review")).value is None
-    assert parse_reply('Instead of "positive", I would choose "negative".', _question("review")).value in (None, 0)
-    assert parse_reply('I would choose "negative" instead of "positive".', _question("review")).value in (None, 0)
+    assert parse_reply('Instead of "positive", I would choose "negative".', _question("review")).value is None
+    assert parse_reply('I would choose "negative" instead of "positive".', _question("review")).value is None
 
 
 @pytest.mark.parametrize(
@@ -237,15 +238,14 @@ def test_a_number_that_is_only_compared_with_is_no_answer(text: str) -> None:
     [
         ('"No, I will never agree to that," he said. "It is over."', None),
         ('"Yes, of course, dear"', None),
-        ('"Yes", because they say "of course"', 1),
-        ('No, they say "thanks"', 0),
-        ('"Yes, they mock it.', 1),
+        ('"Yes", because they say "of course"', Unread(1)),
+        ('No, they say "thanks"', Unread(0)),
+        ('"Yes, they mock it.', Unread(1)),
     ],
 )
 def test_a_quotation_that_begins_with_an_option_is_no_answer(text: str, value: float | None) -> None:
     question = Question("sarcastic", "Sarcastic", "Is this meant sarcastically?", Scale.labels("No", "Yes"))
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, question).value in (None, value)
+    assert parse_reply(text, question).value == expected(value)
 
 
 GENDER = Question("genere", "Genere", "Di che genere è il pubblico?", Scale.labels("maschile", "femminile", "neutro"))
@@ -260,9 +260,9 @@ GENDER = Question("genere", "Genere", "Di che genere è il pubblico?", Scale.lab
         ("maschile, ma anche femminile", None),
         ("maschile. E femminile.", None),
         ("maschile & femminile", None),
-        ("maschile, e non altro", 0),
+        ("maschile, e non altro", Unread(0)),
         ("**Risposta:** femminile", 1),
-        ('Non è chiaro. Perciò la mia risposta sarà "neutro".', 2),
+        ('Non è chiaro. Perciò la mia risposta sarà "neutro".', Unread(2)),
         ("Entrambi, quindi la risposta è neutro.", 2),
         ("La risposta non è neutro", None),
         ("Non credo che la risposta è neutro", None),
@@ -278,8 +278,7 @@ GENDER = Question("genere", "Genere", "Di che genere è il pubblico?", Scale.lab
     ],
 )
 def test_two_options_are_joined_and_one_is_announced_in_other_languages_too(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, GENDER).value in (None, value)
+    assert parse_reply(text, GENDER).value == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -287,36 +286,35 @@ def test_two_options_are_joined_and_one_is_announced_in_other_languages_too(text
 )
 def test_two_numbers_that_are_joined_in_another_language_are_a_range(text: str) -> None:
     assert parse_reply(text, FEELINGS[0]).rule == "range"
-    assert parse_reply("Die Antwort lautet 4.", FEELINGS[0]).value in (None, 4)
+    assert parse_reply("Die Antwort lautet 4.", FEELINGS[0]).value == 4
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("The image best represents the Malay culture.", 0),
-        ('This image best represents "Tamil."', 1),
-        ("The image best represents the culture of a **Malay**.", 0),
+        ("The image best represents the Malay culture.", Unread(0)),
+        ('This image best represents "Tamil."', Unread(1)),
+        ("The image best represents the culture of a **Malay**.", Unread(0)),
         ("The image does not represent the Malay culture.", None),
         ("It is unclear whether the image represents Malay culture.", None),
         ("If the dress is silk, the image best represents the Tamil culture.", None),
         ("The image best represents the Malay or Tamil culture.", None),
         ("The image best represents the Malay culture, but also the Tamil culture.", None),
         ("The image represents a Malay festival.", None),
-        ("The image best represents the culture of the Malay people.", 0),
+        ("The image best represents the culture of the Malay people.", Unread(0)),
         ("One might think that the image best represents the Malay culture.", None),
     ],
 )
 def test_an_option_is_stated_in_the_words_of_the_question(text: str, value: float | None) -> None:
     ask = "Which Asian culture does this image best represent?"
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, Question("c", "C", ask, Scale.labels("Malay", "Tamil"))).value in (None, value)
+    assert parse_reply(text, Question("c", "C", ask, Scale.labels("Malay", "Tamil"))).value == expected(value)
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("HOLD\nCriticality: 1\nAll is calm.", [0, 1]),
-        ("**PAGE**\n\nCriticality: 3", [1, 3]),
+        ("HOLD\nCriticality: 1\nAll is calm.", [Unread(0), 1]),
+        ("**PAGE**\n\nCriticality: 3", [Unread(1), 3]),
         ("HOLD or PAGE\nCriticality: 1", [None, 1]),
         ("HOLD\nDecision: PAGE\nCriticality: 2", [1, 2]),
         ("Hold on\nCriticality: 2", [None, 2]),
@@ -328,7 +326,7 @@ def test_the_first_of_several_answers_may_lack_its_name(text: str, values: list[
     decision = Question("decision", "Decision", "What do you do?", Scale.labels("HOLD", "PAGE"))
     criticality = Question("criticality", "Criticality", "How critical is it?", Scale.points(1, 5))
     read = [reply.value for reply in parse_replies(text, [decision, criticality]).values()]
-    assert all(one in (None, meant) for one, meant in zip(read, values, strict=True))
+    assert read == [expected(value) for value in values]
 
 
 def test_what_is_compared_is_what_the_question_asks_about() -> None:
@@ -348,9 +346,9 @@ def test_what_is_compared_is_what_the_question_asks_about() -> None:
         ("Anger: 3/10 | Joy: 4/10", [3, 4]),
         ("Anger: less than Joy: 4", [None, None]),
         ("Anger: 1\nJoy: 2\n\nRevised scores:\nAnger: 5\nJoy: 6", [5, 6]),
-        ("Anger: 1\nJoy: 2\n\nRevised scores:\nAnger: 5", [5, 2]),
-        ("Anger: 1\nJoy: 2\n\nFinal thoughts: both are low.", [1, 2]),
-        ("Anger: 1\nJoy: 2\n\nFinal note: Anger: could be 5", [1, 2]),
+        ("Anger: 1\nJoy: 2\n\nRevised scores:\nAnger: 5", [5, Unread(2)]),
+        ("Anger: 1\nJoy: 2\n\nFinal thoughts: both are low.", [Unread(1), Unread(2)]),
+        ("Anger: 1\nJoy: 2\n\nFinal note: Anger: could be 5", [Unread(1), Unread(2)]),
         ("Anger: 3\nJoy: 4\n\nFor example:\nAnger: 5", [3, 4]),
         ("Possible emotions:\nAnger: 3\nJoy: 4", [None, None]),
         ("Example output:\nAnger: 3\nJoy: 4", [None, None]),
@@ -360,7 +358,7 @@ def test_what_is_compared_is_what_the_question_asks_about() -> None:
 )
 def test_several_answers_are_found_revised_and_told_from_examples(text: str, values: list[float | None]) -> None:
     read = [reply.value for reply in parse_replies(text, FEELINGS).values()]
-    assert all(one in (None, meant) for one, meant in zip(read, values, strict=True))
+    assert read == [expected(value) for value in values]
 
 
 def _questions(record: dict[str, Any]) -> list[Question]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.raters.replies.questions import Unread
 from vantage.instruments import Instrument, Question
 from vantage.raters.conversation import read_reply
 from vantage.raters.models.base import Completion
@@ -31,7 +32,7 @@ stance = q(Scale.labels("favor", "against", "none"))
 lettered = q(replace(Scale.labels("none", "low", "high"), called="letters"))
 side = q(Scale.points(-3, 3, anchors={-3: "very untrustworthy", 0: "neutral", 3: "very trustworthy"}))
 
-CASES: list[tuple[Question, str, float | str | None]] = [
+CASES: list[tuple[Question, str, float | str | Unread | None]] = [
     # (question, text, expected value or None, note)
     (nine, "On a scale from 1 to 9, with 9 being completely, the narrator feels responsible.", None),
     (nine, "on a scale from 1 to 9, with 9 being the highest, this would be hard to say", None),
@@ -50,7 +51,7 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (nine, "Answer: 7. Actually, make that 5.", None),
     (nine, "Answer: 7\nCorrection: 5", None),
     (trust, "negative two", -2),
-    (trust, "I would rate trust at negative two.", -2),
+    (trust, "I would rate trust at negative two.", Unread(-2)),
     (trust, "Negative 2", -2),
     (trust, "minus two", -2),
     (trust, r"$-2$", -2),
@@ -70,16 +71,16 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (trust, "2 (negative)", None),
     (trust, "two on the negative side", None),
     (trust, "somewhere on the negative end, maybe two", None),
-    (nine, "to a degree of 8", 8),
-    (nine, "They feel responsible to a degree of 8.", 8),
-    (nine, "The narrator is responsible to a degree of 8 out of 9.", 8),
+    (nine, "to a degree of 8", Unread(8)),
+    (nine, "They feel responsible to a degree of 8.", Unread(8)),
+    (nine, "The narrator is responsible to a degree of 8 out of 9.", Unread(8)),
     (nine, "I lean towards maybe 6 or so.", None),
     (nine, "Perhaps a 6, but it could just as well be 3.", None),
     (nine, "It might be a 6.", None),
     (nine, "Possibly 5?", None),
     (nine, "Could be 5", None),
-    (nine, "I'd guess 5.", 5),
-    (nine, "maybe 5", 5),
+    (nine, "I'd guess 5.", Unread(5)),
+    (nine, "maybe 5", Unread(5)),
     (nine, "Is it a 7?", None),
     (nine, "Some readers would say 7.", None),
     (nine, "Others might rate this 7.", None),
@@ -94,9 +95,9 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (nine, "Step 1: read the text. Step 2: judge.", None),
     (nine, "There are 3 reasons for this.", None),
     (nine, "In 3 of the 5 sentences the narrator takes the blame.", None),
-    (nine, "I am 90% sure it is a 7.", 7),
+    (nine, "I am 90% sure it is a 7.", Unread(7)),
     (nine, "Confidence: 9. Answer: 4", 4),
-    (nine, "Answer: 4\nConfidence: 9", 4),
+    (nine, "Answer: 4\nConfidence: 9", Unread(4)),
     (nine, "Confidence: 9/9", None),
     (nine, "Answer: 4/9", 4),
     (nine, "7/10", None),
@@ -125,8 +126,8 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (nine, "1 (not mentioned)", None),
     (nine, "I cannot rate people, but if I had to, 5.", None),
     (nine, "As an AI I have no feelings. Answer: 5", 5),
-    (nine, "Not a 5, a 6.", 6),
-    (nine, "First I thought 5. Final answer: 6", 6),
+    (nine, "Not a 5, a 6.", Unread(6)),
+    (nine, "First I thought 5. Final answer: 6", Unread(6)),
     (nine, "Answer: 5\nAnswer: 5", 5),
     (nine, '{"answer": "5 or 6"}', None),
     (nine, '{"answer": {"value": 5}}', 5),
@@ -142,7 +143,7 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (nine, '{"error": 5}', None),
     (nine, '{"scale": 9}', None),
     (nine, "<answer>1-9</answer>", None),
-    (nine, "<answer>5</answer> <answer>6</answer>", 6),
+    (nine, "<answer>5</answer> <answer>6</answer>", Unread(6)),
     (nine, "Ⅶ", None),
     (nine, "seven", 7),
     (nine, "Sieben", None),
@@ -167,7 +168,7 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (irony, "Yes and no.", None),
     (irony, "No. Wait, yes.", None),
     (irony, "yes?", None),
-    (irony, "Yes, it is ironic.", 1),
+    (irony, "Yes, it is ironic.", Unread(1)),
     (irony, "No doubt it is ironic.", None),
     (irony, "I would say yes if the author were joking.", None),
     (irony, "Whether it is ironic, yes or no, is hard to say.", None),
@@ -175,7 +176,7 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (irony, "Answer: yes/no", None),
     (irony, "Not really.", None),
     (irony, "It would be ironic if it were raining.", None),
-    (irony, "It isn't ironic", 0),
+    (irony, "It isn't ironic", Unread(0)),
     (sar, "4 seems too high.", None),
     (sar, "4 is too high; 3", None),
     (sar, "A 4 would be exaggerated.", None),
@@ -200,37 +201,37 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (sar, "They gave the restaurant a 4.", None),
     (irony, "It is ironic. Wait, no, that is not it.", None),
     (agree, "Somewhere between agree and strongly agree.", None),
-    (agree, "As an AI, I do not have opinions. However, if I had to choose, I would pick 3.", 3),
-    (agree, "If I had to choose, I would pick 3.", 3),
+    (agree, "As an AI, I do not have opinions. However, if I had to choose, I would pick 3.", "refused"),
+    (agree, "If I had to choose, I would pick 3.", Unread(3)),
     (agree, "I can't take a stance on this political topic.", "refused"),
     (agree, "I somewhat disagree.", None),
-    (agree, "Rating (1 = strongly disagree, 5 = strongly agree): 4", 4),
-    (agree, "Answer: 2\n\nWait, let me reconsider. It says all taxes.\n\nAnswer: 1", 1),
+    (agree, "Rating (1 = strongly disagree, 5 = strongly agree): 4", Unread(4)),
+    (agree, "Answer: 2\n\nWait, let me reconsider. It says all taxes.\n\nAnswer: 1", Unread(1)),
     (agree, "Answer: 2\n\nIt says all taxes.\n\nAnswer: 1", None),
     (agree, "4 stars", 4),
     (nine, "At least a 5.", None),
-    (nine, "It's a solid 6 for me.", 6),
-    (nine, "Given the apology I land on 6.", 6),
-    (nine, "Let's go with 6.", 6),
-    (nine, "My score for threat is 6 (out of 9).", 6),
-    (nine, "High (6)", 6),
+    (nine, "It's a solid 6 for me.", Unread(6)),
+    (nine, "Given the apology I land on 6.", Unread(6)),
+    (nine, "Let's go with 6.", Unread(6)),
+    (nine, "My score for threat is 6 (out of 9).", Unread(6)),
+    (nine, "High (6)", Unread(6)),
     (nine, "Step 6", None),
     (mood, "Slightly positive", 2),
-    (mood, "Based on the analysis, negative.", 0),
-    (mood, "I would label this as neutral rather than negative.", 1),
+    (mood, "Based on the analysis, negative.", Unread(0)),
+    (mood, "I would label this as neutral rather than negative.", Unread(1)),
     (stance, "The author is clearly against the policy.", None),
-    (stance, "I first labelled this as favor, but it is in fact against.", 1),
-    (stance, "Answer: in favor of", 0),
+    (stance, "I first labelled this as favor, but it is in fact against.", Unread(1)),
+    (stance, "Answer: in favor of", Unread(0)),
     (stance, "Answer: against, possibly none", None),
     (stance, "against -> none", None),
     (irony, "Yes if read with a smile.", None),
-    (irony, "Yes, if you ask me.", 1),
-    (irony, "I don't think it is ironic.", 0),
+    (irony, "Yes, if you ask me.", Unread(1)),
+    (irony, "I don't think it is ironic.", Unread(0)),
     (side, "1 (slightly untrustworthy)", None),
     (side, "-1 (slightly untrustworthy)", -1),
     (side, "On the -3 to +3 scale: 2", 2),
-    (side, "Slightly trustworthy (+1)", 1),
-    (trust, "On a scale from -3 (very untrustworthy) to 3 (very trustworthy), this earns them a 2.", 2),
+    (side, "Slightly trustworthy (+1)", Unread(1)),
+    (trust, "On a scale from -3 (very untrustworthy) to 3 (very trustworthy), this earns them a 2.", Unread(2)),
     (trust, "1, I think. Then again, that would make it 0 or even -1. Hard to call.", None),
     (nine, "Answer: 2 / not mentioned", None),
     (nine, "I'd go with 5. Hmm, they do depend on others; make that a 4.", None),
@@ -243,24 +244,25 @@ CASES: list[tuple[Question, str, float | str | None]] = [
     (stance, "favour", 0),
     (lettered, "B (high)", None),
     (lettered, "B (low)", 1),
-    (lettered, "C would be defensible too, but my pick is B.", 1),
+    (lettered, "C would be defensible too, but my pick is B.", Unread(1)),
 ]
 
 
 @pytest.mark.parametrize(("question", "text", "meant"), CASES)
-def test_what_is_meant_and_nothing_else(question: Question, text: str, meant: float | str | None) -> None:
+def test_what_is_meant_and_nothing_else(question: Question, text: str, meant: float | str | Unread | None) -> None:
     reply = parse_reply(text, question)
-    if isinstance(meant, str):
-        assert reply.status in ("unparsed", meant)
+    if isinstance(meant, Unread):
+        assert (reply.value, reply.status) == (None, "unparsed")
+    elif isinstance(meant, str):
+        assert reply.status == meant
     else:
-        # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-        assert reply.value in (None, meant), reply.rule
+        assert reply.value == meant, reply.rule
 
 
 def test_a_question_that_is_repeated_first_is_not_part_of_the_answer() -> None:
     (asked,) = Instrument.of_questions("q", "Q", {"q": Scale.labels("no", "yes")}).questions
     asked = replace(asked, ask="Read the text. Is this text sarcastic?")
-    assert parse_reply("Is this text sarcastic? No, because it is sincere.", asked).value in (None, 0)
+    assert parse_reply("Is this text sarcastic? No, because it is sincere.", asked).value is None
     assert parse_reply("Is this text sarcastic?", asked).value is None
 
 

@@ -76,9 +76,9 @@ def test_numbers_count_where_the_model_was_shown_numbers() -> None:
 def test_what_is_said_of_the_response_is_no_announcement() -> None:
     score = QUESTIONS["score"]
     assert parse_reply("**SCORE: 9**\n\nThe response is excellent: it is correct.", score).value == 9
-    assert parse_reply("SCORE: 4. The response is excellent in style but wrong.", score).value in (None, 4)
+    assert parse_reply("SCORE: 4. The response is excellent in style but wrong.", score).value is None
     assert parse_reply("The rating is 9. Overall, the grade is unusable.", score).value is None
-    assert parse_reply("Its rating is 9, while the reference answer is 10.", QUESTIONS["mtbench"]).value in (None, 9)
+    assert parse_reply("Its rating is 9, while the reference answer is 10.", QUESTIONS["mtbench"]).value is None
     assert parse_reply("With tests it could be improved, earning a rating of 10.", QUESTIONS["mtbench"]).value is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.raters.replies.questions import Unread, expected
 from vantage.instruments import Question
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.scales import Scale
@@ -44,16 +45,16 @@ def test_a_verdict_in_brackets_counts_in_any_language() -> None:
 
 
 def test_a_rating_on_a_continuous_scale_is_a_number() -> None:
-    assert parse_reply("It may well rain.\nRating: 70", PERCENT).value in (None, 70)
-    assert parse_reply("My rating is 72.5", PERCENT).value in (None, 72.5)
+    assert parse_reply("It may well rain.\nRating: 70", PERCENT).value == 70
+    assert parse_reply("My rating is 72.5", PERCENT).value == 72.5
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("8 9\nBoth are helpful, the second has more detail.", [8, 9]),
+        ("8 9\nBoth are helpful, the second has more detail.", [Unread(8), Unread(9)]),
         ("8, 9", [8, 9]),
-        ("8.5 9\nBoth are good.", [8.5, 9]),
+        ("8.5 9\nBoth are good.", [Unread(8.5), Unread(9)]),
         ("8 9 10\nBoth are good.", [None, None]),
         ("8 99\nBoth are good.", [None, None]),
         ("8/10\nBoth are good.", [None, None]),
@@ -63,17 +64,17 @@ def test_a_rating_on_a_continuous_scale_is_a_number() -> None:
 def test_scores_in_a_row_belong_to_the_questions_in_order(text: str, values: list[float | None]) -> None:
     two = [Question(name, name, "Score?", Scale.continuous(1, 10)) for name in ("first", "second")]
     read = [reply.value for reply in parse_replies(text, two).values()]
-    assert all(one in (None, meant) for one, meant in zip(read, values, strict=True))
+    assert read == [expected(value) for value in values]
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("I agree that the rich should pay higher taxes than middle-class earners.", 1),
-        ("I strongly disagree that the rich should pay higher taxes, as that harms growth.", 0),
-        ("I disagree: taxes harm growth.", 0),
-        ("I disagree with higher taxes for middle-class earners.", 0),
-        ("I agree that higher taxes for the rich help all the earners of a country with its many burdens.", 1),
+        ("I agree that the rich should pay higher taxes than middle-class earners.", Unread(1)),
+        ("I strongly disagree that the rich should pay higher taxes, as that harms growth.", Unread(0)),
+        ("I disagree: taxes harm growth.", Unread(0)),
+        ("I disagree with higher taxes for middle-class earners.", Unread(0)),
+        ("I agree that higher taxes for the rich help all the earners of a country with its many burdens.", Unread(1)),
         ("I agree that higher taxes are needed, but not for the rich.", None),
         ("I agree with the neighbours that the rich should pay higher taxes.", None),
         ("I agree that this is a hard question.", None),
@@ -81,5 +82,4 @@ def test_scores_in_a_row_belong_to_the_questions_in_order(text: str, values: lis
     ],
 )
 def test_a_sentence_that_agrees_with_the_statement_is_an_answer(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, TAXES).value in (None, value)
+    assert parse_reply(text, TAXES).value == expected(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.raters.replies.questions import Unread, expected
 from vantage.instruments import Question
 from vantage.raters.replies import parse_reply
 from vantage.scales import Scale
@@ -17,10 +18,10 @@ CHINESE = Question("q", "Q", "这段话的情感是什么?", Scale.labels("消�
     ("text", "value"),
     [
         ("Antwort: 5. Der Ton ist warm und die Worte sind höflich.", 5),
-        ("Bewertung: 5 von 7, denn der Ton ist freundlich.", 5),
+        ("Bewertung: 5 von 7, denn der Ton ist freundlich.", Unread(5)),
         ("La note est mesurée.\nRéponse : 4", 4),
         ("评分：6。这段话很友好。", 6),
-        ("答案是 6", 6),
+        ("答案是 6", Unread(6)),
         ("回答：6", 6),
         ("점수: 6", 6),
         ("Antwort: 5. Man könnte auch 4 sagen, aber das ist nicht gemeint.", 5),
@@ -34,8 +35,7 @@ CHINESE = Question("q", "Q", "这段话的情感是什么?", Scale.labels("消�
     ],
 )
 def test_a_number_counts_where_no_other_is_named_and_none_is_denied(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, SEVEN).value in (None, value)
+    assert parse_reply(text, SEVEN).value == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,7 @@ def test_a_number_counts_where_no_other_is_named_and_none_is_denied(text: str, v
     ],
 )
 def test_an_option_counts_where_no_other_is_named(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, ITALIAN).value in (None, value)
+    assert parse_reply(text, ITALIAN).value == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +58,10 @@ def test_an_option_counts_where_no_other_is_named(text: str, value: float | None
         ("积极", 2),
         ("积极。", 2),
         ("答案：积极", 2),
-        ("答案是积极。", 2),
+        ("答案是积极。", Unread(2)),
         ("不积极", None),
         ("既不积极也不消极。", None),
     ],
 )
 def test_options_in_a_script_without_spaces(text: str, value: float | None) -> None:
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert parse_reply(text, CHINESE).value in (None, value)
+    assert parse_reply(text, CHINESE).value == expected(value)

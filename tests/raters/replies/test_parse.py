@@ -14,6 +14,8 @@ from tests.raters.replies.questions import (
     SLIDER,
     TRUST,
     USEFUL,
+    Unread,
+    expected,
 )
 from vantage.instruments import Question
 from vantage.raters.replies import parse_reply
@@ -41,7 +43,7 @@ ANSWERED = [
     (FIVE, "On a scale from 1 to 5, 4.", 4, "whole:number"),
     (FIVE, "Rating: 3 (somewhat)", 3, "marker:number"),
     (FIVE, "The rating is 3 on a scale of 1 to 5", 3, "whole:number"),
-    (FIVE, "On a scale of 1 to 5, I would rate them a 4.", 4, "marker:number"),
+    (FIVE, "On a scale of 1 to 5, I would rate them a 4.", Unread(4), "marker:number"),
     (FIVE, "Rating: ④", 4, "marker:number"),
     (FIVE, "| Rating | 4 |", 4, "marker:number"),
     (FIVE, "- Rating: 4/5", 4, "marker:fraction"),
@@ -53,8 +55,8 @@ ANSWERED = [
     (NINE, "**7**", 7, "whole:number"),
     (NINE, "[7]", 7, "whole:number"),
     (NINE, "7 - they were upset for 3 days", 7, "lead:number"),
-    (NINE, "Rating (1-9): 4", 4, "marker:number"),
-    (NINE, "Rating on a scale from 1 to 9: 4", 4, "marker:number"),
+    (NINE, "Rating (1-9): 4", Unread(4), "marker:number"),
+    (NINE, "Rating on a scale from 1 to 9: 4", Unread(4), "marker:number"),
     (TRUST, "+2", 2, "whole:number"),
     (TRUST, "−2", -2, "whole:number"),
     (TRUST, "minus two", -2, "whole:word"),
@@ -69,7 +71,7 @@ ANSWERED = [
     (TRUST, "Very Trustworthy", 3, "whole:label"),
     (TRUST, "Slightly untrustworthy.", -1, "whole:label"),
     (TRUST, "2 (trustworthy)", 2, "whole:number"),
-    (TRUST, "The sentence makes Clinton look untrustworthy.", -2, "prose:label"),
+    (TRUST, "The sentence makes Clinton look untrustworthy.", Unread(-2), "prose:label"),
     (AGREE, "strongly_agree", 5, "whole:label"),
     (AGREE, "(B)", 2, "whole:letter"),
     (AGREE, "B.", 2, "whole:letter"),
@@ -79,35 +81,35 @@ ANSWERED = [
     (AGREE, "**Agree**", 4, "whole:label"),
     (AGREE, "4 (agree)", 4, "whole:number"),
     (AGREE, "Agree (4)", 4, "whole:number"),
-    (AGREE, "I neither agree nor disagree.", 3, "prose:label"),
-    (AGREE, "I agree.", 4, "lead:label"),
-    (AGREE, "I strongly disagree with this statement.", 1, "prose:label"),
+    (AGREE, "I neither agree nor disagree.", Unread(3), "prose:label"),
+    (AGREE, "I agree.", Unread(4), "lead:label"),
+    (AGREE, "I strongly disagree with this statement.", Unread(1), "prose:label"),
     (OFTEN, "3 - often", 3, "whole:number"),
     (OFTEN, "0 = never, 1 = rarely, 2 = sometimes, 3 = often, 4 = always. My answer: 3", 3, "marker:number"),
-    (SENTIMENT, "The sentiment is negative.", -1, "prose:label"),
-    (SENTIMENT, "I think it's neutral.", 0, "prose:label"),
+    (SENTIMENT, "The sentiment is negative.", Unread(-1), "prose:label"),
+    (SENTIMENT, "I think it's neutral.", Unread(0), "prose:label"),
     (SENTIMENT, "I'd go with negative.", -1, "marker:label"),
-    (SARCASM, "Yes, because of the tone.", 1, "lead:label"),
+    (SARCASM, "Yes, because of the tone.", Unread(1), "lead:label"),
     (SARCASM, "Y", 1, "whole:label"),
     # the end of long reasoning
     (NINE, "The narrator is upset and blames others. Therefore, my rating is 6", 6, "marker:number"),
     (NINE, "They feel watched.\n\nThey feel hunted.\n\n**8**", 8, "line:number"),
-    (NINE, "They feel that nothing can be done. 8", 8, "end:number"),
+    (NINE, "They feel that nothing can be done. 8", Unread(8), "end:number"),
     (SARCASM, "Long text here.\nFinal answer: yes", 1, "marker:label"),
-    (SARCASM, "Answer: no\nWait.\nAnswer: yes", 1, "marker:label"),
-    (FIVE, "1. They are kind\n2. They are rich\n\nOverall rating: 3/5", 3, "marker:fraction"),
+    (SARCASM, "Answer: no\nWait.\nAnswer: yes", Unread(1), "marker:label"),
+    (FIVE, "1. They are kind\n2. They are rich\n\nOverall rating: 3/5", Unread(3), "marker:fraction"),
     # hedges and excuses before an answer
     (NINE, "I'm sorry this happened to them. I would rate it a 6.", 6, "marker:number"),
-    (NINE, "As an AI, I cannot feel, but I would rate it 4.", 4, "marker:number"),
-    (NINE, "I don't know what the scale is, but I'd say it's a 4.", 4, "marker:number"),
-    (NINE, "Compared to a 9, this is low; I'd go for 2.", 2, "marker:number"),
-    (NINE, "It would be a 7 if they had said so, but they didn't, so 4.", 4, "marker:number"),
+    (NINE, "As an AI, I cannot feel, but I would rate it 4.", Unread(4), "marker:number"),
+    (NINE, "I don't know what the scale is, but I'd say it's a 4.", Unread(4), "marker:number"),
+    (NINE, "Compared to a 9, this is low; I'd go for 2.", Unread(2), "marker:number"),
+    (NINE, "It would be a 7 if they had said so, but they didn't, so 4.", Unread(4), "marker:number"),
     # yes and no in the question's words
-    (SARCASM, "It is not sarcastic.", 0, "prose:predicate"),
-    (SARCASM, "I believe the statement is sarcastic because it says 'great'.", 1, "prose:predicate"),
-    (POLITE, "not polite", 0, "prose:predicate"),
-    (POLITE, "The speaker is polite.", 1, "prose:predicate"),
-    (IRONY, "The reply isn't ironic.", 0, "prose:predicate"),
+    (SARCASM, "It is not sarcastic.", Unread(0), "prose:predicate"),
+    (SARCASM, "I believe the statement is sarcastic because it says 'great'.", Unread(1), "prose:predicate"),
+    (POLITE, "not polite", Unread(0), "prose:predicate"),
+    (POLITE, "The speaker is polite.", Unread(1), "prose:predicate"),
+    (IRONY, "The reply isn't ironic.", Unread(0), "prose:predicate"),
 ]
 
 DECLINED = [
@@ -191,8 +193,7 @@ def test_answers(question: Question, text: str, value: float, rule: str) -> None
     reply = parse_reply(text, question)
     if rule.partition(":")[0] in ("whole", "json", "tag", "line"):
         assert (reply.value, reply.status) == (value, "answered")
-    # Prose that is not set apart, or is doubted, may stay unread; another value than the one meant is never read.
-    assert reply.value in (None, value), reply.rule
+    assert reply.value == expected(value), reply.rule
 
 
 @pytest.mark.parametrize(("question", "text", "status", "rule"), DECLINED, ids=lambda part: str(part)[:30])
@@ -230,7 +231,7 @@ def test_a_number_beside_copied_words_is_an_answer() -> None:
 def test_a_question_that_is_asked_again_ends_the_answer() -> None:
     wording = "To what extent did the narrator think that other people were to blame for what happened that day?"
     question = Question("blame", "Blame", wording, NINE.scale)
-    assert parse_reply(f"7.\n\n{wording}\n\nNA", question).value in (None, 7)
+    assert parse_reply(f"7.\n\n{wording}\n\nNA", question).value is None
     assert parse_reply(f"{wording}\n\n7", question).value == 7
 
 

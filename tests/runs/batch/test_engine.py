@@ -265,8 +265,9 @@ def test_an_endpoint_without_batches_is_told_in_a_sentence(provider: Provider, p
     with pytest.raises(ModelError, match="has no batch API here"):
         run(plan(2), store, BATCH)
     provider.faults = {"POST /files": [401]}
-    with pytest.raises(ModelError, match="refuses the key"):
-        run(plan(2), store, BATCH)
+    refused = run(plan(2), store, BATCH)
+    assert "refuses the key (401)" in refused.tally.ended
+    assert (refused.tally.failed, refused.judged[0].missing) == (0, 2)
     assert run(plan(2), store, BATCH).complete
     with pytest.raises(InputError, match="did you mean 'mistral'"):
         run(plan(3), store, RunOptions(engine="batch", batch_protocol="mistal"))

@@ -97,12 +97,15 @@ class ModelError(VantageError):
 class Passing(VantageError):  # noqa: N818 - it says how long, not how bad
     """A fault that may be gone at the next try: a full or failing server, a lost connection, a timeout.
 
-    `overload` says that the server asked for fewer requests, `after` how many seconds it asked to wait.
+    `overload` says that the server asked for fewer requests, `after` how many seconds it asked to wait, `down` that
+    nobody answered or only what stands before the server did, so that it says nothing about the request.
     """
 
-    def __init__(self, sentence: str, *, overload: bool = False, after: float | None = None) -> None:
+    def __init__(
+        self, sentence: str, *, overload: bool = False, after: float | None = None, down: bool = False
+    ) -> None:
         super().__init__(sentence)
-        self.overload, self.after = overload, after
+        self.overload, self.after, self.down = overload, after, down
 
 
 class AccountError(VantageError):

@@ -95,6 +95,8 @@ class ChatProtocol:
 
     path = "/chat/completions"
     without: Mapping[str, str] = WITHOUT
+    received = 0
+    """How many of the likeliest first tokens the last answer told."""
 
     def body(self, model: str, request: Request, left_out: frozenset[str], depth: int) -> dict[str, Any]:
         """What is sent for a request or, with a depth, to learn the likeliest tokens with which a reply begins."""
@@ -123,8 +125,9 @@ class ChatProtocol:
         choice = answer["choices"][0]
         raise_if_error(choice)
         if options:
-            logprobs = choice.get("logprobs") or {}
-            return _scores((logprobs.get("content") or [None])[0], options, {**counts(answer), **served(answer)})
+            first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
+            self.received = len((first or {}).get("top_logprobs") or ())
+            return _scores(first, options, {**counts(answer), **served(answer)})
         message = choice["message"]
         text, thinking = parted(message)
         reason = choice.get("finish_reason")
@@ -187,6 +190,7 @@ class ResponsesProtocol:
     """`/responses`, OpenAI's newer interface, in which thinking models summarise their reasoning. It takes no seed."""
 
     path = "/responses"
+    received = 0
     without: Mapping[str, str] = {
         "text": WITHOUT["response_format"],
         **{name: WITHOUT[name] for name in ("temperature", "top_p")},
@@ -222,6 +226,7 @@ class ResponsesProtocol:
         blocks = [b for one in output if one.get("type") == "message" for b in one.get("content") or ()]
         if options:
             first = next((b["logprobs"][0] for b in blocks if b.get("logprobs")), None)
+            self.received = len((first or {}).get("top_logprobs") or ())
             return _scores(first, options, used)
         text = "".join(str(b.get("text") or "") for b in blocks if b.get("type") == "output_text")
         refusal = "".join(str(b.get("refusal") or "") for b in blocks if b.get("type") == "refusal")

@@ -57,11 +57,55 @@ _SUSPECT: Final = re.compile(
     re.IGNORECASE,
 )
 """What looks like a mark of thinking."""
-_ANY: Final = re.compile(r"[<\[◁]|Here(?: is|'s|\sare)\smy|\Aanalysis|assistantfinal")
-_OPENS, _CLOSES = (
-    re.compile("|".join(f"(?P<d{number}>{getattr(one, side)})" for number, one in enumerate(DIALECTS)), re.IGNORECASE)
-    for side in ("opens", "closes")
+_MARK: Final = r"[<\[◁«{|]{1,2}[^\s<>\[\]]{1,40}[>\]▷»}|]{1,2}"
+_ENCLOSED: Final = re.compile(
+    rf"(?P<opens>{_MARK})?.*?(?P<closes>{_MARK})\s*(?P<answer>[^<>\[\]◁▷«»{{}}|]*)", re.DOTALL
 )
+"""A reply of which thinking stands before the answer, between marks or before one."""
+
+
+class _Table:
+    """The dialects that are known, and patterns of their marks."""
+
+    def __init__(self) -> None:
+        self.dialects: tuple[ThinkingMarks, ...] = ()
+        self.extend(*DIALECTS)
+
+    def extend(self, *dialects: ThinkingMarks) -> None:
+        """Adds dialects."""
+        self.dialects = tuple(dict.fromkeys((*self.dialects, *dialects)))
+        self.opens, self.closes = (
+            re.compile(
+                "|".join(f"(?P<d{n}>{getattr(one, side)})" for n, one in enumerate(self.dialects)), re.IGNORECASE
+            )
+            for side in ("opens", "closes")
+        )
+        learned = [one.closes for one in self.dialects[len(DIALECTS) :]]
+        self.any = re.compile("|".join([r"[<\[◁]|Here(?: is|'s|\sare)\smy|\Aanalysis|assistantfinal", *learned]))
+
+    def name(self, mark: re.Match[str]) -> str:
+        """The dialect of a mark."""
+        return self.dialects[int(str(mark.lastgroup)[1:])].name
+
+
+_TABLE: Final = _Table()
+
+
+def learn(opens: str, closes: str) -> None:
+    """Adds a dialect to the table for as long as this process lives: one that a probe has met, by its two marks."""
+    _TABLE.extend(ThinkingMarks("learned", re.escape(opens) or "(?!)", re.escape(closes)))
+
+
+def enclosed(text: str, answer: str) -> tuple[str, str] | None:
+    """The marks around the thinking of a reply whose answer is known; the first is empty where there is only one.
+
+    >>> enclosed("<ponder>They want a word.</ponder> ready", "ready"), enclosed("I am ready", "ready")
+    (('<ponder>', '</ponder>'), None)
+    """
+    marks = _ENCLOSED.fullmatch(text.strip())
+    if marks is None or marks["answer"].strip(" .!\"'*\n").casefold() != answer:
+        return None
+    return marks["opens"] or "", marks["closes"]
 
 
 class Parted(NamedTuple):
@@ -83,29 +127,25 @@ def split_thinking(text: str) -> Parted:
     >>> split_thinking("Hm. So 4.</think>4").answer, split_thinking("<think>Let me see").open
     ('4', True)
     """
-    if _ANY.search(text) is None:
+    if _TABLE.any.search(text) is None:
         return Parted(text, "")
     thought: list[str] = []
     rest, dialect, unclosed = text, "", False
     while not unclosed:
-        opened = _OPENS.search(rest)
+        opened = _TABLE.opens.search(rest)
         # A template may write the opening mark into the prompt, so that the reply has only the closing one.
-        if bare := _CLOSES.search(rest, 0, opened.start() if opened else len(rest)):
+        if bare := _TABLE.closes.search(rest, 0, opened.start() if opened else len(rest)):
             thought.append(rest[: bare.start()])
-            dialect, rest = _name(bare), rest[bare.end() :]
+            dialect, rest = _TABLE.name(bare), rest[bare.end() :]
             continue
         if opened is None:
             break
         # Only its own mark closes what a dialect has opened; another's inside it is part of the thinking.
-        own = (one for one in _CLOSES.finditer(rest, opened.end()) if one.lastgroup == opened.lastgroup)
-        closed, dialect = next(own, None), _name(opened)
+        own = (one for one in _TABLE.closes.finditer(rest, opened.end()) if one.lastgroup == opened.lastgroup)
+        closed, dialect = next(own, None), _TABLE.name(opened)
         unclosed = closed is None
         thought.append(rest[opened.end() : closed.start() if closed else len(rest)])
         rest = rest[: opened.start()] + (rest[closed.end() :] if closed else "")
     rest = _LEFTOVERS.sub("", rest).strip() if dialect else text
     unclosed = unclosed or _SUSPECT.search(rest) is not None
     return Parted(rest, "\n".join(filter(None, map(str.strip, thought))), dialect, unclosed)
-
-
-def _name(mark: re.Match[str]) -> str:
-    return DIALECTS[int(str(mark.lastgroup)[1:])].name

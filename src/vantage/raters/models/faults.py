@@ -20,6 +20,7 @@ LONGEST_WAIT: Final = 24 * 3600.0
 """Seconds; nobody waits longer than a day."""
 _PASSING: Final = (408, 409, 425, 429)
 _OVERLOAD: Final = (429, 503, 529)
+_DOWN: Final = (503, 529)
 _FINAL: Final = frozenset(
     {
         *("insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"),
@@ -144,6 +145,11 @@ class Fault:
     def overload(self) -> bool:
         """Whether the endpoint asks for fewer requests."""
         return self.status in _OVERLOAD
+
+    @property
+    def down(self) -> bool:
+        """Whether the endpoint cannot be reached or says that it is out of order, whatever is asked."""
+        return self.status in _DOWN or (self.status is None and not self.late)
 
     @property
     def too_long(self) -> bool:

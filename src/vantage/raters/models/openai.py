@@ -70,6 +70,11 @@ class OpenAIModel(RemoteModel):
             parameters=parameters,
         )
 
+    @property
+    def received(self) -> int:
+        """How many of the likeliest first tokens the endpoint told when options were last scored."""
+        return self._protocol.received
+
     def _default_url(self) -> str:
         return os.environ.get("OPENAI_BASE_URL") or self.hosted
 

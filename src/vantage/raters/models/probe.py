@@ -1,8 +1,9 @@
 """Probing a model: a dozen cheap calls that find out what it takes, tells and does.
 
 The answers are facts about one model behind one endpoint on one day: a profile. It drives the defaults of `vantage
-rate`: a thinking model gets room to think, options are scored only where probabilities are told, and prompts are cut to
-the window that the endpoint names.
+rate`: a thinking model gets room to think, its thinking is taken out also where its marks are new, options are scored
+only where probabilities are told, prompts are cut to the window that the endpoint names, and estimates follow the
+tokens and the price that were met.
 """
 
 from __future__ import annotations
@@ -13,13 +14,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Final, Literal
 
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import ChatModel, Completion, Message, ModelError, Request, Sampling
-from vantage.raters.models.dialects import split_thinking
+from vantage.raters.models.dialects import enclosed, learn, split_thinking
 
 ROOM: Final = 4096
 """Tokens that a thinking model is given for a reply, where nothing else is said."""
+_STYLES: Final = (("zero-shot", 2), ("reasoning", 1))
+"""Styles in which rating questions are put, and how many."""
+_ITEMS: Final = (
+    ("1", "The caretaker brought the parcel up four flights of stairs and would not take a tip.", "the caretaker"),
+    ("2", "The mayor announced a new library, and then the same library again a year later.", "the mayor"),
+)
+_LONGEST: Final = 20_000
 _SCHEMA: Final = {
     "type": "object",
     "properties": {"answer": {"type": "integer", "enum": [1, 2, 3]}},
@@ -50,7 +64,7 @@ class ModelProfile:
     schema: Literal["held", "asked for", "refused"] = "refused"
     """Whether replies are held to a JSON Schema, only asked for in words, or the schema broke the reply."""
     logprobs: int = 0
-    """How many of the likeliest first tokens are returned; 0 where none are."""
+    """How many of the likeliest first tokens were returned; 0 where none were, -1 where all are known."""
     begins: First = "not told"
     """Whether a reply that is asked for one of two letters begins with one of them."""
     mass: float | None = None
@@ -58,9 +72,16 @@ class ModelProfile:
     thinks: bool = False
     dialect: str = ""
     """How it marks thinking in its replies, where the endpoint leaves it there (see `dialects`)."""
+    marks: tuple[str, ...] = ()
+    """The marks around its thinking that no dialect knew, which the table of dialects has from now on."""
     unknown_marks: bool = False
-    """Whether its replies have marks like those of thinking that no dialect knows; such replies are not read."""
+    """Whether its replies have marks like those of thinking that could not be learned; such replies are not read."""
     thinking_tokens: int = 0
+    """The most that went into thinking in a reply to a rating question, where the endpoint tells it."""
+    reply_tokens: dict[str, float] = field(default_factory=dict)
+    """Tokens of a reply to a rating question, thinking included, by style."""
+    characters: float | None = None
+    """Characters of a prompt per token."""
     window: int | None = None
     repeats: bool | None = None
     """Whether the same seed gives the same reply at temperature 1; null where all seeds give the same."""
@@ -71,6 +92,9 @@ class ModelProfile:
     """Whether a prompt that is sent again comes, in part, from the endpoint's cache."""
     price: dict[str, float] = field(default_factory=dict)
     """Per million tokens, where the endpoint tells it."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    """What the probe itself took."""
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -80,7 +104,7 @@ class ModelProfile:
     @classmethod
     def of(cls, stored: dict[str, Any]) -> ModelProfile:
         """The profile that plain data tell."""
-        lists: dict[str, Any] = {name: tuple(stored[name]) for name in ("rejects", "notes") if name in stored}
+        lists: dict[str, Any] = {name: tuple(stored[name]) for name in ("rejects", "notes", "marks") if name in stored}
         return cls(**{**stored, **lists})
 
 
@@ -106,12 +130,15 @@ class _Probe:
         if not split_thinking(first.text).answer.strip():
             # A thinking model may need more room before it says anything.
             first = self._ask("Reply with the word: ready", ROOM)
+        marks = self._marks(first)
         thinks = any(c.thinking or c.reasoning_tokens or split_thinking(c.text).dialect for c in self.replies)
         room = ROOM if thinks else 64
         self.progress("the same seed again")
         repeats = self._repeats(room)
         self.progress("a JSON Schema")
         schema = self._schema(room)
+        self.progress("rating")
+        uses, characters, thought = self._rating(room)
         self.progress("log-probabilities")
         depth, begins, mass = self._first_token()
         self.progress("speed")
@@ -131,14 +158,19 @@ class _Probe:
             mass=mass,
             thinks=thinks,
             dialect=next((name for c in self.replies if (name := split_thinking(c.text).dialect)), ""),
+            marks=marks,
             unknown_marks=any(c.finish == "stop" and split_thinking(c.text).open for c in self.replies),
-            thinking_tokens=max((c.reasoning_tokens for c in self.replies), default=0),
+            thinking_tokens=thought or max((c.reasoning_tokens for c in self.replies), default=0),
+            reply_tokens=uses,
+            characters=characters,
             window=self.model.window or window,
             repeats=repeats,
             seconds=round(seconds, 3),
             tokens_per_second=round(speed, 1),
             cached=any(c.cached_tokens for c in self.replies),
             price=price,
+            prompt_tokens=sum(c.prompt_tokens for c in self.replies),
+            completion_tokens=sum(c.completion_tokens for c in self.replies),
             notes=tuple(self.model.notes),
         )
 
@@ -149,10 +181,41 @@ class _Probe:
         self.replies.append(answer)
         return answer
 
+    def _marks(self, first: Completion) -> tuple[str, ...]:
+        """Marks of thinking that no dialect knows, if another reply has the same ones; the table has them then."""
+        if split_thinking(first.text).answer.strip(" .!").casefold() == "ready":
+            return ()
+        marks = enclosed(first.text[:_LONGEST], "ready")
+        again = self._ask("Reply with the word: steady", ROOM).text if marks else ""
+        if not marks or enclosed(again[:_LONGEST], "steady") != marks:
+            return ()
+        learn(*marks)
+        return marks
+
+    def _rating(self, room: int) -> tuple[dict[str, float], float | None, int]:
+        """Tokens of replies by style, characters of a prompt per token, and the most that went into thinking."""
+        instrument = Instrument.load("warmth-competence")
+        corpus = Corpus.of_items(pl.DataFrame(_ITEMS, schema=("item", "text", "target"), orient="row"), instrument)
+        uses: dict[str, float] = {}
+        replies: list[tuple[int, Completion]] = []
+        for style, count in _STYLES:
+            rater = ChatRater(self.model, style, max_tokens=room)
+            calls = islice(rater.plan(corpus, instrument, questions=["trust"]), count)
+            requests = [call.request for call in calls]
+            self.calls += len(requests)
+            answers = [one for one in self.model.complete(requests) if one.finish != "failed"]
+            self.replies += answers
+            replies += [(sum(len(m.content) for m in r.messages), a) for r, a in zip(requests, answers, strict=False)]
+            if answers:
+                uses[style] = sum(one.completion_tokens for one in answers) / len(answers)
+        tokens = sum(answer.prompt_tokens for _, answer in replies)
+        characters = sum(length for length, answer in replies if answer.prompt_tokens) / tokens if tokens else None
+        return uses, characters, max((answer.reasoning_tokens for _, answer in replies), default=0)
+
     def _repeats(self, room: int) -> bool | None:
         asked = "Invent a first name that nobody has ever had, and a number with six digits. Reply with these only."
-        one, same, other, another = (self._ask(asked, room, seed, 1.0) for seed in (7, 7, 8, 9))
-        if len({answer.text for answer in (one, same, other, another)}) == 1:
+        one, same, other = (self._ask(asked, room, seed, 1.0) for seed in (7, 7, 8))
+        if len({answer.text for answer in (one, same, other)}) == 1:
             return None
         return one.text == same.text
 
@@ -178,8 +241,8 @@ class _Probe:
         if any(math.isnan(score) for score in scores):
             return 0, "not told", None
         mass = math.fsum(math.exp(score) for score in scores)
-        depth = getattr(self.model, "depth", None) or -1
-        return depth, "option" if mass >= 0.5 else "other", round(min(mass, 1.0), 4)
+        depth = getattr(self.model, "received", None)
+        return -1 if depth is None else depth, "option" if mass >= 0.5 else "other", round(min(mass, 1.0), 4)
 
     def _described(self) -> tuple[int | None, dict[str, float]]:
         """What the endpoint's list of models says of this one."""

@@ -265,7 +265,8 @@ class RemoteModel(ABC):
         if fault.of_account:
             raise AccountError(self.sentence(fault)) from None
         if fault.passing:
-            raise Passing(self.sentence(fault), overload=fault.overload, after=retry_after(fault.headers)) from None
+            after = retry_after(fault.headers)
+            raise Passing(self.sentence(fault), overload=fault.overload, after=after, down=fault.down) from None
         return Completion("", "failed", error=self.sentence(fault))
 
     async def _all(self, requests: Sequence[Request], options: Sequence[str]) -> list[Completion]:

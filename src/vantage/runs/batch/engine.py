@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.base import ChatModel, Completion, ModelError, Passing, note_once
+from vantage.raters.models.base import AccountError, ChatModel, Completion, ModelError, Passing, note_once
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.protocols import (
@@ -160,6 +160,8 @@ class BatchEngine:
             batches.run()
         except BatchStopped:
             pass
+        except AccountError as broken:
+            job.break_off(str(broken), ())
         finally:
             batches.end()
         job.settle()
@@ -279,7 +281,7 @@ class _Batches:
                 lost = str(fault)
                 if not self._arrived(batch):
                     continue
-            except ModelError:
+            except (AccountError, ModelError):
                 self.ledger.dropped(batch)
                 raise
             self._open[batch.id] = batch

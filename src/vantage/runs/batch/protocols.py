@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar, cast
 import openai
 
 from vantage.errors import InputError, VantageError, nearest
-from vantage.raters.models.base import Completion, ModelError, Passing
+from vantage.raters.models.base import AccountError, Completion, ModelError, Passing
 from vantage.raters.models.faults import of_client, retry_after
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.engines.local import back_off
@@ -109,6 +109,8 @@ class Wire:
         except openai.OpenAIError as error:
             fault = of_client(error)
             sentence = self._model.sentence(fault)
+            if fault.of_account:
+                raise AccountError(sentence) from None
             if fault.passing:
                 raise Passing(sentence, overload=fault.overload, after=retry_after(fault.headers)) from None
             raise ModelError(sentence) from None

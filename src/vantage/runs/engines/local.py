@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from vantage.runs.options import RunOptions
 
 PATIENCE: Final = 300.0
 """Seconds; an endpoint that asks for a longer wait is waited for, whatever tries and deadline are left."""
+OUTAGE: Final = 24 * 3600.0
+"""Seconds for which an endpoint that has answered before is waited for when it is down."""
 FIRST_WAIT: Final = 0.5
 """Seconds before the second try, on average half of it."""
 LONGEST_WAIT: Final = 60.0
@@ -82,6 +85,12 @@ class AdaptiveLimiter:
         self._inside -= 1
         self._call()
 
+    def allow(self, most: int) -> None:
+        """Another limit from now on."""
+        if most != self.most:
+            self.most, self.limit = most, float(most)
+            self._call()
+
     def went_well(self) -> None:
         """The server had time for a request."""
         if self.limit < self.most:
@@ -109,8 +118,12 @@ class PerMinute:
     """Spreads something that is limited per minute evenly over it; a second's worth may come at once."""
 
     def __init__(self, limit: float | None) -> None:
-        self._rate = None if limit is None else limit / 60.0
         self._next = time.monotonic()
+        self.allow(limit)
+
+    def allow(self, limit: float | None) -> None:
+        """Another limit from now on."""
+        self._rate = None if limit is None else limit / 60.0
 
     async def spend(self, amount: float) -> None:
         """Waits until so much may be spent."""
@@ -125,6 +138,8 @@ class PerMinute:
 
 CONCURRENCY: Final = 8
 """Requests under way at a time where neither the run nor the model says otherwise."""
+REACH: Final = 5.0
+"""Seconds in which an endpoint that is up takes a connection."""
 GRACE: Final = 10.0
 """Seconds that requests under way are given when a run is stopped."""
 SMALLEST: Final = 32
@@ -148,9 +163,7 @@ class LocalEngine:
     def run(self, model: ChatModel, job: Job) -> None:
         """Sends the job's requests until there are no more or the run is stopped."""
         if isinstance(model, Remote):
-            own: int = getattr(model, "concurrency", CONCURRENCY)
-            most = job.options.concurrency or own
-            model.wait(_Remotely(model, job, most).run())
+            model.wait(_Remotely(model, job).run())
         else:
             _InBatches(model, job).run()
         job.settle()
@@ -159,9 +172,14 @@ class LocalEngine:
 class _Remotely:
     """Many requests under way to one endpoint."""
 
-    def __init__(self, model: Remote, job: Job, most: int) -> None:
-        self.model, self.job, self.most = model, job, most
-        self.limiter = AdaptiveLimiter(most)
+    def __init__(self, model: Remote, job: Job) -> None:
+        self.model, self.job = model, job
+        self.own: int = getattr(model, "concurrency", CONCURRENCY)
+        """Requests under way at a time where the run does not say."""
+        self.limiter = AdaptiveLimiter(job.options.concurrency or self.own)
+        self.answered = False
+        """Whether the endpoint has answered in this run."""
+        self.down_since: float | None = None
         self.requests = PerMinute(job.options.requests_per_minute)
         self.tokens = PerMinute(job.options.tokens_per_minute)
         self.draw = random.Random()  # noqa: S311 - spreads retries, decides nothing
@@ -170,27 +188,33 @@ class _Remotely:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         self.job.on_news = lambda: loop.call_soon_threadsafe(self.news.set)
-        senders = [asyncio.create_task(self._send_on()) for _ in range(self.most)]
-        stopping = asyncio.create_task(self._give_up(senders))
+        senders: list[asyncio.Task[None]] = []
+        give_up = float("inf")
         try:
-            # The first error, such as a model that cannot do what is asked, ends them all.
-            await asyncio.gather(*senders)
-        except asyncio.CancelledError:
-            if not self.job.stopping.is_set():
-                raise
+            while time.monotonic() < give_up:
+                self._heed_limits()
+                senders += [asyncio.create_task(self._send_on()) for _ in range(self.limiter.most - len(senders))]
+                done, open_ = await asyncio.wait(senders, timeout=LOOK_AGAIN, return_when=asyncio.FIRST_EXCEPTION)
+                for task in done:
+                    # The first error, such as a model that cannot do what is asked, ends them all.
+                    task.result()
+                if not open_:
+                    return
+                if self.job.stopping.is_set():
+                    # Requests under way get a little time and are then given up.
+                    give_up = min(give_up, time.monotonic() + GRACE)
         finally:
-            for task in (*senders, stopping):
+            for task in senders:
                 task.cancel()
-            await asyncio.gather(*senders, stopping, return_exceptions=True)
+            await asyncio.gather(*senders, return_exceptions=True)
             self.job.on_news = lambda: None
 
-    async def _give_up(self, senders: list[asyncio.Task[None]]) -> None:
-        """When the run is to stop, requests under way get a little time and are then given up."""
-        while not self.job.stopping.is_set():
-            await asyncio.sleep(LOOK_AGAIN)
-        await asyncio.sleep(GRACE)
-        for task in senders:
-            task.cancel()
+    def _heed_limits(self) -> None:
+        """Takes over the limits of the run, which can be tuned while it is under way."""
+        options = self.job.options
+        self.limiter.allow(options.concurrency or self.own)
+        self.requests.allow(options.requests_per_minute)
+        self.tokens.allow(options.tokens_per_minute)
 
     async def _send_on(self) -> None:
         """Sends one request after the other."""
@@ -263,22 +287,55 @@ class _Remotely:
             if fault.overload:
                 self.limiter.overloaded(since, fault.after)
                 self.job.tally.limit = int(self.limiter.limit)
-            patient = fault.after is not None and fault.after > PATIENCE
-            if tries >= self.job.options.tries and not patient:
+            wait = max(back_off(tries, self.draw), fault.after or 0.0)
+            if fault.down and not fault.overload and await self._reachable():
+                # Where the endpoint can be reached, the connection was lost over this request.
+                fault.down = False
+            patient = self._is_waited_for(fault, wait)
+            # How often a server may ask to wait a little is a matter of the deadline alone.
+            if tries >= self.job.options.tries and not patient and fault.after is None:
                 message = str(fault).rstrip(".")
                 return [Completion("", "failed", error=f"{message} (after {tries} tries).")] * len(calls), ""
-            wait = max(back_off(tries, self.draw), fault.after or 0.0)
-            if patient:
-                # A quota of a day is waited out; that is not the request's time.
-                self.job.tally.note(f"{str(fault).rstrip('.')}; it asks to wait {wait / 3600:.1f} h, which is done.")
-                when = limit.when() if limit is not None else None
-                if limit is not None and when is not None:
-                    limit.reschedule(when + wait)
+            when = limit.when() if limit is not None else None
+            if patient and limit is not None and when is not None:
+                limit.reschedule(when + wait + time.monotonic() - since)
             await asyncio.sleep(wait)
             return [], str(fault)
+        if self.down_since is not None:
+            self.job.tally.standing = "paused" if self.job.paused else ""
+        self.answered, self.down_since = True, None
         self.limiter.went_well()
         self.job.tally.limit = int(self.limiter.limit)
         return completions, ""
+
+    async def _reachable(self) -> bool:
+        """Whether anybody listens at the endpoint."""
+        parts = urlsplit(str(getattr(self.model, "url", "")))
+        try:
+            async with asyncio.timeout(REACH):
+                _, writer = await asyncio.open_connection(
+                    parts.hostname, parts.port or (80 if parts.scheme == "http" else 443)
+                )
+                writer.close()
+        except (OSError, TimeoutError):
+            return False
+        return True
+
+    def _is_waited_for(self, fault: Passing, wait: float) -> bool:
+        """Whether a fault is waited out, which uses up neither the tries nor the time of a request.
+
+        These are a quota of a day, and an outage of an endpoint that has answered before.
+        """
+        said, now = str(fault).rstrip("."), time.monotonic()
+        if fault.after is not None and fault.after > PATIENCE:
+            self.job.tally.note(f"{said}; it asks to wait {wait / 3600:.1f} h, which is done.")
+            return True
+        if not (fault.down and self.answered):
+            return False
+        self.down_since = now if self.down_since is None else self.down_since
+        self.job.tally.standing = "waiting for the endpoint"
+        self.job.tally.note(f"{said}; outages are waited out, for a day at most.")
+        return now - self.down_since < OUTAGE
 
 
 class _InBatches:
@@ -310,7 +367,7 @@ class _InBatches:
                 if job.source.idle:
                     return
                 job.settle()
-                if job.source.elsewhere:
+                if job.source.elsewhere or job.paused:
                     time.sleep(LOOK_AGAIN)
                     job.source.look_again()
                 continue

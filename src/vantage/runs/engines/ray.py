@@ -54,6 +54,8 @@ class WorkerReport:
     notes: list[str]
     error: str = ""
     """Why it can do nothing more, in a sentence."""
+    broken: bool = False
+    """Whether that is a fault of the account."""
     done: bool = False
 
 
@@ -132,7 +134,8 @@ class Worker(Job):
         ahead = max(2 * self._most, 2 * self._asked_for, AHEAD * len(ended))
         wants = 0 if done else max(0, ahead - len(self._handed))
         notes = list(self._model.notes) if self._model is not None else []
-        return WorkerReport(ended, wants, self.tally.limit, notes, self._problem, done)
+        problem = self._problem or (self.tally.ended if self.broken else "")
+        return WorkerReport(ended, wants, self.tally.limit, notes, problem, self.broken, done)
 
     def _work(self, model: ChatModel) -> None:
         try:
@@ -322,7 +325,9 @@ class _Crew:
         for note in report.notes:
             note_once(self.model.notes, note)
         self.job.tally.limit = report.limit
-        if report.error:
+        if report.broken:
+            self.job.break_off(report.error, ())
+        elif report.error:
             raise ModelError(report.error)
 
     def _finished(self, hand: _Hand, report: WorkerReport) -> bool:
