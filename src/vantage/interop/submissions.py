@@ -295,7 +295,7 @@ def write_submission(task: SharedTask, predictions: pl.DataFrame, folder: str | 
 
 def _labels(part: Answered, measure: str) -> Floats:
     """The answer to give for each pair; one that was never predicted would be invented."""
-    if not part.of_pairs.any(axis=1).all():
+    if not part.predicted.any(axis=1).all():
         raise InputError("some pairs have no prediction", remedy="a submission needs an answer for every annotator")
     return part.codes[part.choices(measure, "points")]
 

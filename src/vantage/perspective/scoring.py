@@ -92,10 +92,14 @@ class Answered:
         answered = np.bincount(self.item, self.predicted.any(axis=1), len(self.target))
         return np.column_stack(sums) / np.maximum(answered, 1)[:, None]
 
-    @property
-    def of_pairs(self) -> Floats:
-        """The predicted distribution of each pair."""
-        return self.predicted[self.item] if self.form == "text distributions" else self.predicted
+    @cached_property
+    def of_people(self) -> Floats:
+        """The shares of people's answers to each text."""
+        return self.counts / self.counts.sum(axis=1, keepdims=True)
+
+    def at_pairs(self, rows: Floats | Ints) -> Any:
+        """What belongs to the rows of predictions, for each pair."""
+        return rows[self.item] if self.form == "text distributions" else rows
 
     def read_as(self, measure: str) -> str:
         """How the predictions were converted for a measure; empty where they were scored as they are."""
@@ -140,34 +144,37 @@ class Answered:
 
     def _each(self, measure: str, divisor: Divisor) -> Floats:
         """What is lost for each pair."""
-        shares, rows = self.of_pairs, np.arange(len(self.gold))
         if EVALUATIONS[measure] == "proper":
-            return _proper(measure, shares)[rows, self.gold]
+            lost = _proper(measure, self.predicted)
+            return self.at_pairs(lost)[np.arange(len(self.gold)), self.gold]
         loss = self.loss(measure, divisor)
-        return np.where(shares.any(axis=1), loss[self.choices(measure, divisor), self.gold], loss.max())
+        answered = self.at_pairs(self.predicted.any(axis=1))
+        return np.where(answered, loss[self.choices(measure, divisor), self.gold], loss.max())
 
     def choices(self, measure: str, divisor: Divisor) -> Ints:
         """The answer that loses least for each pair if its distribution is true: a label is its own."""
-        return np.asarray((self.of_pairs @ self.loss(measure, divisor).T).argmin(axis=1))
+        if self.form == "labels":
+            return self.predicted.argmax(axis=1)
+        return np.asarray(self.at_pairs((self.predicted @ self.loss(measure, divisor).T).argmin(axis=1)))
 
     def blind(self, measure: str, divisor: Divisor, shares: Floats) -> float:
-        """The mean value if each text had this distribution of predictions, whoever answers."""
+        """The mean value if each text had this distribution of predictions, or all texts one, whoever answers."""
         if EVALUATIONS[measure] == "soft":
             return float(distance(measure, self.target, shares).mean())
-        of_people = self.counts / self.counts.sum(axis=1, keepdims=True)
-        proper = EVALUATIONS[measure] == "proper"
-        each = _proper(measure, shares) if proper else shares @ self.loss(measure, divisor)
-        return float((each * of_people).sum(axis=1).mean())
+        of_people = self.of_people if len(shares) > 1 else self.of_people.mean(axis=0, keepdims=True)
+        if EVALUATIONS[measure] == "proper":
+            return float(np.vdot(_proper(measure, shares), of_people) / len(shares))
+        return float(np.vdot(shares.T @ of_people, self.loss(measure, divisor)) / len(shares))
 
     @cached_property
     def no_skill(self) -> dict[str, Floats]:
-        """What raters predict for every text who read none: how all people answer all texts is all they know.
+        """What raters predict for any text who read none: how all people answer all texts is all they know.
 
         The median of answers and of cumulative shares loses least of all constant predictions, so that predictions that
         have nothing to do with the texts cannot be expected to do better.
         """
         k = len(self.codes)
-        share = (self.counts / self.counts.sum(axis=1, keepdims=True)).mean(axis=0)
+        share = self.of_people.mean(axis=0)
         middle = np.median(self.target.cumsum(axis=1)[:, :-1], axis=0)
         known = {"modal answer": np.eye(k)[share.argmax()], "people's marginal distribution": share}
         if self.scale.ordered or k == 2:
@@ -175,7 +182,7 @@ class Answered:
             known["median distribution"] = np.diff(middle, prepend=0.0, append=1.0)
         if k == 2:
             known["always yes"] = np.array([0.0, 1.0])
-        return {name: np.tile(one, (len(self.target), 1)) for name, one in known.items()}
+        return {name: one[None, :] for name, one in known.items()}
 
     def shuffled(self, measure: str, divisor: Divisor, seed: int) -> dict[str, float]:
         """The score of the same predictions when texts, or the users of a text, are dealt out anew."""
@@ -264,8 +271,10 @@ def _proper(measure: str, shares: Floats) -> Floats:
         return np.asarray(-np.log(np.maximum(shares, LEAST)))
     if measure == "brier":
         return np.asarray((shares**2).sum(axis=1, keepdims=True) - 2 * shares + 1)
-    below = shares.cumsum(axis=1)[:, None, :-1] - np.tri(k).T[:, :-1]
-    return np.asarray((below**2).sum(axis=2) / (k - 1))
+    below = shares.cumsum(axis=1)[:, :-1]
+    # (F − 1)² from the answer on and F² before it are F² less 2 F − 1 from the answer on.
+    after = np.cumsum((2 * below - 1)[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(((below**2).sum(axis=1, keepdims=True) - np.pad(after, ((0, 0), (0, 1)))) / (k - 1))
 
 
 @dataclass(frozen=True)
@@ -360,7 +369,7 @@ def answered(
         given = predictions.drop("value", strict=False).with_row_index("row")
         pairs = paired(given.with_columns(value=pl.lit(codes[0])), gold, corpus, question, also=["row"])
         predicted = shares[pairs["row"].to_numpy()]
-    item, user = _numbered(pairs["item"], texts), _numbered(pairs["rater"], pairs["rater"].unique())
+    item, user = _numbered(pairs["item"], texts), _numbered(pairs["rater"], pairs["rater"].unique(maintain_order=True))
     place = np.searchsorted(codes, pairs["gold"].to_numpy())
     made = Answered(item, user, place, np.empty((len(texts), 0)), codes, scale, form, predicted)
     target = made.counts / made.counts.sum(axis=1, keepdims=True)
@@ -370,7 +379,10 @@ def answered(
 
 
 def _numbered(names: pl.Series, known: pl.Series) -> Ints:
-    """The place of each text or user among those that are known."""
+    """The place of each text or user among those that are known, in the order in which they come first."""
+    runs = names.rle_id()
+    if len(runs) and runs[-1] == len(known) - 1:
+        return runs.cast(pl.Int64).to_numpy()
     index = known.to_frame().with_row_index("place")
     return (
         names.to_frame()
@@ -574,7 +586,7 @@ def calibration(
     part = answered(predictions, gold, corpus, corpus.question(name))
     if part.form == "labels":
         raise InputError("labels have no probabilities to be calibrated", remedy="give a column probabilities")
-    shares, rows = part.of_pairs, []
+    shares, rows = part.at_pairs(part.predicted), []
     for place, code in enumerate(part.codes):
         frame = pl.DataFrame({"predicted": shares[:, place], "observed": part.gold == place})
         frame = frame.with_columns(bin=(pl.col("predicted") * bins).floor().clip(0, bins - 1).cast(pl.Int64))
