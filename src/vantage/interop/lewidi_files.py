@@ -470,7 +470,7 @@ EDITIONS: Final[dict[str, dict[str, tuple[str, Callable[[Path], Corpus]]]]] = {
 def edition(path: Path | str, *, expected: bool = True) -> dict[str, Corpus]:
     """All data sets of LeWiDi in a folder, one level further down too; their items have the official parts in `split`.
 
-    Keys are the names of the data sets as the organisers spell them. It is an error if there is none that is `expected`.
+    Keys are the names of the data sets as the organisers spell them. Where none is there that is `expected`, it fails.
     """
     folder = released(path)
     if not folder.is_dir():
