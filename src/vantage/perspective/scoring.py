@@ -51,8 +51,8 @@ ORDERED: Final = ("wasserstein", "absolute_distance", "ranked_probability")
 """Measures that need an ordered scale."""
 LEAST: Final = 1e-6
 """The log score counts a smaller probability as this one, so that one answer held impossible does not decide all."""
-SUM: Final = 0.011
-"""How far a distribution may add up to something else than 1: so far do shares with two decimals."""
+DECIMALS: Final = 0.005
+"""By how much each share of a distribution may be off: those with two decimals are, and need not add up to 1."""
 SHUFFLES: Final = 5
 MANY: Final = 100_000
 """From so many texts on, one deal says enough about predictions for other texts."""
@@ -75,6 +75,8 @@ class Answered:
     form: Form
     predicted: Floats
     """One row per pair (zeros where there is no answer) or, of text distributions, per text."""
+    given: str = ""
+    """What was done to the predictions before they were scored, in words."""
 
     @cached_property
     def counts(self) -> Floats:
@@ -103,6 +105,9 @@ class Answered:
 
     def read_as(self, measure: str) -> str:
         """How the predictions were converted for a measure; empty where they were scored as they are."""
+        return ", ".join(filter(None, (self.given, self._converted(measure))))
+
+    def _converted(self, measure: str) -> str:
         wanted = EVALUATIONS[measure]
         if wanted == "soft":
             return "" if self.form == "text distributions" else "mean over users"
@@ -335,7 +340,8 @@ def answered(
 ) -> Answered:
     """Predictions beside people's answers; their form follows from their columns.
 
-    `probabilities` has the shares of the codes in ascending order. Without `rater` they are those of a text.
+    `probabilities` has the shares of the codes in the order of the scale, those of opt-outs behind them, which are left
+    out. Without `rater` they are those of a text.
     """
     scale = question.scale
     if scale.range is not None:
@@ -344,9 +350,11 @@ def answered(
     if "question" in predictions.columns:
         predictions = predictions.filter(pl.col("question") == question.id)
     form: Form = "labels"
+    given = ""
     if "probabilities" in predictions.columns:
         form = "user distributions" if "rater" in predictions.columns else "text distributions"
-        shares = _shares(predictions, len(codes), question)
+        shares, declined = shares_of(predictions["probabilities"], question)
+        given = "opt-outs left out" if declined else ""
     texts = gold["item"].unique(maintain_order=True)
     if form == "text distributions":
         order = texts.to_frame().join(
@@ -366,8 +374,8 @@ def answered(
         place = np.searchsorted(codes, pairs["predicted"].fill_null(codes[0]).to_numpy())
         predicted = np.eye(len(codes))[place] * pairs["predicted"].is_not_null().to_numpy()[:, None]
     else:
-        given = predictions.drop("value", strict=False).with_row_index("row")
-        pairs = paired(given.with_columns(value=pl.lit(codes[0])), gold, corpus, question, also=["row"])
+        numbered = predictions.drop("value", strict=False).with_row_index("row")
+        pairs = paired(numbered.with_columns(value=pl.lit(codes[0])), gold, corpus, question, also=["row"])
         predicted = shares[pairs["row"].to_numpy()]
     item, user = _numbered(pairs["item"], texts), _numbered(pairs["rater"], pairs["rater"].unique(maintain_order=True))
     place = np.searchsorted(codes, pairs["gold"].to_numpy())
@@ -375,7 +383,7 @@ def answered(
     target = made.counts / made.counts.sum(axis=1, keepdims=True)
     if targets == "released":
         target = _released(corpus, question, texts, codes, target)
-    return Answered(item, user, place, target, codes, scale, form, predicted)
+    return Answered(item, user, place, target, codes, scale, form, predicted, given)
 
 
 def _numbered(names: pl.Series, known: pl.Series) -> Ints:
@@ -384,22 +392,22 @@ def _numbered(names: pl.Series, known: pl.Series) -> Ints:
     if len(runs) and runs[-1] == len(known) - 1:
         return runs.cast(pl.Int64).to_numpy()
     index = known.to_frame().with_row_index("place")
-    return (
-        names.to_frame()
-        .join(index, on=names.name, how="left", maintain_order="left")["place"]
-        .cast(pl.Int64)
-        .to_numpy()
-    )
+    places = names.to_frame().join(index, on=names.name, how="left", maintain_order="left")["place"]
+    return places.cast(pl.Int64).to_numpy()
 
 
-def _shares(predictions: pl.DataFrame, k: int, question: Question) -> Floats:
-    """The distributions as an array, checked; a null one is no answer."""
-    column = predictions["probabilities"].cast(pl.List(pl.Float64))
-    lengths = column.list.len().fill_null(k)
-    shares = column.fill_null([0.0] * k).list.to_array(k).to_numpy() if (lengths == k).all() else np.full((1, 1), -1.0)
+def shares_of(given: pl.Series, question: Question) -> tuple[Floats, bool]:
+    """Distributions as an array, codes ascending, and whether opt-outs were left out; a null one is no answer."""
+    column, scale = given.cast(pl.List(pl.Float64)), question.scale
+    k, longer = len(scale.codes), len(scale.codes) + len(scale.opt_outs)
+    declined = bool(scale.opt_outs) and bool((column.list.len() == longer).any())
+    wide = longer if declined else k
+    lengths = column.list.len().fill_null(wide)
+    fits = (lengths == wide).all()
+    shares = column.fill_null([0.0] * wide).list.to_array(wide).to_numpy() if fits else np.full((1, 1), -1.0)
     total = shares.sum(axis=1)
-    wrong = (lengths != k).to_numpy() | ~np.isfinite(shares).all(axis=1) | (shares < -1e-9).any(axis=1)
-    wrong |= (np.abs(total - 1) > SUM) & (total != 0)
+    wrong = (lengths != wide).to_numpy() | ~np.isfinite(shares).all(axis=1) | (shares < -1e-9).any(axis=1)
+    wrong |= (np.abs(total - 1) > DECIMALS * wide + 0.001) & (total != 0)
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(
@@ -408,7 +416,9 @@ def _shares(predictions: pl.DataFrame, k: int, question: Question) -> Floats:
             column="probabilities",
             remedy=f"give {k} shares of 0 or more that add up to 1",
         )
-    return np.asarray(shares, dtype=np.float64)
+    if declined:
+        shares = shares[:, :k] / np.maximum(shares[:, :k].sum(axis=1, keepdims=True), 1e-12)
+    return np.asarray(shares[:, np.argsort(scale.codes)], dtype=np.float64), declined
 
 
 def _released(corpus: Corpus, question: Question, texts: pl.Series, codes: Floats, counted: Floats) -> Floats:
@@ -471,7 +481,7 @@ class TaskAnswers:
         row |= {"floor": floor, "floor_rater": floor_rater, "ceiling": ceiling}
         row |= skill_of(measured.estimate, low, high, floor, ceiling)
         again = [part.shuffled(measure, divisor, seed) for part in self.parts]
-        row |= {"shuffled_texts": None, "shuffled_users": None}
+        row |= dict.fromkeys(SHUFFLED)
         row |= {name: float(np.mean([one[name] for one in again])) for name in again[0]}
         unread = sum(int((~part.predicted.any(axis=1)).sum()) for part in self.parts)
         row |= {"form": first.form, "read_as": first.read_as(measure), "items": len(first.target)}
@@ -489,21 +499,8 @@ def skill_of(
     return {"skill": skill, "skill_low": lower, "skill_high": upper}
 
 
-NUMBERS: Final = dict.fromkeys(
-    (
-        "score",
-        "low",
-        "high",
-        "floor",
-        "ceiling",
-        "skill",
-        "skill_low",
-        "skill_high",
-        "shuffled_texts",
-        "shuffled_users",
-    ),
-    pl.Float64,
-)
+NUMBERS: Final = ("score", "low", "high", "floor", "ceiling", "skill", "skill_low", "skill_high")
+SHUFFLED: Final = ("shuffled_texts", "shuffled_users")
 
 
 def shared_task(
@@ -564,7 +561,7 @@ def score_rows(
             raise InputError(f"'{name}' needs an ordered scale", remedy="use error_rate, manhattan or brier")
     wanted = measures or usual_measures(first.scale, first.form)
     rows = [scored.row(name, divisor=divisor, confidence=confidence, seed=seed) for name in wanted]
-    return pl.DataFrame(rows, schema_overrides=NUMBERS)
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*NUMBERS, *SHUFFLED), pl.Float64))
 
 
 def _asked(corpus: Corpus, question: str | Sequence[str] | None) -> list[str]:
