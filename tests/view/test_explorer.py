@@ -69,8 +69,8 @@ def test_distributions_that_a_model_gave_are_drawn_as_given(corpus: Corpus, tmp_
     shown = {one["group"]: one for one in row["pictures"]}
     assert shown["soft"]["shares"] == shares
     assert shown["soft"]["mean"] == pytest.approx(0.1 + 0.6 + 3.5)
-    assert shown["each, for each person"]["shares"] == [0.5, 0.0, 0.0, 0.25, 0.25]
-    assert sum(shown["each, for each person"]["counts"]) == 2
+    assert shown["each for users"]["shares"] == [0.5, 0.0, 0.0, 0.25, 0.25]
+    assert sum(shown["each for users"]["counts"]) == 2
     assert "shares" not in shown["people"]
     assert "shares" not in shown["m1"]
     people = corpus.judgments.filter(pl.col("question") == "warm", pl.col("item") == "a", pl.col("rater") != "m1")

@@ -163,7 +163,7 @@ def _systems(raters: pl.DataFrame) -> pl.Series:
     if not {"stands_for", "model"} <= set(raters.columns):
         return raters["rater"]
     stands = pl.col("stands_for").is_not_null() & pl.col("model").is_not_null()
-    named = pl.when(stands).then(pl.format("{}, for each person", "model")).otherwise("rater")
+    named = pl.when(stands).then(pl.format("{} for users", "model")).otherwise("rater")
     return raters.select(named.alias("rater"))["rater"]
 
 
