@@ -12,11 +12,14 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import vantage
 from tests.raters.models.endpoint import Endpoint
 from vantage import InputError
 from vantage.cli.app import app
 from vantage.errors import Problems
+from vantage.interop.benchmark import read_predictions
 from vantage.interop.submissions import SharedTask, read_submission, read_system, task_baseline, tasks, write_submission
+from vantage.perspective import shared_task
 
 RUN = CliRunner()
 LABELS = ("contradiction", "entailment", "neutral")
@@ -234,12 +237,44 @@ def test_a_model_is_asked_with_and_without_what_users_said_before(
         common = ["baseline", released, "--task", "Paraphrase", "--model", "openai:tester"]
         run(*common, "--to", tmp_path / "plain")
         assert len(endpoint.requests) == 12
+        run(*common, "--to", tmp_path / "plain", "--corpus", tmp_path / "corpora")
+        assert len(endpoint.requests) == 12, "replies are kept"
         run(*common, "--history", "2", "--to", tmp_path / "history")
-    assert len(endpoint.requests) == 12 + 12 * 4
+    # Users who gave the same answers to the texts that are shown share a prompt.
+    assert 12 + 12 * 3 < len(endpoint.requests) <= 12 + 12 * 4
     shown = [m for m in endpoint.requests[-1]["messages"] if m["role"] == "user"]
     assert len(shown) == 3
     lines = (tmp_path / "history" / "Paraphrase_test_pe.tsv").read_text().splitlines()
     assert all(line.endswith("[4, 4, 4, 4]") for line in lines)
+    stored = vantage.Corpus.read(tmp_path / "corpora" / "Paraphrase")
+    assert set(stored.raters["rater"]) == {
+        person for n in range(1, 5) for person in (f"Ann{n}", f"openai:tester/@Ann{n}")
+    }
+    assert set(stored.items["split"]) == {"test"}
+    again = read_predictions(tmp_path / "corpora" / "Paraphrase", stored, "paraphrase")
+    assert shared_task(again, stored)["score"].to_list() == pytest.approx(
+        [row["score"] for row in json.loads(run("score", tmp_path / "plain", "--data", released, "--json"))]
+        + shared_task(again, stored)["score"].to_list()[2:]
+    )
+
+
+def test_what_a_model_did_not_answer_is_filled_in_and_counted(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "invented")
+    with Endpoint(lambda body: "-5" if "Is this so?" in str(body) else "I cannot say.") as endpoint:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        common = ["perspective", "baseline", str(released), "--task", "Paraphrase", "--model", "openai:tester"]
+        result = RUN.invoke(app, [*common, "--to", str(tmp_path)])
+    task = tasks(released, only="Paraphrase")["Paraphrase"]
+    unread = sum("that" in text for text in task.corpus.items.filter(split="test")["question_1"])
+    assert 0 < unread < 12
+    assert f"people's marginal stands for {4 * unread} of 48 unread answers" in result.output
+    softs = dict(line.split("\t") for line in (tmp_path / "Paraphrase_test_soft.tsv").read_text().splitlines())
+    usual = task_baseline(task, "marginal")["probabilities"][0].to_list()
+    assert sum(json.loads(one) == pytest.approx(usual) for one in softs.values()) == unread
+    bad = RUN.invoke(app, ["perspective", "baseline", str(released), "--history", "2", "--to", str(tmp_path / "x")])
+    assert "--history and --scoring are for a model" in str(bad.exception)
 
 
 @pytest.mark.slow

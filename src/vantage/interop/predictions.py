@@ -80,10 +80,14 @@ def predictions_in(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame
     if len(names) != 1:
         some = f"several models, such as {' and '.join(names.head(2))}" if len(names) else "no model"
         raise InputError(f"{some} answered '{question}'", remedy="choose one by its rater, model or style")
+    return of_texts(rows, corpus.question(question))
+
+
+def of_texts(rows: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """The distribution of each text in judgments: the mean of those given, or the shares of the answers."""
     mean = mean_distribution(rows)
     if not mean:
-        codes = corpus.question(question).scale.codes
         answered = pl.col("value").count()
-        shares = pl.concat_list([(pl.col("value") == code).sum() / answered for code in codes])
+        shares = pl.concat_list([(pl.col("value") == code).sum() / answered for code in question.scale.codes])
         mean = [pl.when(answered > 0).then(shares).alias("probabilities")]
     return rows.group_by("item").agg(mean).sort("item")
