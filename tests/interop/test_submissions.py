@@ -278,6 +278,15 @@ def test_what_a_model_did_not_answer_is_filled_in_and_counted(
 
 
 @pytest.mark.slow
+def test_an_encoder_is_a_baseline_too(chosen: dict[str, SharedTask]) -> None:
+    pytest.importorskip("torch")
+    task = chosen["Paraphrase"]
+    told = task_baseline(task, "encoder", settings={"epochs": 1})
+    assert told.select("item", "rater").equals(task.pairs["paraphrase"].select("item", "rater"))
+    assert np.allclose(np.array(told["probabilities"].to_list()).sum(axis=1), 1)
+
+
+@pytest.mark.slow
 def test_the_leaderboard_page(released: Path, tmp_path: Path) -> None:
     for method in ("tfidf-users", "random"):
         run("baseline", released, "--method", method, "--to", tmp_path / method)
