@@ -632,7 +632,7 @@ def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") 
             ends = {"difference": row["estimate"], "low": row["low"], "high": row["high"], "p": row["p"], "p_holm": p}
             differences.append({**key, "first": one, "second": two, **ends})
             better |= {(one, two)} if p is not None and p < ALIKE else set()
-        for name in names:
+        for name in sorted(names, key=lambda name: name not in able):
             place = 1 + sum((other, name) in better for other in able) if name in able else None
             ends = {"skill": reached[name]["estimate"], **{end: reached[name][end] for end in ("low", "high", "p")}}
             reason = None if name in able else "not shown to be better than a rater that reads no text"
