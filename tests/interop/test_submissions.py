@@ -303,6 +303,9 @@ def test_the_leaderboard_page(released: Path, tmp_path: Path) -> None:
     run("leaderboard", *systems, "--data", released, "--to", tmp_path / "page")
     html = (tmp_path / "page" / "report.html").read_text("utf-8")
     assert all(name in html for name in ("ours", "coin", "VariErrNLI", "reads no text"))
+    drawn = pl.read_csv(tmp_path / "page" / "figures" / "predicted-paraphrase.csv")
+    assert set(drawn["who"]) == {"people", "ours", "coin"}
+    assert drawn.group_by("who", "item").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1.0] * 9)
 
 
 @pytest.mark.slow
