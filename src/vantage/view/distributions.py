@@ -90,8 +90,10 @@ class AnswerCounts:
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         shares = np.empty((0, len(members), len(codes)))
-        if chances and question.scale.options and (known := rows["probabilities"].is_not_null().to_numpy()).any():
-            shares = _mean_distribution(rows["probabilities"].filter(known), place[known], who[known], members, shape)
+        if chances and question.scale.options and (with_shares := rows["probabilities"].is_not_null().to_numpy()).any():
+            shares = _mean_distribution(
+                rows["probabilities"].filter(with_shares), place[with_shares], who[with_shares], members, shape
+            )
         return cls(question, items, groups, codes, counts, sums, declined, shares)
 
     @cached_property
