@@ -25,7 +25,7 @@ class UnreadColumnsWarning(UserWarning):
 
 
 @overload
-def read(source: str | Path, reader: Literal["lewidi"]) -> dict[str, Corpus]: ...
+def read(source: str | Path, reader: Literal["lewidi"]) -> dict[str, Corpus]: ...  # type: ignore[overload-overlap]
 @overload
 def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus: ...
 def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus | dict[str, Corpus]:
