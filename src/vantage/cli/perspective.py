@@ -16,7 +16,7 @@ from vantage.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from vantage.interop.submissions import SharedTask
+    from vantage.interop import SharedTask
 
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
 
@@ -55,7 +55,7 @@ def split(
 
     vantage perspective split FOLDER --question trust --to benchmark
     """
-    from vantage.interop.benchmark import write_split
+    from vantage.interop import write_split
 
     options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
     options |= {"test_users": test_users, "stratify": stratify, "method": method, "seed": seed}
@@ -88,7 +88,8 @@ def baseline(
 
     vantage perspective baseline lewidi/2025 --method tfidf-users --to submission
     """
-    from vantage.interop.submissions import task_baseline, tasks
+    from vantage.interop import task_baseline
+    from vantage.interop.submissions import tasks
 
     if model is None and (history or scoring is not None):
         raise InputError("--history and --scoring are for a model", remedy="name one with --model")
@@ -108,7 +109,7 @@ def _prompted(task: SharedTask, model: str, history: int, scoring: bool, out: Pa
     """
     import polars as pl
 
-    from vantage.interop.submissions import task_baseline
+    from vantage.interop import task_baseline
 
     out.mkdir(parents=True, exist_ok=True)
     frames = []
@@ -137,7 +138,7 @@ def _prompted(task: SharedTask, model: str, history: int, scoring: bool, out: Pa
 
 def _said(task: SharedTask, question: str, pairs: pl.DataFrame, out: Path, **how: Any) -> pl.DataFrame:
     """A distribution for each pair from what a model says of its text."""
-    from vantage.interop.predictions import of_texts
+    from vantage.interop import of_texts
 
     whole = task.corpus
     (instrument,) = (i for i in whole.instruments if question in {q.id for q in i.questions})
@@ -150,8 +151,7 @@ def _said(task: SharedTask, question: str, pairs: pl.DataFrame, out: Path, **how
 
 def _submitted(task: SharedTask, predictions: pl.DataFrame, out: Path, corpus: Path | None, name: str) -> None:
     """Writes the two files of a task and, where it is asked for, the predictions into a corpus."""
-    from vantage.interop.predictions import with_predictions
-    from vantage.interop.submissions import write_submission
+    from vantage.interop import with_predictions, write_submission
 
     for path in write_submission(task, predictions, out):
         typer.echo(str(path))
@@ -176,7 +176,7 @@ def submit(
 
     vantage perspective submit predictions.csv --data lewidi/2025 --task MP --to submission
     """
-    from vantage.interop.benchmark import read_predictions
+    from vantage.interop import read_predictions
     from vantage.interop.submissions import tasks
 
     chosen = tasks(data, part, only=task)
@@ -207,7 +207,8 @@ def score(
     """
     import polars as pl
 
-    from vantage.interop.submissions import read_system, tasks
+    from vantage.interop import read_system
+    from vantage.interop.submissions import tasks
 
     chosen = tasks(data, part, split=split_folder, only=task)
     predicted, notes = read_system(predictions, chosen)
@@ -240,7 +241,7 @@ def evaluate(
 
     vantage perspective evaluate FOLDER predictions.csv --split benchmark
     """
-    from vantage.interop.benchmark import read_predictions, read_split, scored
+    from vantage.interop import read_predictions, read_split, scored
 
     parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
     frame = read_predictions(predictions, parts.corpus, parts.question)
@@ -269,7 +270,8 @@ def leaderboard(
     """
     import polars as pl
 
-    from vantage.interop.submissions import read_system, tasks
+    from vantage.interop import read_system
+    from vantage.interop.submissions import tasks
     from vantage.perspective.scoring import TaskAnswers
     from vantage.perspective.scoring import leaderboard as ranked
 

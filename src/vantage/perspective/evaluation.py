@@ -347,7 +347,7 @@ def mean_distribution(rows: pl.DataFrame) -> list[pl.Expr]:
     ):
         return []
     given = pl.col("probabilities")
-    lengths = range(int(rows["probabilities"].list.len().max() or 0))
+    lengths = range(max(rows["probabilities"].list.len().drop_nulls(), default=0))
     mean = pl.concat_list([given.list.get(n, null_on_oob=True).mean() for n in lengths]) if lengths else pl.lit(None)
     return [pl.when(given.count() > 0).then(mean).alias("probabilities")]
 

@@ -97,9 +97,9 @@ class Answered:
     @cached_property
     def of_people(self) -> Floats:
         """The shares of people's answers to each text."""
-        return self.counts / self.counts.sum(axis=1, keepdims=True)
+        return np.asarray(self.counts / self.counts.sum(axis=1, keepdims=True))
 
-    def at_pairs(self, rows: Floats | Ints) -> Any:
+    def at_pairs(self, rows: Any) -> Any:
         """What belongs to the rows of predictions, for each pair."""
         return rows[self.item] if self.form == "text distributions" else rows
 
@@ -151,7 +151,7 @@ class Answered:
         """What is lost for each pair."""
         if EVALUATIONS[measure] == "proper":
             lost = _proper(measure, self.predicted)
-            return self.at_pairs(lost)[np.arange(len(self.gold)), self.gold]
+            return np.asarray(self.at_pairs(lost)[np.arange(len(self.gold)), self.gold])
         loss = self.loss(measure, divisor)
         answered = self.at_pairs(self.predicted.any(axis=1))
         return np.where(answered, loss[self.choices(measure, divisor), self.gold], loss.max())
@@ -159,7 +159,7 @@ class Answered:
     def choices(self, measure: str, divisor: Divisor) -> Ints:
         """The answer that loses least for each pair if its distribution is true: a label is its own."""
         if self.form == "labels":
-            return self.predicted.argmax(axis=1)
+            return np.asarray(self.predicted.argmax(axis=1))
         return np.asarray(self.at_pairs((self.predicted @ self.loss(measure, divisor).T).argmin(axis=1)))
 
     def blind(self, measure: str, divisor: Divisor, shares: Floats) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.interop.submissions import SharedTask
+from vantage.interop import SharedTask
 from vantage.perspective.scoring import Answered, Divisor, Systems, distance, leaderboard, own_measures
 from vantage.report.cases import text_of_items
 from vantage.report.cells import shortened
