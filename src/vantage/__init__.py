@@ -89,6 +89,7 @@ provide(
         "reader.paraphrase": "vantage.interop.lewidi_files:paraphrase",
         "reader.varierrnli": "vantage.interop.lewidi_files:varierrnli",
         "reader.armis": "vantage.interop.lewidi_files:armis",
+        "readers.lewidi": "vantage.interop.lewidi_files:edition",
         "reader.label-studio": "vantage.interop.label_studio:read",
         "reader.potato": "vantage.interop.potato:read",
         "reader.replies": "vantage.interop.replies:read",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import vantage
 from tests.raters.models.endpoint import Endpoint
 from vantage import InputError
 from vantage.cli.app import app
 from vantage.errors import Problems
+from vantage.interop.benchmark import read_predictions
 from vantage.interop.submissions import SharedTask, read_submission, read_system, task_baseline, tasks, write_submission
+from vantage.perspective import shared_task
 
 RUN = CliRunner()
 LABELS = ("contradiction", "entailment", "neutral")
@@ -82,26 +86,34 @@ def chosen(released: Path) -> dict[str, SharedTask]:
     return tasks(released)
 
 
-def by_hand(released: Path, stem: str, submission: Path, evaluation: str) -> float:
-    """The organisers' scores, written down from their description."""
-    data = json.loads((released / stem / f"{stem}_test.json").read_text())
+POINTS = {"CSC": 6, "Paraphrase": 11}
+
+
+def by_hand(released: Path, stem: str, submission: Path, evaluation: str, part: str = "test") -> float:
+    """The organisers' scores, written down from their description; lists are compared as far as both reach."""
+    data = json.loads((released / stem / f"{stem}_{part}.json").read_text())
     lines = [line.split("\t") for line in submission.read_text().splitlines()]
     said = {key: json.loads(values) for key, values in lines}
     lost = []
     gold: list[Any]
     for key, item in data.items():
-        if stem == "Paraphrase" and evaluation == "soft":
-            apart = np.cumsum(np.array(list(item["soft_label"].values())) - said[key])
-            lost.append(np.abs(apart[:-1]).sum())
-        elif stem == "Paraphrase":
+        if stem in POINTS and evaluation == "soft":
+            target = np.array(list(item["soft_label"].values()))
+            lost.append(np.abs(np.cumsum(target - np.array(said[key]) * target.sum())[:-1]).sum())
+        elif stem in POINTS:
             gold = [int(value) for value in item["annotations"].values()]
-            lost.append(np.mean([abs(a - b) for a, b in zip(gold, said[key], strict=True)]) / 11)
+            lost.append(np.mean([abs(a - b) for a, b in zip(gold, said[key], strict=True)]) / POINTS[stem])
         elif evaluation == "soft":
-            gold = [list(item["soft_label"][label].values()) for label in LABELS]
-            lost.append(np.mean([np.abs(np.subtract(a, b)).sum() for a, b in zip(gold, said[key], strict=True)]))
+            gold = [list(item["soft_label"][label].values()) for label in LABELS] if stem == "VariErrNLI" else []
+            pairs = zip(gold, said[key], strict=True) if gold else [(list(item["soft_label"].values()), said[key])]
+            lost.append(np.mean([np.abs(np.subtract(a, b)).sum() for a, b in pairs]))
         else:
-            gold = [[int(label in c.split(",")) for c in item["annotations"].values()] for label in LABELS]
-            lost.append(np.mean([np.mean(np.not_equal(a, b)) for a, b in zip(gold, said[key], strict=True)]))
+            given = item["annotations"].values()
+            gold = [[int(label in c.split(",")) for c in given] for label in LABELS]
+            pairs = zip(gold, said[key], strict=True)
+            if stem == "MP":
+                pairs = zip([[int(float(c)) for c in given]], [said[key]], strict=True)
+            lost.append(np.mean([np.mean([x != y for x, y in zip(a, b, strict=False)]) for a, b in pairs]))
     return float(np.mean(lost))
 
 
@@ -234,12 +246,53 @@ def test_a_model_is_asked_with_and_without_what_users_said_before(
         common = ["baseline", released, "--task", "Paraphrase", "--model", "openai:tester"]
         run(*common, "--to", tmp_path / "plain")
         assert len(endpoint.requests) == 12
+        run(*common, "--to", tmp_path / "plain", "--corpus", tmp_path / "corpora")
+        assert len(endpoint.requests) == 12, "replies are kept"
         run(*common, "--history", "2", "--to", tmp_path / "history")
-    assert len(endpoint.requests) == 12 + 12 * 4
+    # Users who gave the same answers to the texts that are shown share a prompt.
+    assert 12 + 12 * 3 < len(endpoint.requests) <= 12 + 12 * 4
     shown = [m for m in endpoint.requests[-1]["messages"] if m["role"] == "user"]
     assert len(shown) == 3
     lines = (tmp_path / "history" / "Paraphrase_test_pe.tsv").read_text().splitlines()
     assert all(line.endswith("[4, 4, 4, 4]") for line in lines)
+    stored = vantage.Corpus.read(tmp_path / "corpora" / "Paraphrase")
+    assert set(stored.raters["rater"]) == {
+        person for n in range(1, 5) for person in (f"Ann{n}", f"openai:tester/@Ann{n}")
+    }
+    assert set(stored.items["split"]) == {"test"}
+    again = read_predictions(tmp_path / "corpora" / "Paraphrase", stored, "paraphrase")
+    assert shared_task(again, stored)["score"].to_list() == pytest.approx(
+        [row["score"] for row in json.loads(run("score", tmp_path / "plain", "--data", released, "--json"))]
+        + shared_task(again, stored)["score"].to_list()[2:]
+    )
+
+
+def test_what_a_model_did_not_answer_is_filled_in_and_counted(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "invented")
+    with Endpoint(lambda body: "-5" if "Is this so?" in str(body) else "I cannot say.") as endpoint:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        common = ["perspective", "baseline", str(released), "--task", "Paraphrase", "--model", "openai:tester"]
+        result = RUN.invoke(app, [*common, "--to", str(tmp_path)])
+    task = tasks(released, only="Paraphrase")["Paraphrase"]
+    unread = sum("that" in text for text in task.corpus.items.filter(split="test")["question_1"])
+    assert 0 < unread < 12
+    assert f"people's marginal stands for {4 * unread} of 48 unread answers" in result.output
+    softs = dict(line.split("\t") for line in (tmp_path / "Paraphrase_test_soft.tsv").read_text().splitlines())
+    usual = task_baseline(task, "marginal")["probabilities"][0].to_list()
+    assert sum(json.loads(one) == pytest.approx(usual) for one in softs.values()) == unread
+    bad = RUN.invoke(app, ["perspective", "baseline", str(released), "--history", "2", "--to", str(tmp_path / "x")])
+    assert "--history and --scoring are for a model" in str(bad.exception)
+
+
+@pytest.mark.slow
+def test_an_encoder_is_a_baseline_too(chosen: dict[str, SharedTask]) -> None:
+    pytest.importorskip("torch")
+    task = chosen["Paraphrase"]
+    told = task_baseline(task, "encoder", settings={"epochs": 1})
+    assert told.select("item", "rater").equals(task.pairs["paraphrase"].select("item", "rater"))
+    assert np.allclose(np.array(told["probabilities"].to_list()).sum(axis=1), 1)
 
 
 @pytest.mark.slow
@@ -250,13 +303,49 @@ def test_the_leaderboard_page(released: Path, tmp_path: Path) -> None:
     run("leaderboard", *systems, "--data", released, "--to", tmp_path / "page")
     html = (tmp_path / "page" / "report.html").read_text("utf-8")
     assert all(name in html for name in ("ours", "coin", "VariErrNLI", "reads no text"))
+    drawn = pl.read_csv(tmp_path / "page" / "figures" / "predicted-paraphrase.csv")
+    assert set(drawn["who"]) == {"people", "ours", "coin"}
+    assert drawn.group_by("who", "item").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1.0] * 9)
 
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_the_third_edition_is_scored(data_dir: Path, tmp_path: Path) -> None:
-    for name, task in tasks(data_dir / "lewidi" / "2025").items():
-        path, _ = write_submission(task, task_baseline(task, "marginal"), tmp_path)
-        row = task.score(read_submission(task, path, "soft")[0], "soft").row(0, named=True)
-        assert row["skill"] < 0.05, name
-        assert row["ceiling"] < row["floor"] < row["score"] + 0.2
+def test_the_third_edition_is_scored_as_the_organisers_do(data_dir: Path, tmp_path: Path) -> None:
+    folder, rng = data_dir / "lewidi" / "2025", np.random.default_rng(0)
+    known = [(name, replace(task, part=part)) for name, task in tasks(folder).items() for part in ("dev", "test")]
+    for name, task in known:
+        pairs = pl.concat(frame.select("item", "rater", question=pl.lit(one)) for one, frame in task.pairs.items())
+        shares = rng.dirichlet(np.full(len(task.codes), 0.4), len(pairs))
+        files = write_submission(task, pairs.with_columns(pl.Series("probabilities", shares.tolist())), tmp_path)
+        for file, evaluation in zip(files, ("soft", "perspectivist"), strict=True):
+            row = task.score(read_submission(task, file, evaluation)[0], evaluation).row(0, named=True)
+            assert row["score"] == pytest.approx(by_hand(folder, name, file, evaluation, task.part), abs=1e-5), name
+            assert row["skill"] < 0.05, name
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_path_in_the_docs_leads_from_a_part_of_the_data_to_valid_files(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in (data_dir / "lewidi" / "2025").glob("*/*.json"):
+        text = file.read_text("utf-8")
+        if not file.stem.endswith("_meta"):
+            text = json.dumps(dict(list(json.loads(text).items())[:40]))
+        (tmp_path / "lewidi" / "2025" / file.parent.name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lewidi" / "2025" / file.parent.name / file.name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    mine = tasks("lewidi/2025", only="MP")["MP"]
+    mine.pairs["irony"].write_csv("predictions.csv")
+    page = (Path(__file__).parents[2] / "docs" / "lewidi.md").read_text("utf-8")
+    commands = [line.split()[3:] for line in page.splitlines() if line.startswith("$ vantage perspective")][:5]
+    assert [words[0] for words in commands] == ["baseline", "baseline", "score", "leaderboard", "submit"]
+    for words in commands:
+        run(*words)
+    for folder, names in {"ours": [*POINTS, "MP", "VariErrNLI"], "mine": ["MP"]}.items():
+        for name, task in tasks("lewidi/2025").items():
+            for evaluation, end in (("soft", "soft"), ("perspectivist", "pe")) if name in names else ():
+                read_submission(task, Path(folder) / f"{name}_test_{end}.tsv", evaluation)
+    board = pl.read_csv("leaderboard/tables/leaderboard.csv")
+    assert board.filter(pl.col("system") == "frequent")["place"].null_count() == len(board) // 2
+    assert "reads no text" in Path("leaderboard/report.html").read_text("utf-8")

@@ -156,7 +156,7 @@ def test_all_faults_at_once_and_every_request_ends_exactly_once(
         return kinds.get(number % 10, "2")
 
     endpoint.reply = reply
-    outcome = run(plan(120, settings={"timeout": 0.3}), store, RunOptions(concurrency=16, tries=8, clarify=False))
+    outcome = run(plan(120, settings={"timeout": 0.3}), store, RunOptions(concurrency=16, tries=8))
     judged = outcome.judged[0].judgments
     assert judged["item"].n_unique() == judged.height == 120
     for row in judged.iter_rows(named=True):

@@ -18,6 +18,7 @@ from vantage import demo_corpus
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.interop.predictions import with_predictions
 from vantage.measures import rater_quality
 from vantage.measures.texts.composites import composites
 from vantage.runs import store
@@ -53,6 +54,28 @@ def test_distributions_are_those_of_the_judgments(explorer: Explorer, corpus: Co
             assert row["distance"] == pytest.approx(wasserstein_distance(people, model))
         else:
             assert (row["distance"], row["declined"]) == (None, 1)
+
+
+def test_distributions_that_a_model_gave_are_drawn_as_given(corpus: Corpus, tmp_path: Path) -> None:
+    shares = [0.1, 0.0, 0.2, 0.0, 0.7]
+    texts = corpus.items.select("item").with_columns(pl.Series("probabilities", [shares] * 6))
+    users = pl.DataFrame(
+        {"rater": ["ann", "bob"], "probabilities": [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.5, 0.5]]}
+    )
+    pairs = corpus.items.select("item").join(users, how="cross")
+    stored = with_predictions(with_predictions(corpus, texts, "soft", "warm"), pairs, "each", "warm")
+    stored.write(tmp_path / "predicted")
+    row = Explorer(*open_paths([tmp_path / "predicted"])).items("warm", only=["a"], rater="soft")["rows"][0]
+    shown = {one["group"]: one for one in row["pictures"]}
+    assert shown["soft"]["shares"] == shares
+    assert shown["soft"]["mean"] == pytest.approx(0.1 + 0.6 + 3.5)
+    assert shown["each for users"]["shares"] == [0.5, 0.0, 0.0, 0.25, 0.25]
+    assert sum(shown["each for users"]["counts"]) == 2
+    assert "shares" not in shown["people"]
+    assert "shares" not in shown["m1"]
+    people = corpus.judgments.filter(pl.col("question") == "warm", pl.col("item") == "a", pl.col("rater") != "m1")
+    codes = [1, 2, 3, 4, 5]
+    assert row["distance"] == pytest.approx(wasserstein_distance(people["value"].to_list(), codes, None, shares))
 
 
 def test_a_nominal_question_counts_pairs_that_differ(explorer: Explorer, corpus: Corpus) -> None:

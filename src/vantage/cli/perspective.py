@@ -14,7 +14,9 @@ from vantage.cli.progress import finished
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
-    from vantage.interop.submissions import SharedTask
+    import polars as pl
+
+    from vantage.interop import SharedTask
 
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
 
@@ -26,6 +28,9 @@ Task = Annotated[str | None, typer.Option("--task", help="One data set, such as 
 Part = Annotated[str, typer.Option(help="The released part that is predicted: test or dev.")]
 Divisor = Annotated[str, typer.Option(help="Of absolute distances: points (the organisers' scorer) or steps.")]
 Targets = Annotated[str, typer.Option(help="Soft labels: released (as the organisers score) or counted.")]
+Corpora = Annotated[
+    Path | None, typer.Option("--corpus", help="Also put predictions beside people's answers here, for `vantage view`.")
+]
 Resamples = Annotated[int, typer.Option(help="Resamples behind intervals; 0 for none.")]
 
 
@@ -50,7 +55,7 @@ def split(
 
     vantage perspective split FOLDER --question trust --to benchmark
     """
-    from vantage.interop.benchmark import write_split
+    from vantage.interop import write_split
 
     options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
     options |= {"test_users": test_users, "stratify": stratify, "method": method, "seed": seed}
@@ -62,51 +67,98 @@ def split(
 def baseline(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The released files of LeWiDi.")],
     out: Annotated[Path, typer.Option(*TO, help="Where the submission files go.")],
-    method: Annotated[str, typer.Option(help="most-frequent, random, marginal, or a way to learn.")] = "tfidf-users",
+    method: Annotated[
+        str, typer.Option(help="most-frequent, random, marginal, tfidf, tfidf-users, encoder, or another way to learn.")
+    ] = "tfidf-users",
     task: Task = None,
     part: Part = "test",
-    model: Annotated[
-        str | None, typer.Option(help="A model to ask instead of learning, such as openai/gpt-4o.")
+    model: Annotated[str | None, typer.Option(help="A model to ask instead, such as openai:gpt-4o.")] = None,
+    history: Annotated[int, typer.Option(min=0, help="How many of a user's answers the model is shown.")] = 0,
+    scoring: Annotated[
+        bool | None, typer.Option(help="Score the model's answers instead of reading a reply; by default if embedded.")
     ] = None,
-    history: Annotated[int, typer.Option(help="How many of a user's answers the model is shown.")] = 0,
+    corpus: Corpora = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
     """Predict a part of a shared task and write both submission files of each data set.
+
+    Replies of a model are kept in OUT/runs.sqlite: run the same command again to continue.
 
     For example:
 
     vantage perspective baseline lewidi/2025 --method tfidf-users --to submission
     """
-    from vantage.interop.submissions import task_baseline, tasks, write_submission
+    from vantage.interop import task_baseline
+    from vantage.interop.submissions import tasks
 
+    if model is None and (history or scoring is not None):
+        raise InputError("--history and --scoring are for a model", remedy="name one with --model")
     for one in tasks(data, part, only=task).values():
-        predictions = task_baseline(one, method, seed=seed) if model is None else _prompted(one, model, history)
-        for path in write_submission(one, predictions, out):
-            typer.echo(str(path))
+        if model is None:
+            predictions = task_baseline(one, method, seed=seed)
+        else:
+            predictions = _prompted(one, model, history, model == "embedded" if scoring is None else scoring, out)
+        _submitted(one, predictions, out, corpus, model or method)
 
 
-def _prompted(task: SharedTask, model: str, history: int) -> Any:
-    """What a model says of each text or, shown some of their answers, for each user."""
+def _prompted(task: SharedTask, model: str, history: int, scoring: bool, out: Path) -> pl.DataFrame:
+    """What a model says of each text or, shown some of their answers, for each user: a distribution for each pair.
+
+    For users without earlier answers the one without a user counts, and where nothing could be read, how often each
+    answer was given in training; the command says for how many.
+    """
     import polars as pl
 
+    from vantage.interop import task_baseline
+
+    out.mkdir(parents=True, exist_ok=True)
     frames = []
     for question in task.questions:
         parts = task.split(question)
-        (instrument,) = (i for i in task.corpus.instruments if question in {q.id for q in i.questions})
         learned, pairs = parts.part("train"), parts.test.select("item", "rater")
-        for user in pairs["rater"].unique(maintain_order=True) if history else [""]:
-            mine = pairs.filter(pl.col("rater") == user) if history else pairs
-            items = task.corpus.items.join(mine, on="item", how="semi")
-            asked = vantage.Corpus(items, task.corpus.raters, task.corpus.judgments.clear(), task.corpus.instruments)
-            known = user in learned.raters["rater"]
-            more: dict[str, Any] = {"user": user, "training": learned} if known else {}
-            rater = vantage.ChatRater(model, f"history:{history}" if known else "zero-shot", name=model, **more)
-            said = vantage.rate(asked, rater, instrument, questions=[question]).judgments
-            frames.append(
-                mine.join(said.filter(pl.col("rater") == model).select("item", "value"), on="item", how="left")
-            )
-            frames[-1] = frames[-1].with_columns(question=pl.lit(question))
-    return pl.concat(frames)
+        known = pairs.join(learned.raters, on="rater", how="semi") if history else pairs.clear()
+        rest = pairs.join(known, on=["item", "rater"], how="anti", maintain_order="left")
+        style = "scoring" if scoring else "zero-shot"
+        answers = [_said(task, question, rest, out, model=model, style=style)] if len(rest) else []
+        for (user,), mine in known.group_by("rater", maintain_order=True):
+            style = f"{'scoring+' if scoring else ''}history:{history}"
+            asked = {"model": model, "style": style, "user": user, "training": learned}
+            answers.append(_said(task, question, mine, out, **asked))
+        frames.append(pl.concat(answers).with_columns(question=pl.lit(question)))
+        if history and (strangers := rest["rater"].n_unique()):
+            typer.echo(f"{task.name}: {strangers} users have no earlier answers; they are judged as anybody.", err=True)
+    said = pl.concat(frames)
+    if unread := said["probabilities"].null_count():
+        typer.echo(f"{task.name}: people's marginal stands for {unread} of {len(said)} unread answers.", err=True)
+        usual = task_baseline(task, "marginal").rename({"probabilities": "usual"})
+        said = said.join(usual, on=["item", "rater", "question"], how="left", maintain_order="left")
+        said = said.with_columns(pl.coalesce("probabilities", "usual").alias("probabilities")).drop("usual")
+    return said
+
+
+def _said(task: SharedTask, question: str, pairs: pl.DataFrame, out: Path, **how: Any) -> pl.DataFrame:
+    """A distribution for each pair from what a model says of its text."""
+    from vantage.interop import of_texts
+
+    whole = task.corpus
+    (instrument,) = (i for i in whole.instruments if question in {q.id for q in i.questions})
+    items = whole.items.join(pairs, on="item", how="semi")
+    texts = vantage.Corpus(items, whole.raters, whole.judgments.clear(), whole.instruments)
+    rated = vantage.rate(texts, vantage.ChatRater(**how), instrument, questions=[question], store=out / "runs.sqlite")
+    shares = of_texts(rated.judgments, whole.question(question))
+    return pairs.join(shares, on="item", how="left", maintain_order="left")
+
+
+def _submitted(task: SharedTask, predictions: pl.DataFrame, out: Path, corpus: Path | None, name: str) -> None:
+    """Writes the two files of a task and, where it is asked for, the predictions into a corpus."""
+    from vantage.interop import with_predictions, write_submission
+
+    for path in write_submission(task, predictions, out):
+        typer.echo(str(path))
+    if corpus is not None:
+        people = task.corpus.filter(item=[*task.annotators], question=list(task.questions))
+        stored = with_predictions(people, predictions, name, task.questions[0])
+        typer.echo(str(stored.write(corpus / task.name)))
 
 
 @app.command("submit")
@@ -116,6 +168,7 @@ def submit(
     out: Annotated[Path, typer.Option(*TO, help="Where the submission files go.")],
     task: Task = None,
     part: Part = "test",
+    corpus: Corpora = None,
 ) -> None:
     """Write predictions as the two submission files of a data set, and check them.
 
@@ -123,15 +176,14 @@ def submit(
 
     vantage perspective submit predictions.csv --data lewidi/2025 --task MP --to submission
     """
-    from vantage.interop.benchmark import read_predictions
-    from vantage.interop.submissions import tasks, write_submission
+    from vantage.interop import read_predictions
+    from vantage.interop.submissions import tasks
 
     chosen = tasks(data, part, only=task)
     if len(chosen) > 1:
         raise InputError("the folder has several data sets", remedy=f"name one: --task {' or '.join(chosen)}")
     (one,) = chosen.values()
-    for path in write_submission(one, read_predictions(predictions, one.corpus, one.questions[0]), out):
-        typer.echo(str(path))
+    _submitted(one, read_predictions(predictions, one.corpus, one.questions[0]), out, corpus, predictions.stem)
 
 
 @app.command("score")
@@ -155,7 +207,8 @@ def score(
     """
     import polars as pl
 
-    from vantage.interop.submissions import read_system, tasks
+    from vantage.interop import read_system
+    from vantage.interop.submissions import tasks
 
     chosen = tasks(data, part, split=split_folder, only=task)
     predicted, notes = read_system(predictions, chosen)
@@ -188,7 +241,7 @@ def evaluate(
 
     vantage perspective evaluate FOLDER predictions.csv --split benchmark
     """
-    from vantage.interop.benchmark import read_predictions, read_split, scored
+    from vantage.interop import read_predictions, read_split, scored
 
     parts = read_split(vantage.Corpus.read(folder).included(), split_folder)
     frame = read_predictions(predictions, parts.corpus, parts.question)
@@ -217,7 +270,8 @@ def leaderboard(
     """
     import polars as pl
 
-    from vantage.interop.submissions import read_system, tasks
+    from vantage.interop import read_system
+    from vantage.interop.submissions import tasks
     from vantage.perspective.scoring import TaskAnswers
     from vantage.perspective.scoring import leaderboard as ranked
 

@@ -6,13 +6,14 @@ import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
+from vantage._lazy import provided
 from vantage.corpora import storage
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers import load
 from vantage.corpora.readers.command import in_python
-from vantage.corpora.readers.files import frame_table, open_rows
+from vantage.corpora.readers.files import frame_table, open_rows, released
 from vantage.corpora.readers.table_file import Scratch
 from vantage.errors import InputError
 
@@ -23,13 +24,19 @@ class UnreadColumnsWarning(UserWarning):
     """Columns of a table that were not read."""
 
 
-def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus:
+@overload
+def read(source: str | Path, reader: Literal["lewidi"]) -> dict[str, Corpus]: ...  # type: ignore[overload-overlap]
+@overload
+def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus: ...
+def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus | dict[str, Corpus]:
     """A corpus from anything: a corpus folder, a zip file of one, a table in any format, a frame, or published data.
 
     The columns of a table are recognised by what they hold. Where that is not enough, say it with the words of
     `vantage corpora import`: `item=`, `rater=`, `value=` and `text=` name columns, `question=` a column or the question
     itself, `map=` further columns of the items, `columns="item"` says what the columns of a wide table are, `traits=`
-    names those that describe raters, or maps them to their scales. `reader` names a published format.
+    names those that describe raters, or maps them to their scales. `reader` names a published format. A folder with
+    several data sets of LeWiDi, such as `lewidi/2025`, gives a dict of corpora; the reader `lewidi` always does. What
+    is not here is looked for in the folder that the variable VANTAGE_DATA names.
 
     >>> import pandas as pd
     >>> stars = pd.DataFrame({"id": [1, 1, 2, 2], "who": ["ann", "bob", "ann", "bob"], "stars": [4, 5, 2, 2]})
@@ -38,6 +45,8 @@ def read(source: object, reader: str | None = None, *, name: str = "", **options
     """
     if isinstance(source, Corpus):
         return source
+    if isinstance(source, str | Path) and (corpora := _edition(released(source), reader)):
+        return corpora if reader or len(corpora) > 1 else next(iter(corpora.values()))
     made = corpus(source, name=name, **options) if reader is None else _in_python(source, reader, options)
     if unread := next((note for note in made.about.notes if note.startswith("Columns that were not read")), None):
         warnings.warn(unread, UnreadColumnsWarning, stacklevel=2)
@@ -52,6 +61,14 @@ def corpus(source: object, *, name: str = "", **options: Any) -> Corpus:
     return made
 
 
+def _edition(path: Path, reader: str | None) -> dict[str, Corpus]:
+    """The data sets of LeWiDi in a folder."""
+    if reader != "lewidi" and (reader is not None or not path.is_dir() or storage.is_corpus(path)):
+        return {}
+    corpora: dict[str, Corpus] = provided("readers.lewidi")(path, expected=reader is not None)
+    return corpora
+
+
 def _in_python(source: object, reader: str | None, options: dict[str, Any]) -> Corpus:
     """What is read, or an error in the words of Python."""
     try:
@@ -64,7 +81,7 @@ def _in_python(source: object, reader: str | None, options: dict[str, Any]) -> C
 def _read(source: object, reader: str | None, options: dict[str, Any]) -> Corpus:
     if isinstance(source, str) and source.startswith(("http://", "https://")):
         raise InputError("addresses are not opened", file=source, remedy="download the file and give its path")
-    path = Path(source) if isinstance(source, str | Path) else None
+    path = released(source) if isinstance(source, str | Path) else None
     if reader is None and path is not None:
         if path.is_dir() or not path.exists():
             return Corpus.read(path)

@@ -15,7 +15,8 @@ from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
-from vantage.perspective.evaluation import Evaluation, evaluate, stood_for
+from vantage.interop.predictions import predictions_in
+from vantage.perspective.evaluation import Evaluation, evaluate
 from vantage.perspective.splits import Split, split
 from vantage.perspective.tally import CLOSENESS
 
@@ -86,7 +87,7 @@ def read_split(corpus: Corpus, folder: str | Path) -> Split:
 
 
 def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.DataFrame:
-    """Predictions of any system: a table with text, user and answer, or a corpus in which raters stand for people.
+    """Predictions of any system: a table with text, user and answer, or a corpus that holds them.
 
     Answers are codes of the scale or its labels; an empty one is no answer. Columns may have any of `NAMES`. A column
     `probabilities` has distributions instead, as lists or as the text of lists, in the order of the codes; then users
@@ -94,7 +95,7 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
     """
     path = Path(source)
     if is_corpus(path):
-        return stood_for(Corpus.read(path), question)
+        return predictions_in(Corpus.read(path), question)
     table = read_table(path)
     shared = "probabilities" in table.frame.columns
     columns: dict[str, str] = {}

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, get_args
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.files import find, read_json, text_of
+from vantage.corpora.readers.files import find, read_json, released, text_of
 from vantage.corpora.readers.release import release
 from vantage.corpora.schema import CONVERSATION
 from vantage.errors import InputError, nearest
@@ -467,22 +467,24 @@ EDITIONS: Final[dict[str, dict[str, tuple[str, Callable[[Path], Corpus]]]]] = {
 """The data sets of each edition as the organisers spell them: the question of the task (empty: all), the reader."""
 
 
-def edition(path: Path | str) -> dict[str, Corpus]:
+def edition(path: Path | str, *, expected: bool = True) -> dict[str, Corpus]:
     """All data sets of LeWiDi in a folder, one level further down too; their items have the official parts in `split`.
 
-    Keys are the names of the data sets as the organisers spell them.
+    Keys are the names of the data sets as the organisers spell them. Where none is there that is `expected`, it fails.
     """
-    folder, corpora = Path(path), {}
+    folder = released(path)
     if not folder.is_dir():
-        raise InputError("there is no such folder", file=folder, remedy="name the folder with the released files")
-    for tasks in EDITIONS.values():
-        for stem, (_, read) in tasks.items():
-            if any(next(folder.glob(f"{depth}{stem}_{split}.json"), None) for depth in ("", "*/") for split in SPLITS):
-                corpora[stem] = read(folder if (folder / f"{stem}_test.json").is_file() else folder / stem)
-    if not corpora:
-        names = ", ".join(stem for tasks in EDITIONS.values() for stem in tasks)
-        raise InputError("the folder has no data set of LeWiDi", file=folder, remedy=f"it needs one of {names}")
-    return corpora
+        remedy = "name the folder with the released files, or set VANTAGE_DATA to the folder that has it"
+        raise InputError("there is no such folder", file=folder, remedy=remedy)
+    known = {stem: read for tasks in EDITIONS.values() for stem, (_, read) in tasks.items()}
+    names = {stem: [f"{depth}{stem}_{part}.json" for depth in ("", "*/") for part in SPLITS] for stem in known}
+    files = {stem: next((file for name in names[stem] for file in folder.glob(name)), None) for stem in known}
+    folders = {stem: file.parent for stem, file in files.items() if file is not None}
+    if expected and not folders:
+        raise InputError(
+            "the folder has no data set of LeWiDi", file=folder, remedy=f"it needs one of {', '.join(known)}"
+        )
+    return {stem: known[stem](where) for stem, where in folders.items()}
 
 
 def _instrument(id_: str, fields: Mapping[str, str], scale: Scale, wording: str, *labels: str) -> Instrument:

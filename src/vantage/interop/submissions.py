@@ -26,7 +26,7 @@ from vantage.interop.benchmark import read_predictions, read_split
 from vantage.interop.lewidi_files import EDITIONS, SPLITS, edition
 from vantage.measures.ratings import Floats
 from vantage.perspective.scoring import (
-    SUM,
+    DECIMALS,
     Answered,
     Divisor,
     Targets,
@@ -224,7 +224,7 @@ def _fault(lists: list[Any], questions: int, wanted: int, codes: list[float] | N
         numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
         if not numbers or len(values) != wanted:
             return f"a list should have {wanted} numbers"
-        if codes is None and not (all(v >= 0 for v in values) and abs(sum(values) - 1) < SUM):
+        if codes is None and not (all(v >= 0 for v in values) and abs(sum(values) - 1) < DECIMALS * wanted + 0.001):
             return f"{values} is no distribution: shares of 0 or more that add up to 1"
         if codes is not None and not set(map(float, values)) <= set(codes):
             return f"{values} has a label that is off the scale"
@@ -295,15 +295,18 @@ def write_submission(task: SharedTask, predictions: pl.DataFrame, folder: str | 
 
 def _labels(part: Answered, measure: str) -> Floats:
     """The answer to give for each pair; one that was never predicted would be invented."""
-    if not part.of_pairs.any(axis=1).all():
+    if not part.predicted.any(axis=1).all():
         raise InputError("some pairs have no prediction", remedy="a submission needs an answer for every annotator")
     return part.codes[part.choices(measure, "points")]
 
 
 SIMPLE: Final = ("most-frequent", "random", "marginal")
 """Baselines of shared tasks that learn nothing of texts or users."""
-LIGHT_WORDS: Final[dict[str, Any]] = {"balanced": False, "words": (1, 1), "least": 3, "strengths": (1.0,)}
-"""Settings with which words that count once more for each of a hundred trait values are learned in a minute."""
+UNBALANCED: Final[dict[str, dict[str, Any]]] = {
+    "logistic": {"balanced": False, "words": (1, 1), "least": 3, "strengths": (1.0,)},
+    "encoder": {"class_weights": False, "loss": "cross-entropy"},
+}
+"""Settings of distributions; words that count once more for each of a hundred trait values are learned in a minute."""
 
 
 def task_baseline(
@@ -311,9 +314,11 @@ def task_baseline(
 ) -> pl.DataFrame:
     """Distributions for all annotators of the part of a shared task, learned from the parts released before it.
 
-    `most-frequent`, `random` and `marginal` know how often each answer was given; other methods are those of
-    `PAIR_METHODS`. Classes are not balanced: a distribution is to say how often an answer is given.
+    `most-frequent`, `random` and `marginal` know how often each answer was given, `encoder` is the `baseline` of
+    `PAIR_METHODS`, which has all others. Classes are not balanced: a distribution is to say how often an answer is
+    given.
     """
+    method = "baseline" if method == "encoder" else method
     frames = []
     for number, question in enumerate(task.questions):
         parts = task.split(question)
@@ -329,8 +334,7 @@ def task_baseline(
             frame = parts.test.select("item", "rater").with_columns(pl.Series("probabilities", rows.tolist()))
         else:
             how = pair_method(method)
-            usual: dict[str, dict[str, Any]] = {"logistic": LIGHT_WORDS, "encoder": {"class_weights": False}}
-            given = usual.get(how.kind, {})
+            given = UNBALANCED.get(how.kind, {})
             frame = fit_pairs(parts, method, settings={**given, **(settings or {})}, seed=seed).judge()
         frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
     return pl.concat(frames)

@@ -319,7 +319,7 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
     """Predictions from judgments of models that stood for people: one row per text and the person they stood for.
 
     Columns of the raters table, such as `model` or `style`, choose among several models. Of several samples the
-    majority counts, the lower code where it is tied.
+    majority counts, the lower code where it is tied. Where every answer has a distribution, their mean is there too.
     """
     if "stands_for" not in corpus.raters.columns:
         raise InputError(
@@ -335,11 +335,21 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
                 f"several answers stand for '{several['stands_for'][0]}' ({column} '{first}')",
                 remedy=f"filter the corpus to one {column}, or choose a model or style",
             )
-    return (
-        rows.group_by("item", pl.col("stands_for").alias("rater"))
-        .agg(pl.col("value").drop_nulls().mode().min().alias("value"))
-        .sort("rater", "item")
-    )
+    answers = [pl.col("value").drop_nulls().mode().min().alias("value"), *mean_distribution(rows)]
+    return rows.group_by("item", pl.col("stands_for").alias("rater")).agg(answers).sort("rater", "item")
+
+
+def mean_distribution(rows: pl.DataFrame) -> list[pl.Expr]:
+    """The mean of `probabilities` in a group of judgments; nothing where an answer has none."""
+    if (
+        "probabilities" not in rows.columns
+        or rows.filter(pl.col("value").is_not_null() & pl.col("probabilities").is_null()).height
+    ):
+        return []
+    given = pl.col("probabilities")
+    lengths = range(max(rows["probabilities"].list.len().drop_nulls(), default=0))
+    mean = pl.concat_list([given.list.get(n, null_on_oob=True).mean() for n in lengths]) if lengths else pl.lit(None)
+    return [pl.when(given.count() > 0).then(mean).alias("probabilities")]
 
 
 def _number(value: float | np.floating[Any]) -> float | None:

@@ -71,13 +71,8 @@ def passport(
         rows.append({**row, **_compared(of_people, of_model, confidence)})
     ends = [f"{name}{end}" for name in ("people", "model", "excess") for end in ("", "_low", "_high")]
     numbers = dict.fromkeys((*ends, "ratio", "low", "high", "p", "least"), pl.Float64())
-    key = {
-        "trait": pl.String(),
-        "first": pl.String(),
-        "second": pl.String(),
-        "swapped": pl.Boolean(),
-        "texts": pl.Int64(),
-    }
+    names: dict[str, Any] = dict.fromkeys(("trait", "first", "second"), pl.String())
+    key = {**names, "swapped": pl.Boolean(), "texts": pl.Int64()}
     return pl.DataFrame(rows, schema={**key, **numbers, "verdict": pl.String(), "reason": pl.String()})
 
 

@@ -51,8 +51,8 @@ ORDERED: Final = ("wasserstein", "absolute_distance", "ranked_probability")
 """Measures that need an ordered scale."""
 LEAST: Final = 1e-6
 """The log score counts a smaller probability as this one, so that one answer held impossible does not decide all."""
-SUM: Final = 0.011
-"""How far a distribution may add up to something else than 1: so far do shares with two decimals."""
+DECIMALS: Final = 0.005
+"""By how much each share of a distribution may be off: those with two decimals are, and need not add up to 1."""
 SHUFFLES: Final = 5
 MANY: Final = 100_000
 """From so many texts on, one deal says enough about predictions for other texts."""
@@ -75,6 +75,8 @@ class Answered:
     form: Form
     predicted: Floats
     """One row per pair (zeros where there is no answer) or, of text distributions, per text."""
+    given: str = ""
+    """What was done to the predictions before they were scored, in words."""
 
     @cached_property
     def counts(self) -> Floats:
@@ -92,13 +94,20 @@ class Answered:
         answered = np.bincount(self.item, self.predicted.any(axis=1), len(self.target))
         return np.column_stack(sums) / np.maximum(answered, 1)[:, None]
 
-    @property
-    def of_pairs(self) -> Floats:
-        """The predicted distribution of each pair."""
-        return self.predicted[self.item] if self.form == "text distributions" else self.predicted
+    @cached_property
+    def of_people(self) -> Floats:
+        """The shares of people's answers to each text."""
+        return np.asarray(self.counts / self.counts.sum(axis=1, keepdims=True))
+
+    def at_pairs(self, rows: Any) -> Any:
+        """What belongs to the rows of predictions, for each pair."""
+        return rows[self.item] if self.form == "text distributions" else rows
 
     def read_as(self, measure: str) -> str:
         """How the predictions were converted for a measure; empty where they were scored as they are."""
+        return ", ".join(filter(None, (self.given, self._converted(measure))))
+
+    def _converted(self, measure: str) -> str:
         wanted = EVALUATIONS[measure]
         if wanted == "soft":
             return "" if self.form == "text distributions" else "mean over users"
@@ -140,34 +149,37 @@ class Answered:
 
     def _each(self, measure: str, divisor: Divisor) -> Floats:
         """What is lost for each pair."""
-        shares, rows = self.of_pairs, np.arange(len(self.gold))
         if EVALUATIONS[measure] == "proper":
-            return _proper(measure, shares)[rows, self.gold]
+            lost = _proper(measure, self.predicted)
+            return np.asarray(self.at_pairs(lost)[np.arange(len(self.gold)), self.gold])
         loss = self.loss(measure, divisor)
-        return np.where(shares.any(axis=1), loss[self.choices(measure, divisor), self.gold], loss.max())
+        answered = self.at_pairs(self.predicted.any(axis=1))
+        return np.where(answered, loss[self.choices(measure, divisor), self.gold], loss.max())
 
     def choices(self, measure: str, divisor: Divisor) -> Ints:
         """The answer that loses least for each pair if its distribution is true: a label is its own."""
-        return np.asarray((self.of_pairs @ self.loss(measure, divisor).T).argmin(axis=1))
+        if self.form == "labels":
+            return np.asarray(self.predicted.argmax(axis=1))
+        return np.asarray(self.at_pairs((self.predicted @ self.loss(measure, divisor).T).argmin(axis=1)))
 
     def blind(self, measure: str, divisor: Divisor, shares: Floats) -> float:
-        """The mean value if each text had this distribution of predictions, whoever answers."""
+        """The mean value if each text had this distribution of predictions, or all texts one, whoever answers."""
         if EVALUATIONS[measure] == "soft":
             return float(distance(measure, self.target, shares).mean())
-        of_people = self.counts / self.counts.sum(axis=1, keepdims=True)
-        proper = EVALUATIONS[measure] == "proper"
-        each = _proper(measure, shares) if proper else shares @ self.loss(measure, divisor)
-        return float((each * of_people).sum(axis=1).mean())
+        of_people = self.of_people if len(shares) > 1 else self.of_people.mean(axis=0, keepdims=True)
+        if EVALUATIONS[measure] == "proper":
+            return float(np.vdot(_proper(measure, shares), of_people) / len(shares))
+        return float(np.vdot(shares.T @ of_people, self.loss(measure, divisor)) / len(shares))
 
     @cached_property
     def no_skill(self) -> dict[str, Floats]:
-        """What raters predict for every text who read none: how all people answer all texts is all they know.
+        """What raters predict for any text who read none: how all people answer all texts is all they know.
 
         The median of answers and of cumulative shares loses least of all constant predictions, so that predictions that
         have nothing to do with the texts cannot be expected to do better.
         """
         k = len(self.codes)
-        share = (self.counts / self.counts.sum(axis=1, keepdims=True)).mean(axis=0)
+        share = self.of_people.mean(axis=0)
         middle = np.median(self.target.cumsum(axis=1)[:, :-1], axis=0)
         known = {"modal answer": np.eye(k)[share.argmax()], "people's marginal distribution": share}
         if self.scale.ordered or k == 2:
@@ -175,7 +187,7 @@ class Answered:
             known["median distribution"] = np.diff(middle, prepend=0.0, append=1.0)
         if k == 2:
             known["always yes"] = np.array([0.0, 1.0])
-        return {name: np.tile(one, (len(self.target), 1)) for name, one in known.items()}
+        return {name: one[None, :] for name, one in known.items()}
 
     def shuffled(self, measure: str, divisor: Divisor, seed: int) -> dict[str, float]:
         """The score of the same predictions when texts, or the users of a text, are dealt out anew."""
@@ -264,8 +276,10 @@ def _proper(measure: str, shares: Floats) -> Floats:
         return np.asarray(-np.log(np.maximum(shares, LEAST)))
     if measure == "brier":
         return np.asarray((shares**2).sum(axis=1, keepdims=True) - 2 * shares + 1)
-    below = shares.cumsum(axis=1)[:, None, :-1] - np.tri(k).T[:, :-1]
-    return np.asarray((below**2).sum(axis=2) / (k - 1))
+    below = shares.cumsum(axis=1)[:, :-1]
+    # (F − 1)² from the answer on and F² before it are F² less 2 F − 1 from the answer on.
+    after = np.cumsum((2 * below - 1)[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(((below**2).sum(axis=1, keepdims=True) - np.pad(after, ((0, 0), (0, 1)))) / (k - 1))
 
 
 @dataclass(frozen=True)
@@ -326,7 +340,8 @@ def answered(
 ) -> Answered:
     """Predictions beside people's answers; their form follows from their columns.
 
-    `probabilities` has the shares of the codes in ascending order. Without `rater` they are those of a text.
+    `probabilities` has the shares of the codes in the order of the scale, those of opt-outs behind them, which are left
+    out. Without `rater` they are those of a text.
     """
     scale = question.scale
     if scale.range is not None:
@@ -335,9 +350,11 @@ def answered(
     if "question" in predictions.columns:
         predictions = predictions.filter(pl.col("question") == question.id)
     form: Form = "labels"
+    given = ""
     if "probabilities" in predictions.columns:
         form = "user distributions" if "rater" in predictions.columns else "text distributions"
-        shares = _shares(predictions, len(codes), question)
+        shares, declined = shares_of(predictions["probabilities"], question)
+        given = "opt-outs left out" if declined else ""
     texts = gold["item"].unique(maintain_order=True)
     if form == "text distributions":
         order = texts.to_frame().join(
@@ -357,37 +374,40 @@ def answered(
         place = np.searchsorted(codes, pairs["predicted"].fill_null(codes[0]).to_numpy())
         predicted = np.eye(len(codes))[place] * pairs["predicted"].is_not_null().to_numpy()[:, None]
     else:
-        given = predictions.drop("value", strict=False).with_row_index("row")
-        pairs = paired(given.with_columns(value=pl.lit(codes[0])), gold, corpus, question, also=["row"])
+        numbered = predictions.drop("value", strict=False).with_row_index("row")
+        pairs = paired(numbered.with_columns(value=pl.lit(codes[0])), gold, corpus, question, also=["row"])
         predicted = shares[pairs["row"].to_numpy()]
-    item, user = _numbered(pairs["item"], texts), _numbered(pairs["rater"], pairs["rater"].unique())
+    item, user = _numbered(pairs["item"], texts), _numbered(pairs["rater"], pairs["rater"].unique(maintain_order=True))
     place = np.searchsorted(codes, pairs["gold"].to_numpy())
     made = Answered(item, user, place, np.empty((len(texts), 0)), codes, scale, form, predicted)
     target = made.counts / made.counts.sum(axis=1, keepdims=True)
     if targets == "released":
         target = _released(corpus, question, texts, codes, target)
-    return Answered(item, user, place, target, codes, scale, form, predicted)
+    return Answered(item, user, place, target, codes, scale, form, predicted, given)
 
 
 def _numbered(names: pl.Series, known: pl.Series) -> Ints:
-    """The place of each text or user among those that are known."""
+    """The place of each text or user among those that are known, in the order in which they come first."""
+    runs = names.rle_id()
+    if len(runs) and runs[-1] == len(known) - 1:
+        return runs.cast(pl.Int64).to_numpy()
     index = known.to_frame().with_row_index("place")
-    return (
-        names.to_frame()
-        .join(index, on=names.name, how="left", maintain_order="left")["place"]
-        .cast(pl.Int64)
-        .to_numpy()
-    )
+    places = names.to_frame().join(index, on=names.name, how="left", maintain_order="left")["place"]
+    return places.cast(pl.Int64).to_numpy()
 
 
-def _shares(predictions: pl.DataFrame, k: int, question: Question) -> Floats:
-    """The distributions as an array, checked; a null one is no answer."""
-    column = predictions["probabilities"].cast(pl.List(pl.Float64))
-    lengths = column.list.len().fill_null(k)
-    shares = column.fill_null([0.0] * k).list.to_array(k).to_numpy() if (lengths == k).all() else np.full((1, 1), -1.0)
+def shares_of(given: pl.Series, question: Question) -> tuple[Floats, bool]:
+    """Distributions as an array, codes ascending, and whether opt-outs were left out; a null one is no answer."""
+    column, scale = given.cast(pl.List(pl.Float64)), question.scale
+    k, longer = len(scale.codes), len(scale.codes) + len(scale.opt_outs)
+    declined = bool(scale.opt_outs) and bool((column.list.len() == longer).any())
+    wide = longer if declined else k
+    lengths = column.list.len().fill_null(wide)
+    fits = (lengths == wide).all()
+    shares = column.fill_null([0.0] * wide).list.to_array(wide).to_numpy() if fits else np.full((1, 1), -1.0)
     total = shares.sum(axis=1)
-    wrong = (lengths != k).to_numpy() | ~np.isfinite(shares).all(axis=1) | (shares < -1e-9).any(axis=1)
-    wrong |= (np.abs(total - 1) > SUM) & (total != 0)
+    wrong = (lengths != wide).to_numpy() | ~np.isfinite(shares).all(axis=1) | (shares < -1e-9).any(axis=1)
+    wrong |= (np.abs(total - 1) > DECIMALS * wide + 0.001) & (total != 0)
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(
@@ -396,7 +416,9 @@ def _shares(predictions: pl.DataFrame, k: int, question: Question) -> Floats:
             column="probabilities",
             remedy=f"give {k} shares of 0 or more that add up to 1",
         )
-    return np.asarray(shares, dtype=np.float64)
+    if declined:
+        shares = shares[:, :k] / np.maximum(shares[:, :k].sum(axis=1, keepdims=True), 1e-12)
+    return np.asarray(shares[:, np.argsort(scale.codes)], dtype=np.float64), declined
 
 
 def _released(corpus: Corpus, question: Question, texts: pl.Series, codes: Floats, counted: Floats) -> Floats:
@@ -459,7 +481,7 @@ class TaskAnswers:
         row |= {"floor": floor, "floor_rater": floor_rater, "ceiling": ceiling}
         row |= skill_of(measured.estimate, low, high, floor, ceiling)
         again = [part.shuffled(measure, divisor, seed) for part in self.parts]
-        row |= {"shuffled_texts": None, "shuffled_users": None}
+        row |= dict.fromkeys(SHUFFLED)
         row |= {name: float(np.mean([one[name] for one in again])) for name in again[0]}
         unread = sum(int((~part.predicted.any(axis=1)).sum()) for part in self.parts)
         row |= {"form": first.form, "read_as": first.read_as(measure), "items": len(first.target)}
@@ -477,21 +499,8 @@ def skill_of(
     return {"skill": skill, "skill_low": lower, "skill_high": upper}
 
 
-NUMBERS: Final = dict.fromkeys(
-    (
-        "score",
-        "low",
-        "high",
-        "floor",
-        "ceiling",
-        "skill",
-        "skill_low",
-        "skill_high",
-        "shuffled_texts",
-        "shuffled_users",
-    ),
-    pl.Float64,
-)
+NUMBERS: Final = ("score", "low", "high", "floor", "ceiling", "skill", "skill_low", "skill_high")
+SHUFFLED: Final = ("shuffled_texts", "shuffled_users")
 
 
 def shared_task(
@@ -552,7 +561,7 @@ def score_rows(
             raise InputError(f"'{name}' needs an ordered scale", remedy="use error_rate, manhattan or brier")
     wanted = measures or usual_measures(first.scale, first.form)
     rows = [scored.row(name, divisor=divisor, confidence=confidence, seed=seed) for name in wanted]
-    return pl.DataFrame(rows, schema_overrides=NUMBERS)
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*NUMBERS, *SHUFFLED), pl.Float64))
 
 
 def _asked(corpus: Corpus, question: str | Sequence[str] | None) -> list[str]:
@@ -574,7 +583,7 @@ def calibration(
     part = answered(predictions, gold, corpus, corpus.question(name))
     if part.form == "labels":
         raise InputError("labels have no probabilities to be calibrated", remedy="give a column probabilities")
-    shares, rows = part.of_pairs, []
+    shares, rows = part.at_pairs(part.predicted), []
     for place, code in enumerate(part.codes):
         frame = pl.DataFrame({"predicted": shares[:, place], "observed": part.gold == place})
         frame = frame.with_columns(bin=(pl.col("predicted") * bins).floor().clip(0, bins - 1).cast(pl.Int64))
@@ -623,7 +632,7 @@ def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") 
             ends = {"difference": row["estimate"], "low": row["low"], "high": row["high"], "p": row["p"], "p_holm": p}
             differences.append({**key, "first": one, "second": two, **ends})
             better |= {(one, two)} if p is not None and p < ALIKE else set()
-        for name in names:
+        for name in sorted(names, key=lambda name: name not in able):
             place = 1 + sum((other, name) in better for other in able) if name in able else None
             ends = {"skill": reached[name]["estimate"], **{end: reached[name][end] for end in ("low", "high", "p")}}
             reason = None if name in able else "not shown to be better than a rater that reads no text"

@@ -67,7 +67,7 @@ def declined(analysis: Analysis) -> pl.DataFrame:
     ).with_columns(status)
     units = there(without).group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
     top = units.sort("models", "times", *UNIT, descending=[True, True, False, False]).head(LISTED)
-    texts, rows = _text_of(analysis.corpus), []
+    texts, rows = text_of_items(analysis.corpus), []
     for row in top.iter_rows(named=True):
         mine = without.filter(item=row["item"], question=row["question"]).sort("rater")
         statuses = mine.select("rater", "status").unique(maintain_order=True)
@@ -164,7 +164,7 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
     if units.is_empty():
         return None
     people = answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
-    texts, rows = _text_of(analysis.corpus), []
+    texts, rows = text_of_items(analysis.corpus), []
     for row in units.iter_rows(named=True):
         mine = people.filter(item=row["item"], question=row["question"])
         counts = mine.group_by("value").len("n").sort("value")
@@ -222,7 +222,7 @@ def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
     return once.with_columns(turn).sort("turn", maintain_order=True).head(min(most, LISTED)).drop("turn")
 
 
-def _text_of(corpus: Corpus) -> dict[str, str]:
+def text_of_items(corpus: Corpus) -> dict[str, str]:
     """The text of each item, with its target where it has one."""
     items = corpus.with_texts().items
     if "text" not in items.columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,10 @@ GROUPS: Final = 8
 """At most so many groups have a picture of their own; those with most judgments come first."""
 
 
+Members: TypeAlias = list[tuple[str, Any]]
+"""Groups of raters: a name, and for each rater whether it is one of them."""
+
+
 @dataclass(frozen=True)
 class AnswerCounts:
     """Counts of answers: items × groups × answers."""
@@ -36,10 +40,15 @@ class AnswerCounts:
     """Sums of the answers themselves: items × groups."""
     declined: Ints
     """How many judgments of an item have no answer."""
+    predicted: Floats
+    """The mean distribution that a group gave, where its answers have one: items × groups × answers, or empty."""
 
     @classmethod
     def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> AnswerCounts:
-        """People first (all raters where nobody is a person), then people by a trait, then each other rater."""
+        """People first (all raters where nobody is a person), then people by a trait, then each other rater.
+
+        Raters of one model that stand for people are a group.
+        """
         asked = pl.col("question") == question.id
         if condition is not None:
             asked &= pl.col("condition") == condition
@@ -49,12 +58,13 @@ class AnswerCounts:
             pl.col(name).cast(pl.Enum(known)).to_physical().cast(pl.Int64)
             for name, known in (("item", items), ("rater", raters["rater"]))
         ]
-        rows = corpus.judgments.lazy().filter(asked).select(*numbers, "value").collect()
+        chances = [name for name in ("probabilities",) if name in corpus.judgments.columns]
+        rows = corpus.judgments.lazy().filter(asked).select(*numbers, "value", *chances).collect()
         place, who, value = rows["item"].to_numpy(), rows["rater"].to_numpy(), rows["value"].to_numpy()
         times = np.bincount(who, minlength=len(raters))
         is_person = raters["kind"].cast(pl.String).is_in(PERSON_KINDS).to_numpy()
         first = is_person if times[is_person].any() else np.ones(len(raters), dtype=bool)
-        members = [(PEOPLE if times[is_person].any() else EVERYONE, first)]
+        members: Members = [(PEOPLE if times[is_person].any() else EVERYONE, first)]
         if trait:
             known = raters[trait].cast(pl.String)
             named = [
@@ -62,7 +72,9 @@ class AnswerCounts:
             ]
             members += sorted(named, key=lambda group: -times[group[1]].sum())
         others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
-        members += [(raters["rater"][int(at)], np.arange(len(raters)) == at) for at in others[: GROUPS - len(members)]]
+        system = _systems(raters)
+        names = list(dict.fromkeys(system[int(at)] for at in others))[: max(GROUPS - len(members), 0)]
+        members += [(name, ~is_person & (system == name).to_numpy()) for name in names]
         members = members[:GROUPS]
         codes, _, _ = answers_of(question)
         column = answer_places(value, question, codes)
@@ -77,7 +89,12 @@ class AnswerCounts:
             sums += np.bincount(cells, value[mine], minlength=sums.size).reshape(sums.shape)
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
-        return cls(question, items, groups, codes, counts, sums, declined)
+        shares = np.empty((0, len(members), len(codes)))
+        if chances and question.scale.options and (with_shares := rows["probabilities"].is_not_null().to_numpy()).any():
+            shares = _mean_distribution(
+                rows["probabilities"].filter(with_shares), place[with_shares], who[with_shares], members, shape
+            )
+        return cls(question, items, groups, codes, counts, sums, declined, shares)
 
     @cached_property
     def n(self) -> Ints:
@@ -86,9 +103,17 @@ class AnswerCounts:
 
     @cached_property
     def means(self) -> Floats:
-        """The mean answer of each group; not a number where it gave none."""
+        """The mean answer of each group, or what it expects; not a number where it gave none."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self.totals / self.n)
+            mean = np.asarray(self.totals / self.n)
+        return np.where(np.isnan(self.shares[:, :, 0]), mean, self.shares @ self.codes) if len(self.predicted) else mean
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The distribution of each group: the one it gave, or that of its answers; not a number without any."""
+        n = self.n[:, :, None]
+        given = np.divide(self.counts, n, out=np.full(self.counts.shape, np.nan), where=n > 0)
+        return np.where(np.isnan(self.predicted), given, self.predicted) if len(self.predicted) else given
 
     @cached_property
     def disagreement(self) -> Floats:
@@ -110,7 +135,6 @@ class AnswerCounts:
 
     def distance(self, group: int) -> Floats:
         """How far a group's distribution is from the first's: steps of the scale (Wasserstein), or the share moved."""
-        both = (self.n[:, 0] > 0) & (self.n[:, group] > 0)
         one, two = self.shares[:, 0, :], self.shares[:, group, :]
         if self.question.scale.ordered:
             order = np.argsort(self.codes)
@@ -118,13 +142,7 @@ class AnswerCounts:
             apart = np.abs(np.cumsum((one - two)[:, order], axis=1)[:, :-1]) @ steps
         else:
             apart = np.abs(one - two).sum(axis=1) / 2
-        return np.where(both, apart, np.nan)
-
-    @property
-    def shares(self) -> Floats:
-        """The share of each answer among those of each group; all 0 where it gave none."""
-        n = self.n[:, :, None]
-        return np.divide(self.counts, n, out=np.zeros(self.counts.shape), where=n > 0)
+        return np.asarray(apart)
 
     @property
     def _reach(self) -> float:
@@ -138,12 +156,39 @@ class AnswerCounts:
         return np.asarray(1.0 - np.eye(len(self.codes)))
 
     def picture(self, place: int) -> list[dict[str, Any]]:
-        """The distribution of each group that answered about an item."""
-        return [
-            {"group": name, "counts": self.counts[place, at].tolist(), "mean": number(self.means[place, at])}
-            for at, name in enumerate(self.groups)
-            if self.counts[place, at].any()
-        ]
+        """The distribution of each group that answered about an item: how often, and `shares` that it gave itself."""
+        drawn = []
+        for at, name in enumerate(self.groups):
+            if self.counts[place, at].any():
+                one = {"group": name, "counts": self.counts[place, at].tolist(), "mean": number(self.means[place, at])}
+                given = self.predicted[place, at] if len(self.predicted) else np.array([np.nan])
+                drawn.append(one if np.isnan(given).any() else {**one, "shares": given.round(4).tolist()})
+        return drawn
+
+
+def _systems(raters: pl.DataFrame) -> pl.Series:
+    """The name of each rater, or of the model that stands for people."""
+    if not {"stands_for", "model"} <= set(raters.columns):
+        return raters["rater"]
+    stands = pl.col("stands_for").is_not_null() & pl.col("model").is_not_null()
+    named = pl.when(stands).then(pl.format("{} for users", "model")).otherwise("rater")
+    return raters.select(named.alias("rater"))["rater"]
+
+
+def _mean_distribution(given: pl.Series, place: Ints, who: Ints, members: Members, shape: tuple[int, ...]) -> Floats:
+    """The mean of the distributions that each group gave of each item, without opt-outs, which stand behind."""
+    k = shape[2]
+    chances = np.array(given.list.head(k).to_list(), dtype=np.float64).reshape(len(given), -1)
+    mean = np.full(shape, np.nan)
+    if chances.shape[1] != k:
+        return mean
+    chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-12)
+    for at, (_, group) in enumerate(members):
+        mine = group[who]
+        times = np.bincount(place[mine], minlength=shape[0])
+        sums = [np.bincount(place[mine], column, minlength=shape[0]) for column in chances[mine].T]
+        mean[times > 0, at] = np.column_stack(sums)[times > 0] / times[times > 0, None]
+    return mean
 
 
 def _layers(members: list[Any]) -> list[Ints]:

@@ -88,7 +88,7 @@ def _strongly(counts: AnswerCounts) -> Any:
     """Whether each text divides people strongly."""
     if counts.question.scale.ordered and len(counts.codes) > 2:
         return np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
-    return counts.shares[:, 0].max(axis=1) < ALIKE - 1e-9
+    return np.nan_to_num(counts.shares[:, 0], nan=1.0).max(axis=1) < ALIKE - 1e-9
 
 
 def _order(counts: AnswerCounts) -> NDArray[np.int64]:
@@ -122,7 +122,7 @@ def _columns(counts: AnswerCounts, order: NDArray[np.int64], names: tuple[str, .
     rows: list[pl.DataFrame] = []
     width = int(column.max()) + 1
     for group, who in enumerate(counts.groups[: MODELS + 1]):
-        there = counts.n[order, group] > 0
+        there = ~np.isnan(counts.shares[order, group, 0])
         if not there.any():
             continue
         number = np.bincount(column[there], minlength=width)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import vantage
 from vantage.corpora import Corpus
 from vantage.corpora.readers import load
 from vantage.errors import InputError
@@ -546,10 +547,30 @@ def test_an_edition_is_all_its_data_sets(tmp_path: Path) -> None:
     assert list(corpora) == ["Paraphrase", "VariErrNLI"]
     assert corpora["VariErrNLI"].items["split"].to_list() == ["train", "test"]
     assert list(edition(tmp_path / "Paraphrase")) == ["Paraphrase"]
+    assert [repr(corpus) for corpus in vantage.read(tmp_path, "lewidi").values()] == [*map(repr, corpora.values())]
     with pytest.raises(InputError, match="has no data set of LeWiDi"):
         edition(write(tmp_path / "none"))
     with pytest.raises(InputError, match="there is no such folder"):
         edition(tmp_path / "nowhere")
+
+
+def test_a_folder_of_released_files_is_read_from_the_folder_of_published_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lewidi" / "2025").mkdir(parents=True)
+    paraphrase_files(tmp_path / "lewidi" / "2025" / "Paraphrase")
+    nli_files(tmp_path / "lewidi" / "2025" / "VariErrNLI")
+    monkeypatch.setenv("VANTAGE_DATA", str(tmp_path))
+    corpora: Any = vantage.read("lewidi/2025")
+    assert {name: corpus.items["split"].to_list() for name, corpus in corpora.items()} == {
+        "Paraphrase": ["test"],
+        "VariErrNLI": ["train", "test"],
+    }
+    assert any("is not valid JSON" in note for note in corpora["Paraphrase"].about.notes)
+    assert vantage.read("lewidi/2025/VariErrNLI").about.name == "varierrnli"
+    assert list(vantage.read("lewidi/2025/VariErrNLI", "lewidi")) == ["VariErrNLI"]
+    with pytest.raises(InputError, match="there is no such folder"):
+        vantage.read("lewidi/2024", "lewidi")
 
 
 @pytest.mark.data

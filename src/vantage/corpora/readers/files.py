@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
 import zipfile
 import zlib
@@ -39,6 +40,12 @@ SUFFIXES: Final = {
     **dict.fromkeys((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata", ".rda"), "foreign"),
 }
 PACKED: Final = (".gz", ".bz2", ".xz", ".zip")
+
+
+def released(path: Path | str) -> Path:
+    """The path, or the same one in the folder of published data that the variable VANTAGE_DATA names."""
+    given, folder = Path(path), os.environ.get("VANTAGE_DATA")
+    return there if folder and not given.exists() and (there := Path(folder) / given).exists() else given
 
 
 def find(path: Path | str, *names: str) -> Path:

@@ -133,14 +133,15 @@ const inside = {
 
 function picture(one, question, place, wide) {
   const { labels, ticks } = question;
-  const most = Math.max(...one.counts, 1), n = one.counts.reduce((a, b) => a + b, 0);
+  const tall = one.shares || one.counts, most = Math.max(...tall, one.shares ? 0 : 1), n = one.counts.reduce((a, b) => a + b, 0);
+  const often = (at) => (one.shares ? `${Math.round(100 * one.shares[at])} %` : one.counts[at]);
   const step = wide ? Math.min(34, 320 / labels.length) : Math.min(16, 150 / labels.length), high = wide ? 90 : 34;
-  const said = labels.map((label, at) => (one.counts[at] ? `${label}: ${one.counts[at]}` : "")).filter(Boolean).join(", ");
+  const said = labels.map((label, at) => (tall[at] ? `${label}: ${often(at)}` : "")).filter(Boolean).join(", ");
   const width = step * labels.length;
   const svg = h("svg", { width, height: high + 14, viewBox: `0 0 ${width} ${high + 14}`, role: "img", "aria-label": `${one.group}, ${counted(n, "answer")}: ${said || "none"}` },
-    one.counts.map((times, at) => {
-      const tall = (times / most) * high;
-      return h("rect", { class: "bar", x: at * step + 1, y: high - tall, width: step - 2, height: tall }, h("title", {}, `${labels[at]}: ${times}`));
+    tall.map((times, at) => {
+      const height = (times / most) * high;
+      return h("rect", { class: one.shares ? "bar given" : "bar", x: at * step + 1, y: high - height, width: step - 2, height }, h("title", {}, `${labels[at]}: ${often(at)}`));
     }),
     h("line", { class: "rule", x1: 0, x2: width, y1: high + .5, y2: high + .5 }),
     ticks.every((tick) => tick.length * 6 < step)
