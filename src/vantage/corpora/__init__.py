@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
     from vantage.corpora.storage import About as About
     from vantage.corpora.traits import TraitScale as TraitScale
+    from vantage.corpora.weighting import Raking as Raking
+    from vantage.corpora.weighting import Target as Target
+    from vantage.corpora.weighting import checked_weights as checked_weights
+    from vantage.corpora.weighting import effective as effective
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = attach(
@@ -20,6 +24,10 @@ if not TYPE_CHECKING:
         {
             "About": "vantage.corpora.storage",
             "Corpus": "vantage.corpora.corpus",
+            "Raking": "vantage.corpora.weighting",
+            "Target": "vantage.corpora.weighting",
+            "checked_weights": "vantage.corpora.weighting",
+            "effective": "vantage.corpora.weighting",
             "TraitScale": "vantage.corpora.traits",
         },
     )
