@@ -358,8 +358,8 @@ def traits(
 
     From a table with one row per rater, such as a Prolific demographics export.
     """
+    from vantage.corpora import PEOPLE
     from vantage.corpora.prolific import read_traits
-    from vantage.corpora.schema import PEOPLE
 
     _vacant(to or folder, overwrite=overwrite or to is None)
     if source is None and not trait:

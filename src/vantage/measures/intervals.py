@@ -166,22 +166,22 @@ class IntervalOptions(TypedDict, total=False):
     seed: int
 
 
-class WeightedSourceOptions(SourceOptions, total=False):
+class WeightOptions(TypedDict, total=False):
+    """The option of a measure whose raters may have weights."""
+
+    weights: Weighting
+
+
+class WeightedSourceOptions(WeightOptions, SourceOptions, total=False):
     """Those of a measure that can leave out whole sources of items, and whose raters may have weights."""
 
-    weights: Weighting
 
-
-class WeightedIntervalOptions(IntervalOptions, total=False):
+class WeightedIntervalOptions(WeightOptions, IntervalOptions, total=False):
     """The same of one whose items can also be drawn."""
 
-    weights: Weighting
 
-
-class WeightedPercentileOptions(PercentileOptions, total=False):
+class WeightedPercentileOptions(WeightOptions, PercentileOptions, total=False):
     """The same of one that knows no sources."""
-
-    weights: Weighting
 
 
 class ItemIntervalOptions(TypedDict, total=False):

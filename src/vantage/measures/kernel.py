@@ -252,7 +252,8 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
         if raters is None:
             return None
         if answers.weight is not None:
-            raters = replace(raters, freedom=max(effective(_each(answers)) - 1, 2.0))
+            # A sum of squares of unequal size has the degrees of freedom of Satterthwaite (1946).
+            raters = replace(raters, freedom=max(effective(np.square(_each(answers))) - 1, 2.0))
         if spread is None:
             return raters
         estimate = statistic.of(total[None, :])

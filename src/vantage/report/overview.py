@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.corpora import Corpus
+from vantage.corpora import PEOPLE, Corpus
 from vantage.corpora.describe import describe
-from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.report import beside

@@ -110,14 +110,17 @@ def test_people_without_a_trait_keep_their_share_and_are_said() -> None:
     assert ordered == pytest.approx(R["missing"]["weights"], rel=1e-6)
     record = corpus.about.weights["census"]
     assert record.notes == ("9 raters have no age; these 9 raters keep their share of the raters",)
-    assert prevalence(corpus, weights="census", ci="none")["estimate"][0] == pytest.approx(R["missing"]["mean"], rel=1e-8)
+    assert prevalence(corpus, weights="census", ci="none")["estimate"][0] == pytest.approx(
+        R["missing"]["mean"], rel=1e-8
+    )
 
 
 def test_bounds_are_kept_and_margins_met_where_they_can_be() -> None:
     raters = sample().unique("rater", maintain_order=True)
     raking = Raking.of(raters, Target.of(TARGET), (0.3, 1.9))
     weight = raking.weights(np.ones(60))
-    assert weight.min() >= 0.3 and weight.max() == pytest.approx(1.9)
+    assert weight.min() >= 0.3
+    assert weight.max() == pytest.approx(1.9)
     assert raking.missed(weight) == []
     for code, share in zip(raking.codes, raking.shares, strict=True):
         assert np.bincount(code, weight, len(share)) / 60 == pytest.approx(share, abs=1e-8)
@@ -235,7 +238,10 @@ def test_models_have_no_weights_and_are_left_out() -> None:
     said = corpus.judgments.filter(rater="r000").with_columns(rater=pl.lit("bot"))
     bot = pl.DataFrame({"rater": ["bot"], "kind": ["model"]})
     both = corpus.add(said, bot)
-    assert prevalence(both, weights="census")["estimate"].to_list() == prevalence(corpus, weights="census")["estimate"].to_list()
+    assert (
+        prevalence(both, weights="census")["estimate"].to_list()
+        == prevalence(corpus, weights="census")["estimate"].to_list()
+    )
     with pytest.raises(InputError, match="rater 'bot' has no weight"):
         prevalence(both, weights="census", kinds="all")
 
