@@ -16,7 +16,7 @@ from vantage.corpora import PEOPLE, Corpus
 from vantage.corpora.describe import describe
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
-from vantage.report import beside
+from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered
 from vantage.report.cells import counted
@@ -41,7 +41,7 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     >>> [section.title for section in overview(demo_corpus()).sections]
     ['Do raters agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
     """
-    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, file="corpus.yaml")
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, whose, file="corpus.yaml")
     part = corpus.included()
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
     once = _first_answers(part)

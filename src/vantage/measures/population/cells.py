@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -159,11 +159,6 @@ class CellModel:
                     out.append(np.einsum("uca,ucw->uaw", shares, weight))
         return np.array(out)
 
-    @cached_property
-    def codes(self) -> Floats:
-        """The codes of the answers."""
-        return self.fit.model.codes
-
 
 def _unseen(place: Ints) -> int:
     """How many levels no answer has."""
@@ -224,9 +219,14 @@ def _spreads(fit: CumulativeFit, rng: np.random.Generator) -> Floats:
     return np.array(kept)
 
 
+@cache
+def _nodes(number: int) -> tuple[Floats, Floats]:
+    return np.polynomial.hermite_e.hermegauss(number)
+
+
 def _answers(predictor: Floats, thresholds: Floats, spread: float, nodes: int) -> Floats:
     """The share of each answer of people whose predictors vary by `spread` around each of these."""
-    z, weight = np.polynomial.hermite_e.hermegauss(nodes)
+    z, weight = _nodes(nodes)
     above = np.zeros((*predictor.shape, len(thresholds)))
     for node, share in zip(z * spread, weight / weight.sum(), strict=True):
         above += share * expit(predictor[..., None] + node - thresholds)

@@ -22,8 +22,14 @@ Per: TypeAlias = Literal["mean", "item"]
 MEAN: Final = "mean"
 """What stands in the column `answer` of the row that has the mean answer."""
 FEW_IN_CELLS: Final = 20
-"""With fewer raters, or fewer than two in some group, intervals are doubted (docs/calibration.md)."""
+"""With fewer raters intervals are doubted."""
 UNSURE: Final = "fewer than twenty raters: the interval rests on the prior of the model"
+FEW_OF: Final = 10
+"""A group of so many raters or fewer is shrunk, and its interval doubted (docs/population.md)."""
+SHRUNK: Final = (
+    "few raters have {}, whose answers are drawn towards those of the others: such intervals hold the value in some "
+    "90 % of cases"
+)
 ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
@@ -118,7 +124,10 @@ class Poststratified:
         if ordered or len(codes) == 2:
             model = CellModel.of(answered, columns, value, seed)
             return cls(model.items, codes, cells, model.shares(cells), [model])
-        models = [CellModel.of(answered, columns, (value == code).astype(np.float64), seed) for code in codes]
+        models = [
+            CellModel.of(answered, columns, (value == code).astype(np.float64), seed + 1000 * number)
+            for number, code in enumerate(codes)
+        ]
         shares = np.stack([model.shares(cells)[..., 1] for model in models], axis=-1)
         return cls(models[0].items, codes, cells, shares / shares.sum(axis=-1, keepdims=True), models)
 
@@ -157,7 +166,14 @@ def _rows(
     np.add.at(raw, ([item_of[str(i)] for i in answered["item"]], np.searchsorted(made.codes, answered["value"])), 1.0)
     raw /= raw.sum(axis=1, keepdims=True)
     notes = [*(f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)]
-    notes += [*made.models[0].notes, *([UNSURE] if len(raters) < FEW_IN_CELLS else [])]
+    few = [
+        f"{trait} '{value}'"
+        for trait in target.traits
+        for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
+        if number <= FEW_OF and any(value == cell[target.traits.index(trait)] for cell in cells)
+    ]
+    notes += [*made.models[0].notes, *([SHRUNK.format(", ".join(few))] if few else [])]
+    notes += [UNSURE] if len(raters) < FEW_IN_CELLS else []
     about = {"note": "; ".join(notes) or None, "over": "raters"}
     labels = [show_code(c) if scale is None else scale.label(c) for c in made.codes.tolist()]
     answers: list[tuple[str, float | None, Floats]] = [

@@ -95,10 +95,12 @@ def whose_label(
 
     With `per="item"` there is a row for each item, target and answer, with the shares under both, for training data
     too; `p_adjusted` corrects over the items of a target, and `depends` says where the label changes and its share
-    differs beyond that. With `per="model"` there is a row for each model and target: `estimate` is how far a model's
-    answers are from the target's shares (total variation), `floor` the same of the best rater that never reads (one
-    answer to all items, or the overall shares where the model was asked several times), `skill` one minus their
-    quotient, and p whether the model is closer to this target than to weights dealt out at random.
+    differs beyond that. Items that fewer than five people of a group judged are not shown for it.
+
+    With `per="model"` there is a row for each model and target: `estimate` is how far a model's answers are from the
+    target's shares (total variation), `floor` the same of the best rater that never reads (one answer to all items, or
+    the overall shares where the model was asked several times), `skill` one minus their quotient, and p whether the
+    model is closer to this target than to weights dealt out at random.
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = (grid.ravel() for grid in np.indices((20, 30)))
@@ -253,7 +255,8 @@ class _Tally:
         corrected = np.full(len(p), np.nan)
         corrected[known] = adjusted(p[known].tolist(), "bh")
         changed = self.changes(now)[:, 0]
-        for unit in np.flatnonzero(known).tolist():
+        answered = np.asarray(self.given.sign() @ (weight > 0)).reshape(len(self.units), -1).sum(axis=1)
+        for unit in np.flatnonzero(known & (answered >= ENOUGH)).tolist():
             first, before = int(now[unit, :, 0].argmax()), int(self.raw[unit, :, 0].argmax())
             for k, label in enumerate(labels):
                 yield {
