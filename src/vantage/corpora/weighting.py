@@ -9,6 +9,7 @@ n Σw² / (Σw)², and as many raters are effective as n over that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -116,6 +117,23 @@ class Target:
         """The traits that it names."""
         return list(dict.fromkeys(trait for margin in self.margins for trait in margin.traits))
 
+    def in_words(self, table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+        """The table with its traits as the target names them: numbers as the bands that hold them, such as 18-34.
+
+        `columns` says where each trait is, if not under its own name.
+
+        >>> target = Target.of({"age": {"18-34": 0.4, "35+": 0.6}})
+        >>> target.in_words(pl.DataFrame({"age": [21, 70, None, 12]}))["age"].to_list()
+        ['18-34', '35+', None, '12']
+        """
+        known = {trait: (columns or {}).get(trait, trait) for trait in self.traits}
+        named = {
+            trait: {v[m.traits.index(trait)] for m in self.margins if trait in m.traits for v in m.shares}
+            for trait in known
+        }
+        there = {trait: column for trait, column in known.items() if column in table.columns}
+        return table.with_columns(_banded(table[c], named[trait]).alias(c) for trait, c in there.items())
+
     def describe(self) -> str:
         """Its margins in one line."""
         return "; ".join(f"{' × '.join(margin.traits)} ({_listed(margin)})" for margin in self.margins)
@@ -161,6 +179,19 @@ def _listed(margin: Margin) -> str:
     return ", ".join(f"{' × '.join(value)} {100 * share:.3g} %" for value, share in margin.shares.items())
 
 
+def _banded(values: pl.Series, names: Iterable[str]) -> pl.Series:
+    text = as_text(values)
+    if not values.dtype.is_numeric():
+        return text
+    made = pl.when(pl.lit(value=False)).then(pl.lit(""))
+    for name in names:
+        if parts := re.fullmatch(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)", name):
+            inside = (pl.col("number") >= int(parts[1])) & (pl.col("number") < int(parts[2] or 10**9) + 1)
+            made = made.when(inside).then(pl.lit(name))
+    table = pl.DataFrame({"number": values, "text": text})
+    return table.select(made.otherwise(pl.col("text")).alias(values.name)).to_series()
+
+
 def as_text(values: pl.Series) -> pl.Series:
     """The values of a trait as a target names them; empty words are no value."""
     text = values.cast(pl.String).str.strip_chars()
@@ -203,9 +234,10 @@ class Raking:
             if number[-1]:
                 missing = sum(None in row for row in own)
                 other = sorted({" × ".join(row) for row in own if None not in row and row not in place})
-                parts = [f"{missing} raters have no {name}"] if missing else []
+                without = f"{missing} raters have no {name}" if missing > 1 else f"1 rater has no {name}"
+                parts = [without] if missing else []
                 parts += [f"the target does not name {name} {', '.join(map(repr, other))}"] if other else []
-                notes.append(f"{' and '.join(parts)}; these {number[-1]} raters keep their share of the raters")
+                notes.append(f"{' and '.join(parts)}; who is not in the target keeps their share of the raters")
             if not number[:-1].any():
                 theirs = ", ".join(sorted({" × ".join(row) for row in own if None not in row})[:5])
                 raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs or 'none'}")
@@ -333,7 +365,7 @@ def raked(
         raise InputError(
             f"the bounds {bounds[0]:g} and {bounds[1]:g} do not hold 1", remedy="use for example 0.3 and 3"
         )
-    chosen = raters.filter(weighted_people(raters))
+    chosen = target.in_words(raters.filter(weighted_people(raters)))
     if not len(chosen):
         raise InputError("there are no people to weight", remedy="weights are for people, not for models")
     start = np.ones(len(chosen)) if base is None else checked_weights(chosen, base)

@@ -465,7 +465,7 @@ class RaterWeights:
         if record is None or set(record.target.traits) - set(raters.columns):
             return cls(column, raters["rater"], values)
         start = checked_weights(raters, record.base) if record.base else np.ones(len(raters))
-        raking = Raking.of(raters, record.target, record.bounds)
+        raking = Raking.of(record.target.in_words(raters), record.target, record.bounds)
         again = raking.weights(start)
         # Of a part of the raters, or of raters whose traits have changed, the weights are taken as they are.
         same = np.allclose(again / again.mean(), values / values.mean(), rtol=1e-6)

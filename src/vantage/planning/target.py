@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.corpora import Corpus, as_text
+from vantage.corpora import Corpus, Target, as_text
 from vantage.documents import dump
 from vantage.errors import InputError
 from vantage.measures.intervals import student
@@ -77,7 +77,7 @@ def plan_target(
     _, wanted = target_of(pilot, target)
     people = pilot.people()
     columns = trait_columns(people, wanted.traits)
-    spread, asked, raters = _spread(people, columns, question)
+    spread, asked, raters = _spread(people, wanted, columns, question)
     shares = wanted.cells(raters)
     cells, weight = list(shares), np.array(list(shares.values()))
     own = raters.select(as_text(raters[trait]) for trait in wanted.traits).rows()
@@ -122,11 +122,13 @@ def plan_target(
     return TargetPlan(groups, summary, dump({"quotas": quotas}).rstrip("\n"))
 
 
-def _spread(people: Corpus, columns: dict[str, str], question: str | None) -> tuple[float, str, pl.DataFrame]:
+def _spread(
+    people: Corpus, target: Target, columns: dict[str, str], question: str | None
+) -> tuple[float, str, pl.DataFrame]:
     """How much raters of one group differ in their means over items, for the question where it is most."""
     known = []
     for part in parts(people, "question", extra=list(columns.values())):
-        scale, answered = part.scale(), part.answered
+        scale, answered = part.scale(), target.in_words(part.answered, columns)
         if question not in (None, part.key["question"]) or answered.is_empty():
             continue
         if scale is not None and not scale.ordered:

@@ -109,7 +109,7 @@ def test_people_without_a_trait_keep_their_share_and_are_said() -> None:
     ordered = corpus.raters.sort("rater")["census"].to_numpy()
     assert ordered == pytest.approx(R["missing"]["weights"], rel=1e-6)
     record = corpus.about.weights["census"]
-    assert record.notes == ("9 raters have no age; these 9 raters keep their share of the raters",)
+    assert record.notes == ("9 raters have no age; who is not in the target keeps their share of the raters",)
     assert prevalence(corpus, weights="census", ci="none")["estimate"][0] == pytest.approx(
         R["missing"]["mean"], rel=1e-8
     )
@@ -129,6 +129,19 @@ def test_bounds_are_kept_and_margins_met_where_they_can_be() -> None:
     assert inside[0, 0] / inside[1, 0] > 1
     tight = weighted(bounds=(0.8, 1.3)).about.weights["census"]
     assert any("since the weights keep their bounds" in note for note in tight.notes)
+
+
+def test_numbers_are_put_into_the_bands_of_the_target() -> None:
+    ages = {"young": 22, "middle": 41, "old": 70}
+    years = sample().with_columns(pl.col("age").replace_strict(ages, return_dtype=pl.Int64))
+    bands = {"18-34": 0.3, "35–64": 0.4, "65+": 0.3}
+    corpus = corpus_of(years).with_weights("census", {"gender": GENDER, "age": bands})
+    assert corpus.raters["census"].to_list() == pytest.approx(weighted().raters["census"].to_list())
+    assert corpus.raters["age"].dtype == pl.Int64
+    assert error_of(corpus, "census") == pytest.approx(R["raked"]["se"], rel=1e-5)
+    from vantage.measures import whose_label
+
+    assert "age: 65+" in whose_label(corpus, target="census", permutations=9)["target"].to_list()
 
 
 def test_a_value_that_no_rater_has_is_said() -> None:

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from vantage.corpora import as_text
@@ -35,6 +36,8 @@ PRIOR: Final = (1.0, 0.3)
 LEVEL: Final = 5.0
 """The standard deviation of the common level, as good as unknown."""
 NODES: Final = 21
+CHECKED: Final = 4000
+"""Of so many answers draws are compared with what was answered."""
 WITHOUT_ITEMS: Final = "there are too many items for effects of traits on single items, which the model leaves out"
 
 
@@ -139,25 +142,41 @@ class CellModel:
 
     def draws(self, cells: Sequence[Cell], weight: Floats) -> Floats:
         """Draws × items × answers × columns of `weight`, of the sums over cells (it is items × cells × columns)."""
-        out, places = [], self._places(cells)
-        rng = np.random.default_rng([self.seed, 1])
+        places, rng = self._places(cells), np.random.default_rng([self.seed, 1])
         common = np.zeros(self.fit.model.design.n, dtype=np.int64)
         design = Crossed([*(factor.code for factor in self.factors.values()), common])
         response, information = _working(self.fit)
+        drawn: list[tuple[Floats, list[Floats]]] = []
         with few_threads(design.columns):
             for theta in self.spreads:
                 factored = Factored(design, np.append(theta, LEVEL), information)
-                for _ in range(EFFECTS):
-                    *drawn, level = _drawn(factored, response, rng)
-                    effects = {}
-                    for name, own, spread in zip(self.factors, drawn, theta, strict=True):
-                        new = _unseen(places[name]) if name in places else 0
-                        effects[name] = np.append(own[: len(self.factors[name].names)], rng.normal(0, spread, new))
-                    predictor = self._predictor(effects, places) + level[0]
-                    spread = theta[list(self.factors).index("rater")]
-                    shares = _answers(predictor, self.fit.thresholds, float(spread), 5)
-                    out.append(np.einsum("uca,ucw->uaw", shares, weight))
+                drawn += [(theta, _drawn(factored, response, rng)) for _ in range(EFFECTS)]
+        shift, out = self._shift(design, [effects for _, effects in drawn[::6]], rng), []
+        rater = list(self.factors).index("rater")
+        for theta, (*own, level) in drawn:
+            effects = {}
+            for name, one, spread in zip(self.factors, own, theta, strict=True):
+                new = _unseen(places[name]) if name in places else 0
+                effects[name] = np.append(one[: len(self.factors[name].names)], rng.normal(0, spread, new))
+            predictor = self._predictor(effects, places) + level[0] + shift
+            shares = _answers(predictor, self.fit.thresholds, float(theta[rater]), 5)
+            out.append(np.einsum("uca,ucw->uaw", shares, weight))
         return np.array(out)
+
+    def _shift(self, design: Crossed, drawn: list[list[Floats]], rng: np.random.Generator) -> float:
+        """What makes the draws give the raters, on average, what they answered.
+
+        Where an item has few answers, what is likely of its effect is skewed, and normal draws lie to one side.
+        """
+        category = self.fit.model.category
+        some = rng.permutation(design.n)[:CHECKED]
+        predictors = np.array([sum(e[c[some]] for e, c in zip(one, design.codes, strict=True)) for one in drawn])
+        above = predictors[..., None] - self.fit.thresholds
+
+        def excess(shift: float) -> float:
+            return float(expit(above + shift).sum(axis=-1).mean() - category[some].mean())
+
+        return float(brentq(excess, -5.0, 5.0)) if excess(-5.0) < 0 < excess(5.0) else 0.0
 
 
 def _unseen(place: Ints) -> int:

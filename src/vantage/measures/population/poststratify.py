@@ -143,7 +143,7 @@ class Poststratified:
 def _rows(
     part: Part, target: Target, columns: Mapping[str, str], per: Per, confidence: float, seed: int
 ) -> list[dict[str, Any]]:
-    answered, scale = part.answered, part.scale()
+    answered, scale = target.in_words(part.answered, columns), part.scale()
     based = {**part.key, **counts(answered, part.frame)}
     if answered["value"].n_unique() < 2:
         return [{**based, "reason": ALIKE if len(answered) else "no item has an answer"}]

@@ -144,7 +144,7 @@ class _Tally:
 
     @classmethod
     def of(cls, part: Part, columns: dict[str, str], traits: Sequence[str], named: tuple[str, Any] | None) -> _Tally:
-        answered = part.answered
+        answered = part.answered if named is None else named[1].in_words(part.answered, columns)
         person = answered["kind"].cast(pl.String).is_in(PEOPLE) if "kind" in answered.columns else None
         people = answered if person is None or not person.any() else answered.filter(person)
         raters = people.unique("rater", maintain_order=True).rename({c: t for t, c in columns.items()})
