@@ -404,7 +404,7 @@ def weight(
         print_json({"weights": name, **record.to_plain()})
         return
     print_lines([f"• {line}" for line in record.sentences])
-    typer.echo(f"Use them with: vantage measure prevalence {folder} --weights {name}")
+    typer.echo(f"Use them with: vantage measure alpha {folder} --weights {name}")
 
 
 def conditions(where: list[str] | None) -> dict[str, list[str]]:

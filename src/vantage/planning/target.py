@@ -36,7 +36,7 @@ VIEWS: Final = {
         "Raters for the target",
         columns=dict.fromkeys(("width", "asked"), Column(digits=3)),
         says=(
-            Fact("With {people} people in these groups the interval of {question} is {asked} wide."),
+            Fact("With {people} people in these groups the interval of {question} is at most {asked} wide."),
             Fact("If people come as in the pilot and are weighted, it takes {as_they_come} (design effect {effect})."),
         ),
     ),
@@ -110,7 +110,7 @@ def plan_target(
         [
             {
                 "question": asked, "people": int(needed.sum()), "asked": width, "spread": spread,
-                "as_they_come": people_for(effect), "effect": round(effect, 2),
+                "as_they_come": max(people_for(effect), int(needed.sum())), "effect": round(effect, 2),
             }
         ]
     )  # fmt: skip

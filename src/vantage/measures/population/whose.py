@@ -203,6 +203,7 @@ class _Tally:
     def rows(self, part: Part, per: Per, permutations: int, seed: int) -> list[dict[str, Any]]:
         """The rows of one group."""
         about = {**part.key, **counts(part.answered, part.frame)}
+        about |= {"raters": self.given.shape[1], "judgments": int(self.given.sum())}
         if not self.targets:
             return [{**about, "reason": f"no group has {ENOUGH} people or more"}]
         note = f"{self.hidden} groups of fewer than {ENOUGH} people are not shown" if self.hidden else None
