@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.measures.population.test_population import planted
-from tests.measures.population.test_weights import TARGET, corpus_of, sample
+from tests.measures.targets.test_population import planted
+from tests.measures.targets.test_weights import TARGET, corpus_of, sample
 from vantage.errors import InputError
 from vantage.measures import prevalence
 from vantage.planning.target import plan_target

@@ -99,7 +99,8 @@ class Target:
                 raise InputError(
                     "the cell is empty or not a number", file=file, row=row, column=column, remedy="fill it"
                 )
-        long, known = set(traits) == {"trait", "value"}, {}
+        long = set(traits) == {"trait", "value"}
+        known: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
         for share, *named in zip(shares.to_list(), *(table[name].str.strip_chars() for name in traits), strict=True):
             at = dict(zip(traits, named, strict=True))
             margin = (at["trait"],) if long else tuple(traits)
@@ -183,13 +184,13 @@ def _banded(values: pl.Series, names: Iterable[str]) -> pl.Series:
     text = as_text(values)
     if not values.dtype.is_numeric():
         return text
-    made = pl.when(pl.lit(value=False)).then(pl.lit(""))
+    made = pl.col("text")
     for name in names:
         if parts := re.fullmatch(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)", name):
             inside = (pl.col("number") >= int(parts[1])) & (pl.col("number") < int(parts[2] or 10**9) + 1)
-            made = made.when(inside).then(pl.lit(name))
+            made = pl.when(inside).then(pl.lit(name)).otherwise(made)
     table = pl.DataFrame({"number": values, "text": text})
-    return table.select(made.otherwise(pl.col("text")).alias(values.name)).to_series()
+    return table.select(made.alias(values.name)).to_series()
 
 
 def as_text(values: pl.Series) -> pl.Series:

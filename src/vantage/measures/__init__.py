@@ -52,8 +52,8 @@ HOMES = {
         "panels.panel": ["panel"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
         "rationale.form": ["rationale_form"],
-        "population.poststratify": ["population"],
-        "population.whose": ["whose_label"],
+        "targets.poststratify": ["population"],
+        "targets.whose": ["whose_label"],
     }.items()
     for name in names
 }

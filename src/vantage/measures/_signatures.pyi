@@ -19,8 +19,6 @@ from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction
 from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
-from vantage.measures.population.poststratify import Per as PoststratifyPer
-from vantage.measures.population.whose import Per as WhosePer
 from vantage.measures.ratings import By, ItemSources, Judgments
 from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
@@ -34,6 +32,8 @@ from vantage.measures.reliability.split_half import Average, Correlation, Split
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
+from vantage.measures.targets.poststratify import Per as PoststratifyPer
+from vantage.measures.targets.whose import Per as WhosePer
 from vantage.measures.texts.phrases import Encode
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base, Per

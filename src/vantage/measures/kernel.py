@@ -97,7 +97,8 @@ class Answers:
             return self
         cluster = None if self.cluster is None else dense(self.cluster[kept])[0]
         unit, rater = (dense(codes[kept])[0] for codes in (self.unit, self.rater))
-        weight, who = (None if one is None else one[kept] for one in (self.weight, self.who))
+        weight = None if self.weight is None else self.weight[kept]
+        who = None if self.who is None else self.who[kept]
         return replace(self, unit=unit, rater=rater, column=self.column[kept], cluster=cluster, weight=weight, who=who)
 
     def merged(self, column: Ints, values: Floats) -> Answers:
@@ -141,8 +142,10 @@ class Answers:
     def _sums(self, unit: Ints, column: Ints, weight: Floats, units: int) -> tuple[Floats, Floats, Floats]:
         """Of each unit the weights of its answers by value, the sum of their squares, and how many have one."""
         many = len(self.values)
-        sums = np.bincount(unit * many + column, weight, units * many).reshape(units, many)
-        return sums, np.bincount(unit, weight**2, units), np.bincount(unit, weight > 0, units)
+        sums: Floats = np.bincount(unit * many + column, weight, units * many).astype(np.float64, copy=False)
+        squares: Floats = np.bincount(unit, weight**2, units).astype(np.float64, copy=False)
+        people: Floats = np.bincount(unit, (weight > 0) * 1.0, units).astype(np.float64, copy=False)
+        return sums.reshape(units, many), squares, people
 
     def _moments(self, unit: Ints, column: Ints, units: int) -> Moments:
         assert self.ranks is not None  # noqa: S101

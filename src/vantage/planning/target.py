@@ -20,8 +20,8 @@ from vantage.documents import dump
 from vantage.errors import InputError
 from vantage.measures.intervals import student
 from vantage.measures.parts import parts
-from vantage.measures.population.poststratify import target_of, trait_columns
 from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.targets.poststratify import target_of, trait_columns
 
 LEAST: Final = 5
 """The fewest people of a group: fewer say nothing of it, and may not be shown."""

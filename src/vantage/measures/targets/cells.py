@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -87,7 +88,7 @@ class CellModel:
             factors, notes = {name: f for name, f in factors.items() if " × " not in name}, (WITHOUT_ITEMS,)
         codes, rng = [factor.code for factor in factors.values()], np.random.default_rng(seed)
         items = len(factors["item"].names)
-        chosen = np.ones(len(value), dtype=np.bool_)
+        chosen: NDArray[np.bool_] = np.ones(len(value), dtype=np.bool_)
         if items > SAMPLE:
             drawn = np.zeros(items, dtype=np.bool_)
             drawn[rng.choice(items, SAMPLE, replace=False)] = True
@@ -184,7 +185,7 @@ def _unseen(place: Ints) -> int:
     return int(max(-place.min(), 0))
 
 
-def _factor(keys: list[tuple[object, ...] | None]) -> _Factor:
+def _factor(keys: Sequence[tuple[object, ...] | None]) -> _Factor:
     names = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
     return _Factor(np.array([-1 if key is None else names[key] for key in keys], dtype=np.int64), names)
 
@@ -195,7 +196,7 @@ def _dense(code: Ints) -> Ints:
     return np.where(code >= 0, np.searchsorted(present, code), -1)
 
 
-def _rare(value: Floats, chosen: Ints) -> Ints:
+def _rare(value: Floats, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Answers that no chosen item has are kept with their rows, so that every answer has a threshold."""
     return ~np.isin(value, np.unique(value[chosen]))
 

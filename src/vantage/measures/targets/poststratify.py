@@ -13,9 +13,9 @@ from vantage.corpora import Target, as_text
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.parts import Part, counts, names, parts
-from vantage.measures.population.cells import Cell, CellModel
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.targets.cells import Cell, CellModel
 from vantage.scales import show_code
 
 Per: TypeAlias = Literal["mean", "item"]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import vantage
-from tests.measures.population.designs import sample
+from tests.measures.targets.designs import sample
 from vantage import Corpus, Instrument, Scale
 from vantage.corpora import Raking, Target
 from vantage.errors import InputError

@@ -23,9 +23,9 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.multiplicity import adjusted, share_beyond
 from vantage.measures.parts import Part, counts, names, parts
-from vantage.measures.population.poststratify import target_of, trait_columns
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.targets.poststratify import target_of, trait_columns
 from vantage.scales import show_code
 
 Per: TypeAlias = Literal["target", "item", "model"]
@@ -50,8 +50,8 @@ VIEW: Final = View(
     chart_options={
         "category": "target",
         "value": "expected",
-        "low": "chance_low",
-        "high": "chance_high",
+        "low": "chance_from",
+        "high": "chance_to",
         "expected": "changed",
         "expected_label": "labels that change",
         "value_label": "by chance, with 95 % range",
@@ -231,7 +231,7 @@ class _Tally:
             expected = float(by_chance.mean())
             row = {"target": name, "raters": self.sizes[name], "effective": effective(weight), "changed": changed}
             ends = np.quantile(by_chance, [0.025, 0.975]).tolist()
-            row |= {"expected": expected, **dict(zip(("chance_low", "chance_high"), ends, strict=True))}
+            row |= {"expected": expected, **dict(zip(("chance_from", "chance_to"), ends, strict=True))}
             row |= {"estimate": (changed - expected) / max(items, 1), "items": items}
             rows.append({**about, **row, "p": share_beyond(by_chance >= changed), "note": note})
         return _corrected(rows)

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from tests.measures.population.designs import sample
-from tests.measures.population.test_weights import JOINT, corpus_of
+from tests.measures.targets.designs import sample
+from tests.measures.targets.test_weights import JOINT, corpus_of
 from vantage.errors import InputError
 from vantage.measures import population, prevalence
-from vantage.measures.population.cells import CellModel
+from vantage.measures.targets.cells import CellModel
 
 R: dict[str, Any] = json.loads((Path(__file__).parent / "references.json").read_text())
 HOME = {"home": {"town": 0.5, "country": 0.5}}

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.measures.population.test_population import planted
-from tests.measures.population.test_weights import TARGET, corpus_of, sample
+from tests.measures.targets.test_population import planted
+from tests.measures.targets.test_weights import TARGET, corpus_of, sample
 from vantage import Corpus
 from vantage.errors import InputError
 from vantage.measures import soft_labels, whose_label
@@ -32,7 +32,7 @@ def test_labels_that_change_are_counted_and_tested() -> None:
     assert rows["raters"].to_list() == [12, 30]
     assert rows["p_adjusted"][0] < 0.05
     assert rows["estimate"][0] == pytest.approx((rows["changed"][0] - rows["expected"][0]) / 30)
-    assert rows["chance_low"][0] <= rows["expected"][0] <= rows["chance_high"][0]
+    assert rows["chance_from"][0] <= rows["expected"][0] <= rows["chance_to"][0]
 
 
 def test_without_differences_no_more_labels_change_than_by_chance() -> None:
