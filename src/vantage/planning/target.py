@@ -142,7 +142,7 @@ def _spread(
         within = each.with_columns(away=pl.col("value") - pl.col("value").mean().over(list(columns.values())))
         freedom = len(each) - each.select(columns.values()).n_unique()
         if freedom >= 1:
-            spread = float((within["away"].pow(2).sum() / freedom) ** 0.5)
+            spread = float(np.sqrt(np.square(within["away"].to_numpy()).sum() / freedom))
             known.append((spread, str(part.key["question"]), each.rename({c: t for t, c in columns.items()})))
     if not known:
         remedy = "name a question with answers of two people of one group" if question else "collect a larger pilot"

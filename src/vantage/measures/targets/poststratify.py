@@ -162,8 +162,9 @@ def _rows(
             seen[item_of[item], cells.index(tuple(cell))] = True
     both = np.stack([np.broadcast_to(weight, seen.shape), np.where(seen, 0.0, weight)], axis=-1)
     estimate, draws = np.einsum("uca,c->ua", made.shares, weight), made.draws(both)
-    raw = np.zeros(estimate.shape)
-    np.add.at(raw, ([item_of[str(i)] for i in answered["item"]], np.searchsorted(made.codes, answered["value"])), 1.0)
+    unit = np.array([item_of[str(item)] for item in answered["item"]], dtype=np.int64)
+    column = np.searchsorted(made.codes, answered["value"].to_numpy())
+    raw = np.bincount(unit * len(made.codes) + column, minlength=estimate.size).reshape(estimate.shape) * 1.0
     raw /= raw.sum(axis=1, keepdims=True)
     notes = [*(f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)]
     few = [

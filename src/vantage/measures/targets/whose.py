@@ -175,7 +175,7 @@ class _Tally:
         """Units × answers × columns of weights; not a number where nobody of the target answered."""
         sums = np.asarray(self.given @ weight).reshape(len(self.units), len(self.codes), -1)
         total = sums.sum(axis=1, keepdims=True)
-        return np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 1e-12)
+        return np.asarray(np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 1e-12))
 
     @cached_property
     def raw(self) -> Floats:

@@ -121,8 +121,8 @@ def entropy(
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
     if how.weights is not None:
         if opt_outs or per == "item":
-            given = "opt_outs" if opt_outs else "per item"
-            raise InputError(f"weights of raters do not go with {given}", remedy="leave it out, or use soft-labels")
+            what = "opt_outs" if opt_outs else "per item"
+            raise InputError(f"weights of raters do not go with {what}", remedy="leave it out, or use soft-labels")
         return table(
             [_weighted_entropy(*group, base, known) for group in counted_groups(data, by, how, paired=True)], by
         )
