@@ -65,7 +65,9 @@ def error_of(corpus: Any, column: str, by: tuple[str, ...] = (), key: tuple[Any,
     how = Bootstrap(ci="raters", over=OVER, weights=weights)
     group = next(g for g, _ in counted_groups(corpus, by, how) if tuple(g.key.values()) == key)
     share = Statistic(lambda table: table.table @ table.values / table.size)
+    assert group.answers is not None
     spread = spread_of(share, group.answers, "raters")
+    assert spread is not None
     return float(spread.variance**0.5)
 
 
@@ -170,7 +172,7 @@ def test_equal_weights_change_no_estimate() -> None:
         assert plain["estimate"].to_list() == pytest.approx(same["estimate"].to_list(), rel=1e-10)
         if measure in (mean, alpha, pairwise, difference):
             assert plain["high"].to_list() == pytest.approx(same["high"].to_list(), rel=1e-6)
-    ordinal = [alpha(table, level="ordinal", ci="both", **w)["low"][0] for w in ({}, {"weights": "w"})]
+    ordinal = [alpha(table, level="ordinal", ci="both", weights=w)["low"][0] for w in (None, "w")]
     assert ordinal[0] == pytest.approx(ordinal[1], rel=1e-8)
 
 
@@ -191,7 +193,7 @@ def test_unequal_weights_make_intervals_longer() -> None:
     corpus = weighted({"gender": {"f": 0.95, "m": 0.05}})
     assert corpus.about.weights["census"].design_effect > 2
     assert "uneven" in corpus.about.weights["census"].notes[-1]
-    plain, far = (prevalence(corpus, ci="raters", **w) for w in ({}, {"weights": "census"}))
+    plain, far = (prevalence(corpus, ci="raters", weights=w) for w in (None, "census"))
     assert (far["high"] - far["low"])[0] > 1.2 * (plain["high"] - plain["low"])[0]
 
 
@@ -232,7 +234,7 @@ def test_a_joint_target_and_numbers_of_people_are_read(tmp_path: Path) -> None:
 def test_what_has_no_meaning_with_weights_refuses() -> None:
     corpus = weighted()
     with pytest.raises(InputError, match="'unanimity' takes no weights of raters"):
-        unanimity(corpus, weights="census")
+        unanimity(corpus, **{"weights": "census"})  # type: ignore[arg-type]
     with pytest.raises(InputError, match="do not go with between"):
         prevalence(corpus, weights="census", between="gender")
     with pytest.raises(InputError, match="knows no weights"):

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.measures.targets.designs import sample
 from tests.measures.targets.test_population import planted
-from tests.measures.targets.test_weights import TARGET, corpus_of, sample
+from tests.measures.targets.test_weights import TARGET, corpus_of
 from vantage import Corpus
 from vantage.errors import InputError
 from vantage.measures import soft_labels, whose_label
