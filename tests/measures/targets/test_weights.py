@@ -234,7 +234,7 @@ def test_a_joint_target_and_numbers_of_people_are_read(tmp_path: Path) -> None:
 def test_what_has_no_meaning_with_weights_refuses() -> None:
     corpus = weighted()
     with pytest.raises(InputError, match="'unanimity' takes no weights of raters"):
-        unanimity(corpus, weights="census")  # type: ignore[arg-type]
+        unanimity(corpus, weights="census")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="do not go with between"):
         prevalence(corpus, weights="census", between="gender")
     with pytest.raises(InputError, match="knows no weights"):
