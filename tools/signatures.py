@@ -17,7 +17,10 @@ from types import ModuleType
 from vantage.measures import HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
-INTERVALS = ("IntervalOptions", "ItemIntervalOptions", "PercentileOptions", "PlainIntervalOptions", "SourceOptions")
+INTERVALS = (
+    *("IntervalOptions", "ItemIntervalOptions", "PercentileOptions", "PlainIntervalOptions", "SourceOptions"),
+    *("WeightedIntervalOptions", "WeightedPercentileOptions", "WeightedSourceOptions"),
+)
 """The options of intervals that measures declare together, in `vantage.measures.intervals`."""
 
 

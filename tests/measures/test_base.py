@@ -132,6 +132,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "explain": {"traits": "trait", "permutations": 9},
     "groups": {"traits": "trait"},
     "panel": {"level": "ordinal"},
+    "population": {"target": {"trait": dict.fromkeys(_judged()["trait"].unique().sort(), 1)}},
     "prevalence": {"value": 1},
     "ranks": {"kinds": "all", "data": _conditions()},
     "rater-matrix": {"ci": "items"},
@@ -140,9 +141,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
     "scaling": {"data": calibration_rows.compared(0, 12)},
     "scaling-split-half": {"data": calibration_rows.compared(0, 12), "splits": 5},
+    "whose-label": {"traits": "trait", "permutations": 9},
     "set-alpha": {"data": simulators.sets(np.random.default_rng(0), 20, 12, 4)},
 }
-NO_INTERVAL = {"aggregate", "alt-test", "balanced-gain", "competence", "confusion", "opposed-items", "soft-labels"}
+NO_INTERVAL = {
+    *("aggregate", "alt-test", "balanced-gain", "competence", "confusion", "opposed-items", "soft-labels"),
+    "whose-label",
+}
 """Measures whose estimate has no interval, or none in such a table."""
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.options import TO, names, pairs, shared
+from vantage.cli.options import TO, names, number, pairs, shared
 from vantage.cli.output import Json, print_json, print_lines, print_rows, say, show
 from vantage.errors import InputError
 
@@ -360,8 +360,8 @@ def traits(
 
     From a table with one row per rater, such as a Prolific demographics export.
     """
+    from vantage.corpora import PEOPLE
     from vantage.corpora.prolific import read_traits
-    from vantage.corpora.schema import PEOPLE
 
     _vacant(to or folder, overwrite=overwrite or to is None)
     if source is None and not trait:
@@ -408,6 +408,37 @@ def design(
     known = corpus.design
     corpus = corpus.with_design(sources=sources or known.sources, groups=groups or known.groups)
     _written(corpus, to or folder, as_json=as_json)
+
+
+@app.command()
+def weight(
+    folder: Folder,
+    target: Annotated[
+        Path, typer.Option("--to", help="The target: a CSV file with trait,value,share, or traits and their share.")
+    ],
+    name: Annotated[str, typer.Option(help="What the weights are called, such as census.")],
+    bounds: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="Keep weights, whose mean is 1, in between, such as 0.3,3.")
+    ] = None,
+    base: Annotated[str | None, typer.Option(help="A column of weights to start from, instead of equal ones.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Give each person a weight, so that the raters stand for other people.
+
+    The weights are raked to the target and kept with the corpus; measures take them with --weights NAME.
+    """
+    ends = [number(word) for word in names(bounds)]
+    if bounds is not None and (len(ends) != 2 or any(isinstance(end, str) for end in ends)):
+        raise InputError(f"--bounds takes LOW,HIGH, not '{bounds}'", remedy="write --bounds 0.3,3")
+    kept = None if bounds is None else (float(ends[0]), float(ends[1]))
+    corpus = vantage.Corpus.read(folder).with_weights(name, target, bounds=kept, base=base)
+    corpus.write(folder)
+    record = corpus.about.weights[name]
+    if as_json:
+        print_json({"weights": name, **record.to_plain()})
+        return
+    print_lines([f"• {line}" for line in record.sentences])
+    typer.echo(f"Use them with: vantage measure alpha {folder} --weights {name}")
 
 
 def conditions(where: list[str] | None) -> dict[str, list[str]]:

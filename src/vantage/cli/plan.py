@@ -23,6 +23,10 @@ def plan(
     ] = None,
     goal: Annotated[str, typer.Option(help="alpha, mean, groups, items, models, alt-test or reliability.")] = "alpha",
     target: Annotated[float | None, typer.Option(help="A width (alpha, mean), a power, or a reliability.")] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="Weights or shares: how many raters of which groups stand for them."),
+    ] = None,
     question: Annotated[str | None, typer.Option(help="The question, where the pilot has several.")] = None,
     budget: Annotated[float | None, typer.Option(help="What may be spent.")] = None,
     price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
@@ -60,8 +64,12 @@ def plan(
     vantage plan PILOT --goal alpha --target 0.2 --budget 2000 --price 0.12
     vantage plan --prevalence 0.3 --agreement 0.4 --goal mean --target 0.05
     vantage plan --during CORPUS --goal alpha --target 0.2
+    vantage plan PILOT --population census --target 0.1
     """
     corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
+    if population is not None:
+        _for_target(corpus, population, target, question, Output(as_json, as_csv), settings=settings)
+        return
     shared: dict[str, Any] = {"goal": goal, "target": target, "question": question, "delta": delta, "seed": seed}
     shared |= {"models": names(models) or None, "epsilon": epsilon}
     if now:
@@ -92,6 +100,25 @@ def plan(
         (out / "settings.yaml").write_text(made.settings + "\n", encoding="utf-8")
         typer.echo(f"The plan is {out / 'report.html'}; settings.yaml has the lines for the study file.", err=True)
     _print(made, Output(as_json, as_csv))
+
+
+def _for_target(
+    corpus: Any, population: str, width: float | None, question: str | None, output: Output, *, settings: bool
+) -> None:
+    from vantage.planning.target import VIEWS, plan_target
+
+    if corpus is None:
+        raise InputError("no pilot given", remedy="run: vantage plan PILOT --population NAME --target 0.1")
+    made = plan_target(corpus, population, width=0.1 if width is None else width, question=question)
+    if settings:
+        typer.echo(made.settings)
+    elif output.json:
+        print_tables({"groups": made.groups, "summary": made.summary}, settings=made.settings)
+    elif output.csv:
+        output.print(made.groups)
+    else:
+        print_frame(made.groups, title=VIEWS["groups"].title)
+        print_lines(["", *sentences(made.summary, VIEWS["summary"]), "", "For the study file:", "", made.settings])
 
 
 def _during(corpus: Any, options: dict[str, Any], output: Output) -> None:

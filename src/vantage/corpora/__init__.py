@@ -12,8 +12,14 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
     from vantage.corpora.design import undeclared as undeclared
+    from vantage.corpora.schema import PEOPLE as PEOPLE
     from vantage.corpora.storage import About as About
     from vantage.corpora.traits import TraitScale as TraitScale
+    from vantage.corpora.weighting import Raking as Raking
+    from vantage.corpora.weighting import Target as Target
+    from vantage.corpora.weighting import as_text as as_text
+    from vantage.corpora.weighting import checked_weights as checked_weights
+    from vantage.corpora.weighting import effective as effective
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = attach(
@@ -21,6 +27,12 @@ if not TYPE_CHECKING:
         {
             "About": "vantage.corpora.storage",
             "Corpus": "vantage.corpora.corpus",
+            "PEOPLE": "vantage.corpora.schema",
+            "Raking": "vantage.corpora.weighting",
+            "Target": "vantage.corpora.weighting",
+            "as_text": "vantage.corpora.weighting",
+            "checked_weights": "vantage.corpora.weighting",
+            "effective": "vantage.corpora.weighting",
             "TraitScale": "vantage.corpora.traits",
             "undeclared": "vantage.corpora.design",
         },

@@ -17,6 +17,7 @@ from vantage.corpora.design import SamplingDesign
 from vantage.corpora.merging import merge_instruments, questions_of, shared_raters, stacked, union, with_traits
 from vantage.corpora.storage import About, manifest, read_manifest
 from vantage.corpora.traits import TraitScale, declared_scales, scales_of
+from vantage.corpora.weighting import Target, raked
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -145,7 +146,8 @@ class Corpus:
     @property
     def traits(self) -> list[str]:
         """The names of the raters' traits."""
-        return [column for column in self._columns("raters") if column not in schema.RATERS]
+        known = {*schema.RATERS, *self.about.weights}
+        return [column for column in self._columns("raters") if column not in known]
 
     @property
     def design(self) -> SamplingDesign:
@@ -184,6 +186,33 @@ class Corpus:
         declared = declared_scales(self.raters, self.traits, {**(scales or {}), **named})
         made = self._with()
         made.about = replace(self.about, traits={**self.about.traits, **declared})
+        return made
+
+    def with_weights(
+        self,
+        name: str,
+        target: object,
+        *,
+        bounds: tuple[float, float] | None = None,
+        base: str | None = None,
+    ) -> Corpus:
+        """The corpus with a weight for each person, so that they stand for a target (see `vantage.corpora.weighting`).
+
+        `target` is a file, or shares of the values of traits. `bounds` keep weights, whose mean is 1, between two
+        numbers; `base` names weights to start from. Measures take them as `weights=name`.
+
+        >>> from vantage import demo_corpus
+        >>> people = {"gender": {"woman": 0.5, "man": 0.45, "nonbinary": 0.05}}
+        >>> record = demo_corpus().with_weights("census", people).about.weights["census"]
+        >>> record.raters, round(record.effective, 2)
+        (9, 8.66)
+        """
+        taken = [column for table in schema.TABLES for column in self._columns(table)]
+        if (name in taken and name not in self.about.weights) or "." in name or not name.strip():
+            raise InputError(f"weights cannot be called '{name}'", remedy="choose a name that no column has")
+        raters, record = raked(self.raters, name, Target.of(target), bounds, base)
+        made = self._with(raters=raters)
+        made.about = replace(self.about, weights={**self.about.weights, name: record})
         return made
 
     def scan(self, table: str = "judgments") -> pl.LazyFrame:

@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from vantage._version import __version__
 from vantage.corpora.traits import TraitScale, to_plain
+from vantage.corpora.weighting import StoredWeights
 from vantage.corpora.writers.place import as_input_error, prepared_folder, sync
 from vantage.documents import Document, dump
 from vantage.errors import InputError
@@ -54,6 +55,8 @@ class About:
     """The same of raters."""
     traits: Mapping[str, TraitScale] = field(default_factory=dict, repr=False, hash=False)
     """The scales of raters' traits that were declared; `Corpus.trait_scales` has all of them."""
+    weights: Mapping[str, StoredWeights] = field(default_factory=dict, repr=False, hash=False)
+    """Where columns of raters that hold weights come from (see `Corpus.with_weights`)."""
 
     def joined(self, *others: About) -> About:
         """That of several corpora in one: the name of the first; titles, sources, licences, citations and notes of all.
@@ -68,7 +71,8 @@ class About:
             for name in ("title", "source", "licence", "citation", "language")
         }
         scales = {trait: scale for part in reversed(parts) for trait, scale in part.traits.items()}
-        return replace(self, **named, notes=notes, traits=scales)
+        weights = {name: record for part in reversed(parts) for name, record in part.weights.items()}
+        return replace(self, **named, notes=notes, traits=scales, weights=weights)
 
 
 def manifest(about: About, instruments: Iterable[Instrument]) -> str:
@@ -76,6 +80,7 @@ def manifest(about: About, instruments: Iterable[Instrument]) -> str:
     facts = {one.name: value for one in fields(about) if (value := getattr(about, one.name))}
     facts |= {"notes": list(about.notes)} if about.notes else {}
     facts |= {"traits": to_plain(about.traits)} if about.traits else {}
+    facts |= {"weights": {name: made.to_plain() for name, made in about.weights.items()}} if about.weights else {}
     documents = [dict(instrument.document) for instrument in instruments]
     return dump({"format": FORMAT, "about": facts, "written_by": f"vantage {__version__}", "instruments": documents})
 
@@ -92,11 +97,16 @@ def read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
     known = set(About.__dataclass_fields__)
     if not isinstance(about, Mapping) or not set(about) <= known:
         raise InputError("the part 'about' has keys that are not known", file=manifest.file)
-    traits = about.get("traits") or {}
-    if not isinstance(traits, Mapping):
-        raise InputError("the part 'traits' is not a mapping", file=manifest.file)
+    traits, weights = (about.get(part) or {} for part in ("traits", "weights"))
+    for part, given in (("traits", traits), ("weights", weights)):
+        if not isinstance(given, Mapping):
+            raise InputError(f"the part '{part}' is not a mapping", file=manifest.file)
     facts: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
     facts["traits"] = {str(trait): TraitScale.of(scale) for trait, scale in traits.items()}
+    try:
+        facts["weights"] = {str(name): StoredWeights.from_plain(record) for name, record in weights.items()}
+    except (KeyError, TypeError, ValueError):
+        raise InputError("the part 'weights' cannot be read", file=manifest.file, remedy="weight it again") from None
     instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])
     return instruments, About(**facts)
 

@@ -52,6 +52,8 @@ HOMES = {
         "panels.panel": ["panel"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
         "rationale.form": ["rationale_form"],
+        "targets.poststratify": ["population"],
+        "targets.whose": ["whose_label"],
     }.items()
     for name in names
 }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 import polars as pl
 from typing import Any, Literal, TypedDict, Unpack
+from vantage.corpora import Target
 from vantage.measures.aggregation.labels import Method, Model, Ties
 from vantage.measures.agreement.alpha import Distance
 from vantage.measures.agreement.chance_corrected import Weights
@@ -10,7 +11,7 @@ from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
 from vantage.measures.comparisons.scores import Scoring
-from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, PlainIntervalOptions, Resampled, SourceOptions
+from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, PlainIntervalOptions, Resampled, SourceOptions, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family, Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
@@ -31,6 +32,8 @@ from vantage.measures.reliability.split_half import Average, Correlation, Split
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
+from vantage.measures.targets.poststratify import Per as PoststratifyPer
+from vantage.measures.targets.whose import Per as WhosePer
 from vantage.measures.texts.phrases import Encode
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base, Per
@@ -45,6 +48,9 @@ class ItemInterval(ItemIntervalOptions, Whose): ...
 class Percentile(PercentileOptions, Whose): ...
 class PlainInterval(PlainIntervalOptions, Whose): ...
 class Source(SourceOptions, Whose): ...
+class WeightedInterval(WeightedIntervalOptions, Whose): ...
+class WeightedPercentile(WeightedPercentileOptions, Whose): ...
+class WeightedSource(WeightedSourceOptions, Whose): ...
 def alpha(
     data: Judgments,
     *,
@@ -52,7 +58,7 @@ def alpha(
     level: Level | None = ...,
     distance: Distance | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -111,7 +117,7 @@ def pairwise(
     coarse: bool | Literal['sign'] = ...,
     over: Literal['items', 'pairs'] = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -119,7 +125,7 @@ def difference(
     by: By = ...,
     sd: Literal['sample', 'population'] = ...,
     over: Literal['items', 'pairs'] = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
@@ -168,7 +174,7 @@ def needed_raters(
     by: By = ...,
     target: float = ...,
     up_to: int = ...,
-    **shared: Unpack[Percentile],
+    **shared: Unpack[WeightedPercentile],
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -209,6 +215,7 @@ def soft_labels(
     by: By = ...,
     opt_outs: bool = ...,
     smoothing: float = ...,
+    weights: Weighting = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def competence(
@@ -228,7 +235,7 @@ def entropy(
     opt_outs: bool = ...,
     per: Per = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Interval],
+    **shared: Unpack[WeightedInterval],
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -345,7 +352,7 @@ def mean(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Source],
+    **shared: Unpack[WeightedSource],
 ) -> pl.DataFrame: ...
 def prevalence(
     data: Judgments,
@@ -356,7 +363,7 @@ def prevalence(
     values: Sequence[object] | None = ...,
     probability: str | None = ...,
     powered_by: str | Sequence[str] | None = ...,
-    **shared: Unpack[Source],
+    **shared: Unpack[WeightedSource],
 ) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
@@ -629,4 +636,25 @@ def rationale_form(
     properties: Sequence[str] = ...,
     source: str = ...,
     **shared: Unpack[ItemInterval],
+) -> pl.DataFrame: ...
+def population(
+    data: Judgments,
+    *,
+    by: By = ...,
+    target: str | Target | Mapping[Any, Any],
+    per: PoststratifyPer = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    **shared: Unpack[Whose],
+) -> pl.DataFrame: ...
+def whose_label(
+    data: Judgments,
+    *,
+    by: By = ...,
+    target: str | None = ...,
+    traits: By = ...,
+    per: WhosePer = ...,
+    permutations: int = ...,
+    seed: int = ...,
+    **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...

@@ -18,10 +18,11 @@ from vantage.measures.intervals import (
     NOT_HELD,
     TOO_FEW_RATERS,
     Bootstrap,
-    IntervalOptions,
     Method,
     Over,
     Resampled,
+    WeightedIntervalOptions,
+    Weighting,
 )
 from vantage.measures.kinds import APART, CORE_ALONE, SEATS, Kinds, Selection, are_seats, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
@@ -32,6 +33,7 @@ from vantage.measures.ratings import (
     By,
     ItemSources,
     Judgments,
+    RaterWeights,
     by_columns,
     in_polars,
     questions_apart,
@@ -122,7 +124,8 @@ TYPES: Final = {
     "By": By,
     "Literal": Literal,
     "Unpack": Unpack,
-    "IntervalOptions": IntervalOptions,
+    "WeightedIntervalOptions": WeightedIntervalOptions,
+    "Weighting": Weighting,
 }
 """The types of the options that `@measure` writes into signatures."""
 
@@ -199,6 +202,7 @@ def measure(
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = _signature(function)
+        weighted = "weights" in signature.parameters and signature.parameters["weights"].annotation == "Weighting"
 
         @wraps(function)
         def recorded(
@@ -211,6 +215,8 @@ def measure(
         ) -> pl.DataFrame:
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
+            if kwargs.get("weights") is not None and "weights" not in signature.parameters:
+                raise not_weighted(name)
             bound = signature.bind(*args, **kwargs)
             first = next(iter(signature.parameters))
             bound.arguments[first] = in_polars(bound.arguments[first])
@@ -238,6 +244,8 @@ def measure(
                 bound.arguments["sources"] = sources
                 options["sources"] = sources.column
             chosen = whose(bound.arguments[first])
+            if weighted and options["weights"] is not None:
+                bound.arguments["weights"] = _rater_weights(chosen.data, options["weights"], powered_by)
             if powered_by is not None:
                 if powered is None:
                     raise not_powered(name)
@@ -338,6 +346,19 @@ def not_powered(name: str) -> InputError:
     """The error for a measure that a model cannot power."""
     able = "mean, prevalence, entropy, split-items, alpha, pairwise, correlate and regress"
     return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
+
+
+def _rater_weights(data: Judgments, column: str, powered_by: object) -> RaterWeights:
+    """The weights of the raters whose judgments are measured."""
+    if powered_by is not None:
+        raise InputError("a model that powers a measure knows no weights of raters", remedy="leave out one of them")
+    return RaterWeights.of(data, column)
+
+
+def not_weighted(name: str) -> InputError:
+    """The error for a measure in which raters cannot count differently."""
+    able = "mean, prevalence, pairwise, difference, alpha, entropy, soft-labels and needed-raters"
+    return InputError(f"measure '{name}' takes no weights of raters", remedy=f"use one of {able}")
 
 
 def chosen_for(options: Mapping[str, Any], data: Any, *, pools: bool) -> Selection:

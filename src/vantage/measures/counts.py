@@ -39,6 +39,23 @@ class Counts:
     """One row per kind of unit; sparse where there are many values."""
     multiplicity: Ints
     """How many units there are of each kind."""
+    people: Floats | None = None
+    """How many answers a unit has, where those in `table` are effective ones of raters with weights."""
+
+    @classmethod
+    def weighted(cls, values: Floats, sums: Floats, squares: Floats, people: Floats) -> Counts:
+        """Units from sums of weights, one column per value, the sums of squared weights, and the number of answers.
+
+        A unit's answers are scaled to their effective number, (Σw)²/Σw² (Kish 1965). Then Σw² is Σw, and what counts
+        pairs of raters by n(n − 1) counts pairs of different raters by their weights.
+
+        >>> counts = Counts.weighted(np.array([0.0, 1.0]), np.array([[3.0, 1.0]]), np.array([6.0]), np.array([3.0]))
+        >>> counts.size.round(2).tolist(), counts.total
+        ([2.67], 3)
+        """
+        total = sums @ np.ones(sums.shape[1])
+        scale = np.divide(total, squares, out=np.zeros_like(total), where=squares > 1e-300)
+        return cls(values, sums * scale[:, None], np.ones(len(sums), dtype=np.int64), people)
 
     @classmethod
     def of_units(cls, unit: Ints, column: Ints, values: Floats, units: int, *, many: bool) -> Counts:
@@ -63,6 +80,11 @@ class Counts:
         return self.table if isinstance(self.table, np.ndarray) else self.table.toarray()
 
     @property
+    def answers(self) -> Floats:
+        """How many answers a unit of each kind has, whatever their weights."""
+        return self.size if self.people is None else self.people
+
+    @property
     def units(self) -> int:
         """How many units there are."""
         return int(self.multiplicity.sum())
@@ -70,7 +92,7 @@ class Counts:
     @property
     def total(self) -> int:
         """How many answers there are."""
-        return int((self.multiplicity * self.size).sum())
+        return int((self.multiplicity * self.answers).sum())
 
     @property
     def weight(self) -> Floats:
@@ -79,7 +101,7 @@ class Counts:
 
     def paired(self) -> Counts:
         """The units with at least two answers."""
-        several = self.size >= 2
+        several = self.answers >= 2
         return self if several.all() else self.rows(several)
 
     def canonical(self) -> Counts:
@@ -103,6 +125,8 @@ class Counts:
         membership = np.zeros((len(self.values), len(values)))
         membership[np.arange(len(self.values)), column] = 1
         table = np.asarray(self.table @ membership)
+        if self.people is not None:
+            return Counts(values, table, self.multiplicity, self.people)
         kinds, kind = np.unique(table, axis=0, return_inverse=True)
         multiplicity = np.bincount(kind.ravel(), weights=self.multiplicity, minlength=len(kinds))
         return Counts(values, kinds, multiplicity.astype(np.int64))
@@ -155,7 +179,8 @@ class Counts:
 
     def rows(self, chosen: Any) -> Counts:
         """Some kinds of units, by a mask or by their places."""
-        return Counts(self.values, self.table[chosen], self.multiplicity[chosen])
+        people = None if self.people is None else self.people[chosen]
+        return Counts(self.values, self.table[chosen], self.multiplicity[chosen], people)
 
 
 @dataclass(frozen=True)
@@ -168,6 +193,11 @@ class Moments:
     squared: Floats
     """The square of the sum; where a kind is the average of units of one size, the average of squares."""
     multiplicity: Ints
+
+    @property
+    def answers(self) -> Floats:
+        """How many answers a unit of each kind has."""
+        return self.size
 
     @property
     def units(self) -> int:

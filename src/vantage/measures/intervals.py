@@ -28,7 +28,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
 import numpy as np
 
 from vantage.errors import InputError, nearest
-from vantage.measures.ratings import Floats, Ints, ItemSources
+from vantage.measures.ratings import Floats, Ints, ItemSources, RaterWeights
 
 Method: TypeAlias = Literal["auto", "percentile", "bca"]
 """The policy of this module, or a bootstrap over items: its percentiles, or BCa."""
@@ -36,6 +36,8 @@ Over: TypeAlias = Literal["auto", "items", "raters", "both", "none"]
 """What a measure of single answers can be resampled over; "auto" takes the answer from the design."""
 Resampled: TypeAlias = Literal["auto", "items", "none"]
 """What a measure of items can be resampled over; "auto" is items."""
+Weighting: TypeAlias = str | None
+"""The column of raters that holds their weights (see `Corpus.with_weights`); null where all count the same."""
 Bounds: TypeAlias = tuple[float | None, float | None]
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """From weights, one row per resample and one column per kind of unit, to one estimate per row, or NaN."""
@@ -164,6 +166,24 @@ class IntervalOptions(TypedDict, total=False):
     seed: int
 
 
+class WeightOptions(TypedDict, total=False):
+    """The option of a measure whose raters may have weights."""
+
+    weights: Weighting
+
+
+class WeightedSourceOptions(WeightOptions, SourceOptions, total=False):
+    """Those of a measure that can leave out whole sources of items, and whose raters may have weights."""
+
+
+class WeightedIntervalOptions(WeightOptions, IntervalOptions, total=False):
+    """The same of one whose items can also be drawn."""
+
+
+class WeightedPercentileOptions(WeightOptions, PercentileOptions, total=False):
+    """The same of one that knows no sources."""
+
+
 class ItemIntervalOptions(TypedDict, total=False):
     """The same of a measure that knows intervals over items only."""
 
@@ -195,6 +215,8 @@ class Bootstrap:
     """Why it is over items, where it could be over both."""
     sources: ItemSources | str | None = None
     """Which items were drawn together: whole sources are then left out. `@measure` finds them by a column's name."""
+    weights: RaterWeights | str | None = None
+    """How much each rater counts. `@measure` finds them by a column's name."""
 
     def __post_init__(self) -> None:
         if self.ci not in self.over:
@@ -203,8 +225,8 @@ class Bootstrap:
             raise InputError(f"there is no interval '{self.interval}'", remedy="use auto, percentile or bca")
         if self.ci in ("raters", "both") and self.interval != "auto":
             raise InputError(f"the interval '{self.interval}' is over items only", remedy="use auto, or ci items")
-        if isinstance(self.sources, str):
-            raise TypeError("sources are named to a measure, which looks them up")
+        if isinstance(self.sources, str) or isinstance(self.weights, str):
+            raise TypeError("sources and weights are named to a measure, which looks them up")
         if self.resamples < 1:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:
@@ -216,6 +238,11 @@ class Bootstrap:
     def item_sources(self) -> ItemSources | None:
         """The sources of items, once they are known."""
         return None if isinstance(self.sources, str) else self.sources
+
+    @property
+    def rater_weights(self) -> RaterWeights | None:
+        """The weights of raters, once they are known."""
+        return None if isinstance(self.weights, str) else self.weights
 
     def chosen(self, raters: int) -> Self:
         """The bootstrap for a group in which so many raters judged several items each.

@@ -17,11 +17,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vantage.corpora import effective
 from vantage.measures.codes import any_twice, dense
 from vantage.measures.counts import FEW, Counts, Moments, quotient
 from vantage.measures.intervals import LIMITS, Bootstrap, Limits, Spread, interval, on_scale
 from vantage.measures.rater_variance import FEW_RATERS
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.ratings import Floats, Ints, RaterWeights
 
 Table: TypeAlias = Counts | Moments
 """The answers to units, as most of them are needed: how often each value was given, or their moments."""
@@ -56,7 +57,7 @@ class Statistic:
 
     def columns(self, table: Table) -> Floats:
         """What each row of a table adds."""
-        enough = table.size >= self.least
+        enough = table.answers >= self.least
         with np.errstate(divide="ignore", invalid="ignore"):  # a row without an answer is not used
             rows = np.asarray(self.rows(table), dtype=np.float64)
         if rows.ndim == 1:
@@ -82,6 +83,12 @@ class Answers:
     """The item, or the source of items, of each answer; none where the units are the items."""
     ranks: Floats | None = None
     """Numbers in place of values, of which moments are taken where the values are many."""
+    weight: Floats | None = None
+    """The weight of each answer, where raters have weights."""
+    weights: RaterWeights | None = None
+    """Where these come from."""
+    who: Ints | None = None
+    """The place of each answer's rater among those."""
 
     def of_units(self, least: int) -> Answers:
         """The answers to units with enough of them."""
@@ -90,7 +97,9 @@ class Answers:
             return self
         cluster = None if self.cluster is None else dense(self.cluster[kept])[0]
         unit, rater = (dense(codes[kept])[0] for codes in (self.unit, self.rater))
-        return replace(self, unit=unit, rater=rater, column=self.column[kept], cluster=cluster)
+        weight = None if self.weight is None else self.weight[kept]
+        who = None if self.who is None else self.who[kept]
+        return replace(self, unit=unit, rater=rater, column=self.column[kept], cluster=cluster, weight=weight, who=who)
 
     def merged(self, column: Ints, values: Floats) -> Answers:
         """The answers as other values: what stood at *c* stands at `column[c]`."""
@@ -109,6 +118,9 @@ class Answers:
     @cached_property
     def kinds(self) -> tuple[Table, Ints]:
         """The different rows of answers, and which of them each unit has."""
+        if self.weight is not None:
+            sums = self._sums(self.unit, self.column, self.weight, self.units)
+            return Counts.weighted(self.values, *sums), np.arange(self.units)
         if self.ranks is not None:
             return self._moments(self.unit, self.column, self.units), np.arange(self.units)
         if len(self.values) > FEW:
@@ -126,6 +138,14 @@ class Answers:
             rows, kind = np.unique(rows, axis=0, return_inverse=True)
         kind = kind.ravel()
         return Counts(self.values, rows.astype(np.float64), np.bincount(kind, minlength=len(rows))), kind
+
+    def _sums(self, unit: Ints, column: Ints, weight: Floats, units: int) -> tuple[Floats, Floats, Floats]:
+        """Of each unit the weights of its answers by value, the sum of their squares, and how many have one."""
+        many = len(self.values)
+        sums: Floats = np.bincount(unit * many + column, weight, units * many).astype(np.float64, copy=False)
+        squares: Floats = np.bincount(unit, weight**2, units).astype(np.float64, copy=False)
+        people: Floats = np.bincount(unit, (weight > 0) * 1.0, units).astype(np.float64, copy=False)
+        return sums.reshape(units, many), squares, people
 
     def _moments(self, unit: Ints, column: Ints, units: int) -> Moments:
         assert self.ranks is not None  # noqa: S101
@@ -154,8 +174,17 @@ class Answers:
 
     def changes(self, statistic: Statistic, columns: Floats) -> tuple[Floats, Ints]:
         """By how much a unit's columns change without what one rater said of it, and which change each of these is."""
+        less: Table
         table, kind = self.kinds
         unit, _, place = self.said
+        if self.weight is not None:
+            whole = self._sums(self.unit, self.column, self.weight, self.units)
+            own = self._sums(place, self.column, self.weight, len(unit))
+            sums, squares, people = (all_[unit] - one for all_, one in zip(whole, own, strict=True))
+            # What rounding leaves of a value, or of a unit, is nothing.
+            sums, squares = (np.where(x > 1e-9 * self.weight.max(), x, 0.0) for x in (sums, squares))
+            less = Counts.weighted(self.values, sums, squares, people)
+            return statistic.columns(less) - columns[unit], np.arange(len(unit))
         alone = len(unit) == len(self.unit)
         if alone and isinstance(table, Counts) and isinstance(table.table, np.ndarray):
             # One answer less of a kind of unit is the same change, whoever gave it.
@@ -164,7 +193,7 @@ class Answers:
             of, value = np.divmod(combination, many)
             fewer = table.table[of]
             fewer[np.arange(len(fewer)), value] -= 1
-            less: Table = Counts(self.values, fewer, np.ones(len(fewer), dtype=np.int64))
+            less = Counts(self.values, fewer, np.ones(len(fewer), dtype=np.int64))
             return statistic.columns(less) - columns[of], which.ravel()
         if isinstance(table, Moments):
             removed = self._moments(place, self.column, len(unit))
@@ -218,9 +247,16 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
         unit, rater, place = answers.said
         drawn = rater if groups is None else groups[rater]
         number = int(drawn.max(initial=-1)) + 1
-        raters = Spread.without_raters(statistic.of(total + _summed(drawn, which, changes, number)), statistic.limits)
+        if answers.weights is not None and answers.weights.raking is not None:
+            raters = Spread.without_raters(_reweighted(statistic, answers), statistic.limits)
+        else:
+            without = total + _summed(drawn, which, changes, number)
+            raters = Spread.without_raters(statistic.of(without), statistic.limits)
         if raters is None:
             return None
+        if answers.weight is not None:
+            # A sum of squares of unequal size has the degrees of freedom of Satterthwaite (1946).
+            raters = replace(raters, freedom=max(effective(np.square(_each(answers))) - 1, 2.0))
         if spread is None:
             return raters
         estimate = statistic.of(total[None, :])
@@ -234,6 +270,20 @@ def spread_of(statistic: Statistic, answers: Answers, over: str, groups: Ints | 
         noise = _noise(statistic, total, changes, times, float(estimate[0]))
     shrinkage = (raters.units - 1) / raters.units * (spread.units - 1) / spread.units
     return spread.plus(raters, noise * shrinkage)
+
+
+def _each(answers: Answers) -> Floats:
+    """The weight of each rater."""
+    assert answers.weight is not None  # noqa: S101
+    first = np.unique(answers.rater, return_index=True)[1]
+    return answers.weight[first]
+
+
+def _reweighted(statistic: Statistic, answers: Answers) -> Floats:
+    """The estimates without each rater, or group of raters, whose weights are raked again (Rao and Shao 1999)."""
+    assert answers.weights is not None  # noqa: S101
+    without = (replace(answers, weight=weight[answers.who]) for weight in answers.weights.replicates)
+    return np.array([statistic.estimate(given.kinds[0]) for given in without])
 
 
 def _over_items(statistic: Statistic, answers: Answers, columns: Floats, total: Floats) -> Spread | None:

@@ -8,7 +8,7 @@ from inspect import Parameter
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from vantage.errors import InputError, nearest
-from vantage.measures.base import RENAMED, Measure, not_powered
+from vantage.measures.base import RENAMED, Measure, not_powered, not_weighted
 
 FROM_PYTHON: Final = "(from Python only)"
 """What `values_of` says of an option that cannot be written as a word."""
@@ -51,6 +51,8 @@ def parse_options(chosen: Measure, words: Sequence[str]) -> dict[str, Any]:
     def unknown(flag: str) -> InputError:
         if flag == "powered-by":
             return not_powered(chosen.name)
+        if flag == "weights":
+            return not_weighted(chosen.name)
         return InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
 
     types = {flag: chosen.types[option] for flag, option in known.items()}

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from vantage.corpora import Raking, checked_weights
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import any_twice, dense, encode
 from vantage.notebook.frames import to_polars
@@ -425,6 +426,83 @@ def level_of(scale: Scale | None, asked: Level | None, questions: Sequence[str])
             remedy="use level nominal",
         )
     return asked or scale.level
+
+
+@dataclass(frozen=True)
+class RaterWeights:
+    """The weight of each rater, and how it was raked where that is known: intervals then rake again without raters.
+
+    >>> table = {"item": [1, 1], "rater": ["ann", "bob"], "value": [0, 1], "w": [1.0, 3.0]}
+    >>> RaterWeights.of(table, "w").values.tolist()
+    [1.0, 3.0]
+    """
+
+    column: str
+    raters: pl.Series
+    values: Floats
+    raking: Raking | None = None
+    start: Floats | None = None
+
+    @classmethod
+    def of(cls, data: Any, column: str) -> RaterWeights:
+        """The weights in a column of the raters, or of a plain table, which has one for each rater."""
+        corpus = getattr(data, "corpus", data)
+        if not _is_corpus(corpus):
+            query = judgments_query(data)
+            frame = to_polars(data)
+            given = query.collect() if frame is None else frame.lazy().collect()
+            held = given.select(["rater", *([column] if column in given.columns else [])]).unique().sort("rater")
+            if held["rater"].is_duplicated().any():
+                rater = held.filter(pl.col("rater").is_duplicated())["rater"][0]
+                raise InputError(f"rater '{rater}' has several weights", column=column, remedy="keep one of them")
+            return cls(column, held["rater"], checked_weights(held, column))
+        judged = corpus.scan("judgments").select("rater").unique().collect()["rater"]
+        without = getattr(data, "without", judged.clear())
+        raters = corpus.raters.filter(
+            pl.col("rater").is_in(judged.implode()) & ~pl.col("rater").is_in(without.implode())
+        )
+        values, record = checked_weights(raters, column), corpus.about.weights.get(column)
+        if record is None or set(record.target.traits) - set(raters.columns):
+            return cls(column, raters["rater"], values)
+        start = checked_weights(raters, record.base) if record.base else np.ones(len(raters))
+        raking = Raking.of(record.target.in_words(raters), record.target, record.bounds)
+        again = raking.weights(start)
+        # Of a part of the raters, or of raters whose traits have changed, the weights are taken as they are.
+        same = np.allclose(again / again.mean(), values / values.mean(), rtol=1e-6)
+        return cls(column, raters["rater"], values, raking if same else None, start if same else None)
+
+    def codes(self, raters: pl.Series) -> Ints:
+        """The place of each rater among those with a weight."""
+        known = pl.DataFrame({"rater": self.raters, "place": np.arange(len(self.raters))})
+        return (
+            raters.alias("rater")
+            .to_frame()
+            .join(known, on="rater", how="left", maintain_order="left")["place"]
+            .to_numpy()
+        )
+
+    @cached_property
+    def replicates(self) -> Floats:
+        """The weights without each rater in turn, or without each of a hundred groups of them, a row each."""
+        assert self.raking is not None  # noqa: S101
+        assert self.start is not None  # noqa: S101
+        raters = len(self.values)
+        groups = np.arange(raters)
+        if raters > LEFT_OUT:
+            groups = np.random.default_rng(0).permutation(raters) % LEFT_OUT_GROUPS
+        return np.array([self.raking.weights(self.start, groups == group) for group in range(groups.max() + 1)])
+
+
+def weight_of(raters: pl.Series, weights: object) -> pl.Series:
+    """The weight of the rater of each row: one where there are no weights."""
+    if not isinstance(weights, RaterWeights):
+        return pl.Series("weight", np.ones(len(raters)))
+    return pl.Series("weight", weights.values[weights.codes(raters)])
+
+
+LEFT_OUT: Final = 400
+"""Of more raters, groups are left out when weights are raked again."""
+LEFT_OUT_GROUPS: Final = 100
 
 
 def _listed(columns: Iterable[str]) -> str:

@@ -26,6 +26,7 @@ from vantage.measures.ratings import (
     ItemSources,
     Judgments,
     Key,
+    RaterWeights,
     by_columns,
     judgments_query,
     key_order,
@@ -44,7 +45,14 @@ Source: TypeAlias = Encoded | Streamed
 """The answers of a table, and what a first look at it told: groups, values, and who did not answer."""
 
 
-def source_of(data: Judgments, by: By = (), sources: ItemSources | None = None, *, held: bool = False) -> Source:
+def source_of(
+    data: Judgments,
+    by: By = (),
+    sources: ItemSources | None = None,
+    weights: RaterWeights | None = None,
+    *,
+    held: bool = False,
+) -> Source:
     """The table in the form that is right for its size; in memory where it must be `held`.
 
     >>> type(source_of({"item": [1, 1], "rater": [1, 2], "value": [0, 1]})).__name__
@@ -59,7 +67,7 @@ def source_of(data: Judgments, by: By = (), sources: ItemSources | None = None, 
     frame = query.select(wanted).collect()
     if len(frame) > AT_HAND and not held:
         return Streamed.of(query, columns, scales)
-    return Encoded.of(query, frame, columns, scales, sources)
+    return Encoded.of(query, frame, columns, scales, sources, weights)
 
 
 @dataclass(frozen=True)
@@ -141,8 +149,9 @@ def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Ite
 
 
 def source_for(data: Judgments, by: By, how: Bootstrap) -> Source:
-    """The table in the form that an interval needs: over raters and over sources it is held."""
-    return source_of(data, by, how.item_sources, held=how.ci in ("raters", "both") or how.sources is not None)
+    """The table in the form that an interval needs: over raters and over sources, and with weights, it is held."""
+    held = how.ci in ("raters", "both") or how.sources is not None or how.weights is not None
+    return source_of(data, by, how.item_sources, how.rater_weights, held=held)
 
 
 def counted_groups(

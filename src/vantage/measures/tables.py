@@ -9,9 +9,9 @@ never raters × items.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 from vantage.measures.codes import dense, distinct, encode, numbered, positions
 from vantage.measures.counts import FEW, Counts, Moments, centre
 from vantage.measures.kernel import Answers
-from vantage.measures.ratings import UNIT, Floats, Ints, ItemSources, Key, left_out_of, not_finite, repeats
+from vantage.measures.ratings import (
+    UNIT,
+    Floats,
+    Ints,
+    ItemSources,
+    Key,
+    RaterWeights,
+    left_out_of,
+    not_finite,
+    repeats,
+)
 from vantage.scales import Scale
 
 Sums = TypeVar("Sums", Counts, Moments)
@@ -43,15 +53,16 @@ class Coded:
     """The question of each answer, where there are several."""
     source: Ints | None = None
     """The source of each answer's item, where items were drawn from sources."""
+    who: Ints | None = None
+    """The place of each answer's rater among those with weights, where they have some."""
+    weights: RaterWeights | None = None
 
     def rows(self, chosen: Any) -> Coded:
         """Some of the answers, their units numbered anew."""
-        item, question, source = (None if codes is None else codes[chosen] for codes in self._optional)
-        return Coded(dense(self.unit[chosen])[0], self.value[chosen], self.rater[chosen], item, question, source)
-
-    @property
-    def _optional(self) -> tuple[Ints | None, Ints | None, Ints | None]:
-        return self.item, self.question, self.source
+        optional = (self.item, self.question, self.source, self.who)
+        item, question, source, who = (None if codes is None else codes[chosen] for codes in optional)
+        unit, value, rater = dense(self.unit[chosen])[0], self.value[chosen], self.rater[chosen]
+        return Coded(unit, value, rater, item, question, source, who, self.weights)
 
     @property
     def several(self) -> int:
@@ -65,7 +76,10 @@ class Coded:
         """Who gave which answer to which unit; `values` are the group's own, or `ranks` stand for them."""
         clusters = self.item if self.source is None else self.source
         cluster = None if clusters is None else dense(clusters)[0]
-        return Answers(self.unit, dense(self.rater)[0], positions(self.value, values), values, cluster, ranks)
+        answers = Answers(self.unit, dense(self.rater)[0], positions(self.value, values), values, cluster, ranks)
+        if self.weights is None or self.who is None:
+            return answers
+        return replace(answers, weight=self.weights.values[self.who], weights=self.weights, who=self.who)
 
     @cached_property
     def size(self) -> Ints:
@@ -91,6 +105,8 @@ class Coded:
         given = np.bincount(column, minlength=len(values)) > 0
         if not given.all():
             column, values = (np.cumsum(given) - 1)[column], values[given]
+        if self.weights is not None:
+            return cast(Counts, self.answers(values).kinds[0])
         if not many:
             return Counts(values, *self.kinds(column, len(values)))
         return Counts.of_units(self.unit, column, values, len(self.size), many=True)
@@ -153,6 +169,7 @@ class Encoded(_Table):
         by: list[str],
         scales: dict[str, Scale],
         sources: ItemSources | None = None,
+        weights: RaterWeights | None = None,
     ) -> Encoded:
         """The groups of a frame; `query` tells the same rows with their status."""
         unanswered: dict[Key, dict[str, int]] = {}
@@ -171,7 +188,9 @@ class Encoded(_Table):
                     unit, _ = dense(unit * count + codes)
         question, questions = _questions(frame) if scales else (None, [])
         source = None if sources is None else sources.codes(frame["item"])
-        part = Coded(unit, value, numbered(frame["rater"])[0], None if unit is item else item, question, source)
+        who = None if weights is None else weights.codes(frame["rater"])
+        rater, items = numbered(frame["rater"])[0], None if unit is item else item
+        part = Coded(unit, value, rater, items, question, source, who, weights)
         parts = _split(part, frame, by)
         return cls(by, distinct(value), unanswered, scales, questions, parts)
 

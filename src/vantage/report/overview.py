@@ -12,12 +12,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.corpora import Corpus, undeclared
+from vantage.corpora import PEOPLE, Corpus, undeclared
 from vantage.corpora.describe import describe
-from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
-from vantage.report import beside
+from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import answered
 from vantage.report.cells import counted
@@ -42,7 +41,7 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
     >>> [section.title for section in overview(demo_corpus()).sections][:4]
     ['How divided are the answers?', 'Do raters agree?', 'The texts', 'Who judges differently?']
     """
-    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, file="corpus.yaml")
+    recipe = Recipe.bundled("vantage.report", sys.modules[__name__], beside, whose, file="corpus.yaml")
     part = corpus.included()
     out = corpus.raters.join(part.raters, on="rater", how="anti", maintain_order="left")
     once = _first_answers(part)

@@ -15,7 +15,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.aggregation.latent_classes import DawidSkene, Mace, dawid_skene, mace
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import wilson
+from vantage.measures.intervals import Weighting, wilson
 from vantage.measures.parts import (
     Part,
     Rounding,
@@ -30,7 +30,17 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments, Ratings, canonical, judgments_frame
+from vantage.measures.ratings import (
+    OPTED_OUT,
+    UNIT,
+    By,
+    Floats,
+    Judgments,
+    Ratings,
+    canonical,
+    judgments_frame,
+    weight_of,
+)
 from vantage.scales import Band, Scale, show_code
 
 Method: TypeAlias = Literal["mean", "median", "majority", "strict-majority", "signs", "dawid-skene", "mace"]
@@ -158,12 +168,20 @@ SOFT_LABELS_VIEW: Final = View(
 
 
 @measure("soft-labels", "aggregation", view=SOFT_LABELS_VIEW, pools_questions=True)
-def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothing: float = 0.0) -> pl.DataFrame:
+def soft_labels(
+    data: Judgments,
+    *,
+    by: By = (),
+    opt_outs: bool = False,
+    smoothing: float = 0.0,
+    weights: Weighting = None,
+) -> pl.DataFrame:
     """The distribution of each unit's answers: one row per unit and answer, with its count and share.
 
     The answers are the codes of the scale, or all values that a plain table has for the question. With
     `opt_outs=True` they include opt-outs, which have no code. `smoothing` is added to every count
-    (Lidstone 1920), so that with 1 no answer is impossible.
+    (Lidstone 1920), so that with 1 no answer is impossible. `weights` names a column of raters: shares are then those
+    of people whom the weights make the raters stand for, and `count` still counts raters.
 
     >>> votes = {"item": ["a", "a", "a", "b"], "rater": [1, 2, 3, 1], "value": [0, 0, 1, 1]}
     >>> soft_labels(votes).select("item", "code", "count", "share").rows()
@@ -178,13 +196,21 @@ def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothi
     own = ("code", "answer", "count", "share", "place")
     frames = []
     for part in parts(data, list(dict.fromkeys([*columns, "question"]))):
-        given = part.frame.filter(used).select(*UNIT, status=status, code="value")
-        tallied = given.group_by([*UNIT, "code", "status"]).agg(pl.len().cast(pl.Int64).alias("count"))
+        given = part.frame.filter(used).select(
+            *UNIT, status=status, code="value", weight=weight_of(part.frame.filter(used)["rater"], weights)
+        )
+        # Weights add up to the effective number of a unit's raters, to which smoothing adds.
+        scaled = pl.col("weight") * (pl.col("weight").sum() / pl.col("weight").pow(2).sum()).over(UNIT)
+        tallied = (
+            given.with_columns(weight=scaled)
+            .group_by([*UNIT, "code", "status"])
+            .agg(pl.len().cast(pl.Int64).alias("count"), pl.col("weight").sum())
+        )
         grid = part.frame.select(UNIT).unique().join(options, on="question", nulls_equal=True)
         filled = grid.join(tallied, on=[*UNIT, "code", "status"], how="left", nulls_equal=True)
-        total = pl.col("count").sum().over(UNIT)
-        share = (pl.col("count") + smoothing) / (total + smoothing * pl.len().over(UNIT))
-        units = filled.with_columns(pl.col("count").fill_null(0)).with_columns(
+        total = pl.col("weight").sum().over(UNIT)
+        share = (pl.col("weight") + smoothing) / (total + smoothing * pl.len().over(UNIT))
+        units = filled.with_columns(pl.col("count", "weight").fill_null(0)).with_columns(
             pl.when(total > 0).then(share).alias("share"),
             pl.when(total > 0).then(share).alias("estimate"),
             pl.when(total == 0).then(pl.lit("nobody gave an answer")).alias("reason"),

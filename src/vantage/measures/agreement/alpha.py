@@ -21,7 +21,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import FEW, Counts, Moments, centre, quotient
-from vantage.measures.intervals import OVER, Bootstrap, IntervalOptions, Limits
+from vantage.measures.intervals import OVER, Bootstrap, Limits, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.contributions import Contribution
@@ -68,7 +68,7 @@ def alpha(
     by: By = (),
     level: Level | None = None,
     distance: Distance | None = None,
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """Krippendorff's alpha at nominal, ordinal, interval or ratio level, or for a distance of your own.
 
@@ -93,6 +93,7 @@ def alpha(
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
         seed: Seed of the resampling. The interval does not depend on the order of the rows.
+        weights: Weights of raters: agreement of two people drawn by them (docs/population.md).
 
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
@@ -104,7 +105,7 @@ def alpha(
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
     source = source_for(data, by, how)
-    many = len(source.values) > FEW and distance is None
+    many = len(source.values) > FEW and distance is None and how.weights is None
     if many and level in ("interval", "ordinal") and (level == "interval" or how.ci == "none"):
         moments = source.moments(ordinal=level == "ordinal", kinds=how.ci != "none")
         middle = source.values - centre(source.values)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.corpora.schema import PEOPLE
+from vantage.corpora import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.codes import encode

@@ -12,7 +12,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, SourceOptions
+from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, WeightedSourceOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     DISJOINT,
@@ -146,7 +146,7 @@ def mean(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    **resampling: Unpack[SourceOptions],
+    **resampling: Unpack[WeightedSourceOptions],
 ) -> pl.DataFrame:
     """The mean answer: of the means of items, so that each item counts once.
 
@@ -189,7 +189,7 @@ def prevalence(
     between: str | None = None,
     values: Sequence[object] | None = None,
     probability: str | None = None,
-    **resampling: Unpack[SourceOptions],
+    **resampling: Unpack[WeightedSourceOptions],
 ) -> pl.DataFrame:
     """How frequent an answer is: its share of the answers to an item, on average over items.
 
@@ -205,6 +205,9 @@ def prevalence(
 
 
 def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) -> pl.DataFrame:
+    if how.weights is not None and (options["between"] is not None or options["probability"] is not None):
+        given = "between" if options["between"] is not None else "probability"
+        raise InputError(f"weights of raters do not go with {given}", remedy="leave one of them out, or use by")
     if options["between"] is None and options["probability"] is None:
         plain = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
         return _shown(table(plain, names(by)), options)

@@ -96,6 +96,7 @@ class Crossed:
         row, self._column = np.divmod(cells, max(self.columns, 1))
         self._pointer = np.searchsorted(row, np.arange(self.sizes[self.chain[0]] + 1))
         self._dense = len(cells) > 0.1 * self.columns * self.sizes[self.chain[0]]
+        self._held: tuple[Floats, csr_array, csr_array] | None = None
 
     def sums(self, k: int, values: Floats) -> Floats:
         """The sum of the values, or of each of their columns, over the levels of a factor."""
@@ -132,8 +133,13 @@ class Crossed:
     @cached_property
     def plain(self) -> tuple[Floats, csr_array, csr_array]:
         """Weights of one, and what follows from them."""
-        ones = np.ones(self.n)
-        return ones, self.cells(ones), self.between(ones)
+        return self.held(np.ones(self.n))
+
+    def held(self, weight: Floats) -> tuple[Floats, csr_array, csr_array]:
+        """Weights with what follows from them, which is kept for the next call with the same array."""
+        if self._held is None or self._held[0] is not weight:
+            self._held = weight, self.cells(weight), self.between(weight)
+        return self._held
 
     def spread(self, k: int, theta: Floats) -> Floats:
         """The standard deviation of each level of a factor, from the parameters of all factors."""
@@ -162,7 +168,7 @@ class Factored:
         if weight is None:
             self.weight, cells, between = design.plain
         else:
-            self.weight, cells, between = weight, design.cells(weight), design.between(weight)
+            self.weight, cells, between = design.held(weight)
         self.shrink: list[Floats] = []  # θ²/(1 + θ²m), one per level of each factor in the chain
         self.gain: list[Floats] = []  # 1/(1 + θ²m)
         self.totals = [cells]

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtrc, stdtr, stdtrit
 
-from vantage.corpora.traits import TraitScale
+from vantage.corpora import TraitScale
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import blocks

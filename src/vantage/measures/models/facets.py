@@ -11,7 +11,7 @@ import polars as pl
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from vantage.corpora.schema import PEOPLE
+from vantage.corpora import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.corpora.schema import PEOPLE
+from vantage.corpora import PEOPLE
 from vantage.corpora.traits import TraitScale, inferred_scale_of
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import encode

@@ -10,11 +10,14 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, doubted
+from vantage.measures.counts import Counts
+from vantage.measures.intervals import OVER, Bootstrap, WeightedPercentileOptions, doubted
+from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import By, Group, Judgments, canonical, groups, paired
+from vantage.measures.ratings import ALONE, By, Floats, Group, Judgments, canonical, groups, paired
 from vantage.measures.reliability.variance_draws import OneRater, stepped_up
 from vantage.measures.resampling import Choice
+from vantage.measures.sources import CountedGroup, counted_groups
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
 
@@ -44,7 +47,7 @@ def needed_raters(
     by: By = (),
     target: float = 0.8,
     up_to: int = 10,
-    **resampling: Unpack[PercentileOptions],
+    **resampling: Unpack[WeightedPercentileOptions],
 ) -> pl.DataFrame:
     """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
 
@@ -56,7 +59,8 @@ def needed_raters(
 
     ρ charges the raters with all they differ by. `rater_share` is the part of the variance that is their bias: some
     are always stricter. Bias does not matter where the same raters judge every item: `consistent` is the reliability
-    then, σ²ᵢ / (σ²ᵢ + σ²ₑ/k), and `needed_consistent` the number of raters for it.
+    then, σ²ᵢ / (σ²ᵢ + σ²ₑ/k), and `needed_consistent` the number of raters for it. With `weights` ρ is that of a person
+    drawn by them, from effective numbers of answers, and bias is not told apart.
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [3, 2, 4, 1, 5]]
     >>> needed_raters(ratings, up_to=2, target=0.9).select("k", "estimate", "needed").rows()
@@ -66,7 +70,12 @@ def needed_raters(
         raise InputError(f"the target {target} is not between 0 and 1", remedy="use for example 0.8")
     if up_to < 1:
         raise InputError("up_to must be at least 1", remedy="use for example 10")
-    chosen = Choice.of(data, by, Bootstrap(**resampling, over=OVER))
+    how = Bootstrap(**resampling, over=OVER)
+    if how.weights is not None:
+        counted = counted_groups(data, by, how, paired=True)
+        weighted = [row for group, own in counted for row in _weighted(group, own, target, up_to)]
+        return table(weighted, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
+    chosen = Choice.of(data, by, how)
     rows: list[dict[str, Any]] = []
     for group in map(paired, groups(data, by)):
         group.level("interval")
@@ -112,6 +121,41 @@ def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> lis
         }
         for k in range(1, up_to + 1)
     ]
+
+
+def _weighted(group: CountedGroup[Counts], how: Bootstrap, target: float, up_to: int) -> list[dict[str, Any]]:
+    """The same for a rater who is drawn by weights."""
+    steps = range(1, up_to + 1)
+    about: dict[str, Any] = {**group.row, "k": None, "target": target, **dict.fromkeys(NEEDED)}
+    if group.counts.units < 3:
+        return [{**about, "k": k, "reason": ALONE} for k in steps]
+    group.level("interval")
+    made = group.estimated(ONE_OF_MANY, how, "the answers do not vary")
+    one, low, high = (made.get(name) for name in ("estimate", "low", "high"))
+    needed = dict(zip(NEEDED[:3], (raters_for(target, rho) for rho in (one, high, low)), strict=True))
+    ends = [{"low": _stepped(low, k), "high": _stepped(high, k)} for k in steps]
+    stepped = [None if one is None else stepped_up(max(one, 0.0), k) for k in steps]
+    rows = zip(steps, stepped, ends, strict=True)
+    return [{**about, **made, **needed, "k": k, "estimate": rho, **end} for k, rho, end in rows]
+
+
+def _columns(table: Counts) -> Floats:
+    moments = table.moments()
+    n = moments.size
+    return np.column_stack([np.ones(len(n)), n, n**2, moments.first, moments.second, moments.squared / n])
+
+
+def _one_way(sums: Floats) -> Floats:
+    """ICC(1) with Donner's mean group size, from the number of units and sums over them."""
+    units, answers, squares, first, second, between = sums.T
+    mean_between = (between - first**2 / answers) / (units - 1)
+    mean_within = (second - between) / (answers - units)
+    size = (answers - squares / answers) / (units - 1)
+    return np.asarray((mean_between - mean_within) / (mean_between + (size - 1) * mean_within))
+
+
+ONE_OF_MANY: Final = Statistic(_columns, _one_way, (-1.0, 1.0), 2)
+"""The reliability of one rater, of effective numbers of answers."""
 
 
 def _stepped(reliability: float | None, k: int) -> float | None:

@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.base import measure
+from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts
-from vantage.measures.intervals import LIMITS, OVER, SHARES, IntervalOptions
+from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
+from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     Part,
     Rounding,
@@ -36,6 +37,7 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import left_out_together, without_raters
 from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, canonical, judgments_frame
 from vantage.measures.resampling import Choice, Resampling, UnitValues, mean_with_interval
+from vantage.measures.sources import CountedGroup, counted_groups
 from vantage.scales import Scale
 
 Per: TypeAlias = Literal["mean", "item"]
@@ -98,7 +100,7 @@ def entropy(
     normalise: bool = False,
     opt_outs: bool = False,
     per: Per = "mean",
-    **resampling: Unpack[IntervalOptions],
+    **resampling: Unpack[WeightedIntervalOptions],
 ) -> pl.DataFrame:
     """Shannon entropy of the answers to each unit, on average over units (Shannon 1948).
 
@@ -109,7 +111,7 @@ def entropy(
     Otherwise opt-outs are left out. Units with one answer, which cannot differ, are left out of the average.
 
     `ci` resamples items, leaves out raters, or both. `powered_by` names a rater that judged these and further items,
-    such as a model: see docs/powered.md.
+    such as a model: see docs/powered.md. With `weights` raters count by them: see docs/population.md.
 
     >>> votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [0, 0, 1, 1]}
     >>> entropy(votes, base="bits")["estimate"].to_list()
@@ -117,6 +119,13 @@ def entropy(
     """
     how = Resampling(**resampling, over=OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
+    if how.weights is not None:
+        if opt_outs or per == "item":
+            what = "opt_outs" if opt_outs else "per item"
+            raise InputError(f"weights of raters do not go with {what}", remedy="leave it out, or use soft-labels")
+        return table(
+            [_weighted_entropy(*group, base, known) for group in counted_groups(data, by, how, paired=True)], by
+        )
     chosen = Choice.of(data, by, how)
     used, divisor = pl.col("value").is_not_null() | (OPTED_OUT & opt_outs), _divisor(base, known)
     rows, frames = [], []
@@ -124,8 +133,7 @@ def entropy(
         scale = part.scale()
         given = part.frame.filter(used)
         if scale is not None and scale.range is not None:
-            reason = "the scale is continuous, so answers do not fall into categories"
-            rows.append({**part.key, **counts(given, part.frame.filter(~used)), "reason": reason})
+            rows.append({**part.key, **counts(given, part.frame.filter(~used)), "reason": CONTINUOUS})
             continue
         units = _unit_entropy(given).with_columns(pl.col("estimate") / divisor)
         if per == "item":
@@ -143,6 +151,25 @@ def entropy(
     return stacked(rows, frames, by)
 
 
+def _weighted_entropy(
+    group: CountedGroup[Counts], how: Bootstrap, base: Base, known: Mapping[str, int]
+) -> dict[str, Any]:
+    """The mean entropy of the answers to an item, of raters who count by their weights."""
+    if not group.counts.units or (group.scale is not None and group.scale.range is not None):
+        return {**group.row, "reason": ALONE if not group.counts.units else CONTINUOUS}
+    sizes = {known[question] for question in group.questions or [""]} if known else set()
+    if len(sizes) > 1:
+        raise InputError("the questions have different numbers of answers", remedy="group by question")
+    unit = np.log(max(*sizes, 2)) if sizes else np.log(2) if base == "bits" else 1.0
+    return {
+        **group.row,
+        "categories": len(group.scale.codes) if group.scale is not None else None,
+        "answers": round(group.counts.total / group.counts.units),
+        **group.estimated(Statistic(lambda table: _entropies(table) / unit, limits=(0.0, np.inf), least=2), how),
+    }
+
+
+CONTINUOUS: Final = "the scale is continuous, so answers do not fall into categories"
 AMBIGUITY_VIEW: Final = View(
     "Share of raters who found an item ambiguous",
     columns={"estimate": Column("ambiguous", percent=True)},

@@ -1,0 +1,397 @@
+"""Weights of raters: how much each counts where the raters are to stand for other people, a target.
+
+A target is margins: shares of the values of a trait, or of combinations of several. Raking (Deming and Stephan 1940)
+finds the weights that are closest to equal ones, or to given ones, and have these margins; with bounds it is the
+truncated exponential of Deville and Särndal (1992). What cannot be met is said: a value that no rater has, raters of
+whom a trait is not known, bounds that are too tight. A weight costs certainty: the design effect of Kish (1965) is
+n Σw² / (Σw)², and as many raters are effective as n over that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from vantage.corpora.schema import PEOPLE, RATERS, is_excluded
+from vantage.errors import InputError, nearest
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+ROUNDS: Final = 1000
+CLOSE: Final = 1e-10
+"""Margins that differ by less are met."""
+SEEN: Final = 0.001
+"""A margin that is missed by more is said."""
+UNEVEN: Final = 2.0
+"""From this design effect on the weights are called uneven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """The shares of the values of a trait, or of combinations of the values of several."""
+
+    traits: tuple[str, ...]
+    shares: Mapping[tuple[str, ...], float]
+
+    @classmethod
+    def of(cls, traits: Sequence[str], shares: Mapping[tuple[str, ...], float]) -> Margin:
+        """A margin from shares, per cents or numbers of people, which need not add up exactly."""
+        name, total = " × ".join(traits), sum(shares.values())
+        for value, share in shares.items():
+            if not (np.isfinite(share) and share >= 0):
+                raise InputError(f"the share of {name} '{' × '.join(value)}' is {share:g}", remedy="use 0 or more")
+        counted = all(float(share).is_integer() for share in shares.values()) and total >= 1
+        if not counted and not any(abs(total / whole - 1) <= 0.02 for whole in (1.0, 100.0)):
+            remedy = "use shares that add up to 1 or 100, or numbers of people"
+            raise InputError(f"the shares of {name} add up to {total:g}", remedy=remedy)
+        return cls(tuple(traits), {value: share / total for value, share in shares.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The people whom raters are to stand for: one or several margins.
+
+    >>> Target.of({"gender": {"f": 51, "m": 49}}).describe()
+    'gender (f 51 %, m 49 %)'
+    """
+
+    margins: tuple[Margin, ...]
+
+    @classmethod
+    def of(cls, given: object) -> Target:
+        """A target from a file, or from a mapping of traits, or of several traits, to shares of their values."""
+        if isinstance(given, Target):
+            return given
+        if isinstance(given, str | Path):
+            return cls.read(Path(given))
+        if not isinstance(given, Mapping) or not given:
+            raise InputError("this is not a target", remedy="name a file, or give {'gender': {'f': 0.5, 'm': 0.5}}")
+        margins = []
+        for name, shares in given.items():
+            traits = (name,) if isinstance(name, str) else tuple(map(str, name))
+            named = {(str(v),) if not isinstance(v, tuple) else tuple(map(str, v)): float(s) for v, s in shares.items()}
+            margins.append(Margin.of(traits, named))
+        return cls(tuple(margins))
+
+    @classmethod
+    def read(cls, file: Path) -> Target:
+        """A CSV file with `trait,value,share`, or with a column for each of several traits and their joint `share`."""
+        try:
+            table = pl.read_csv(file, infer_schema=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            problem = "there is no such file" if not file.exists() else str(error).splitlines()[0]
+            raise InputError(problem, file=file, remedy="give a CSV file with trait,value,share") from None
+        traits = [column for column in table.columns if column != "share"]
+        if "share" not in table.columns or not traits or not len(table):
+            remedy = "give trait,value,share, or a column for each trait and share"
+            raise InputError(f"the columns are {', '.join(table.columns)}", file=file, remedy=remedy)
+        shares = table["share"].str.strip_chars().str.strip_suffix("%").cast(pl.Float64, strict=False)
+        for row, (one, *named) in enumerate(zip(shares, *(table[name] for name in traits), strict=True), start=2):
+            if one is None or any(not (value or "").strip() for value in named):
+                column = "share" if one is None else traits[[bool((v or "").strip()) for v in named].index(False)]
+                raise InputError(
+                    "the cell is empty or not a number", file=file, row=row, column=column, remedy="fill it"
+                )
+        long = set(traits) == {"trait", "value"}
+        known: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
+        for share, *named in zip(shares.to_list(), *(table[name].str.strip_chars() for name in traits), strict=True):
+            at = dict(zip(traits, named, strict=True))
+            margin = (at["trait"],) if long else tuple(traits)
+            value = (at["value"],) if long else tuple(named)
+            if value in known.setdefault(margin, {}):
+                raise InputError(f"'{' × '.join(value)}' is there twice", file=file, remedy="keep one row for it")
+            known[margin][value] = share
+        try:
+            return cls(tuple(Margin.of(margin, values) for margin, values in known.items()))
+        except InputError as error:
+            raise InputError(error.problem, file=file, remedy=error.remedy) from None
+
+    @property
+    def traits(self) -> list[str]:
+        """The traits that it names."""
+        return list(dict.fromkeys(trait for margin in self.margins for trait in margin.traits))
+
+    def in_words(self, table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+        """The table with its traits as the target names them: numbers as the bands that hold them, such as 18-34.
+
+        `columns` says where each trait is, if not under its own name.
+
+        >>> target = Target.of({"age": {"18-34": 0.4, "35+": 0.6}})
+        >>> target.in_words(pl.DataFrame({"age": [21, 70, None, 12]}))["age"].to_list()
+        ['18-34', '35+', None, '12']
+        """
+        known = {trait: (columns or {}).get(trait, trait) for trait in self.traits}
+        named = {
+            trait: {v[m.traits.index(trait)] for m in self.margins if trait in m.traits for v in m.shares}
+            for trait in known
+        }
+        there = {trait: column for trait, column in known.items() if column in table.columns}
+        return table.with_columns(_banded(table[c], named[trait]).alias(c) for trait, c in there.items())
+
+    def describe(self) -> str:
+        """Its margins in one line."""
+        return "; ".join(f"{' × '.join(margin.traits)} ({_listed(margin)})" for margin in self.margins)
+
+    def to_plain(self) -> list[dict[str, Any]]:
+        """As a manifest holds it."""
+        return [
+            {"traits": list(m.traits), "shares": [{"value": list(v), "share": s} for v, s in m.shares.items()]}
+            for m in self.margins
+        ]
+
+    @classmethod
+    def from_plain(cls, given: Iterable[Mapping[str, Any]]) -> Target:
+        """From what a manifest holds."""
+        margins = (
+            Margin(tuple(m["traits"]), {tuple(s["value"]): float(s["share"]) for s in m["shares"]}) for m in given
+        )
+        return cls(tuple(margins))
+
+    def cells(self, raters: pl.DataFrame) -> dict[tuple[str, ...], float]:
+        """The share of each combination of all traits.
+
+        Several margins are joined by raking the combinations, from how frequent they are among the raters; one that no
+        rater has counts half a rater, so that it is not taken for impossible.
+        """
+        if len(self.margins) == 1 and list(self.margins[0].traits) == self.traits:
+            return dict(self.margins[0].shares)
+        from itertools import product
+
+        values = {
+            t: sorted({v[m.traits.index(t)] for m in self.margins if t in m.traits for v in m.shares})
+            for t in self.traits
+        }
+        cells = list(product(*values.values()))
+        given = raters.select(as_text(raters[trait]) for trait in self.traits).rows()
+        start = np.array([max(given.count(cell), 0.5) for cell in cells])
+        table = pl.DataFrame(cells, schema=self.traits, orient="row")
+        weight = Raking.of(table, self).weights(start)
+        return {cell: float(w / weight.sum()) for cell, w in zip(cells, weight, strict=True)}
+
+
+def _listed(margin: Margin) -> str:
+    return ", ".join(f"{' × '.join(value)} {100 * share:.3g} %" for value, share in margin.shares.items())
+
+
+def _banded(values: pl.Series, names: Iterable[str]) -> pl.Series:
+    text = as_text(values)
+    if not values.dtype.is_numeric():
+        return text
+    made = pl.col("text")
+    for name in names:
+        if parts := re.fullmatch(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)", name):
+            inside = (pl.col("number") >= int(parts[1])) & (pl.col("number") < int(parts[2] or 10**9) + 1)
+            made = pl.when(inside).then(pl.lit(name)).otherwise(made)
+    table = pl.DataFrame({"number": values, "text": text})
+    return table.select(made.alias(values.name)).to_series()
+
+
+def as_text(values: pl.Series) -> pl.Series:
+    """The values of a trait as a target names them; empty words are no value."""
+    text = values.cast(pl.String).str.strip_chars()
+    text = text.str.strip_suffix(".0") if values.dtype.is_float() else text
+    return text.set(text == "", None)
+
+
+@dataclass(frozen=True)
+class Raking:
+    """Raters whose weights are raked to a target, and what was noticed."""
+
+    codes: tuple[Ints, ...]
+    """For each margin the cell of each rater; those of whom it is not known are in a last one of their own."""
+    shares: tuple[Floats, ...]
+    """The share of each cell, the last included."""
+    bounds: tuple[float, float] | None
+    names: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, raters: pl.DataFrame, target: Target, bounds: tuple[float, float] | None = None) -> Raking:
+        """The raters' cells, with notes on values without raters and on raters without values."""
+        codes, shares, names, notes = [], [], [], []
+        for margin in target.margins:
+            for trait in margin.traits:
+                if trait not in raters.columns:
+                    known = [column for column in raters.columns if column not in RATERS]
+                    raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, known))
+            name, values = " × ".join(margin.traits), list(margin.shares)
+            own = raters.select(as_text(raters[trait]) for trait in margin.traits).rows()
+            place = {value: number for number, value in enumerate(values)}
+            code = np.array([place.get(row, len(values)) for row in own], dtype=np.int64)
+            number = np.bincount(code, minlength=len(values) + 1)
+            for value, share, there in zip(values, margin.shares.values(), number, strict=False):
+                if share > 0 and not there:
+                    notes.append(
+                        f"no rater has {name} '{' × '.join(value)}' ({share:.1%} of the target): the weights speak "
+                        f"for the other {1 - share:.1%}"
+                    )
+            if number[-1]:
+                missing = sum(None in row for row in own)
+                other = sorted({" × ".join(row) for row in own if None not in row and row not in place})
+                without = f"{missing} raters have no {name}" if missing > 1 else f"1 rater has no {name}"
+                parts = [without] if missing else []
+                parts += [f"the target does not name {name} {', '.join(map(repr, other))}"] if other else []
+                notes.append(f"{' and '.join(parts)}; who is not in the target keeps their share of the raters")
+            if not number[:-1].any():
+                theirs = ", ".join(sorted({" × ".join(row) for row in own if None not in row})[:5])
+                raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs or 'none'}")
+            present = np.array(
+                [share if there else 0.0 for share, there in zip(margin.shares.values(), number, strict=False)]
+            )
+            unknown = number[-1] / max(len(own), 1)
+            codes.append(code)
+            shares.append(np.append(present / max(present.sum(), 1e-300) * (1 - unknown), unknown))
+            names.append(tuple(f"{name} '{' × '.join(value)}'" for value in values))
+        return cls(tuple(codes), tuple(shares), bounds, tuple(names), tuple(dict.fromkeys(notes)))
+
+    def weights(self, start: Floats, left_out: NDArray[np.bool_] | None = None) -> Floats:
+        """The weights, of mean one over those who are not left out; these have none.
+
+        >>> target = Target.of({"gender": {"f": 0.5, "m": 0.5}})
+        >>> Raking.of(pl.DataFrame({"gender": ["f", "m", "m", "m"]}), target).weights(np.ones(4)).round(3).tolist()
+        [2.0, 0.667, 0.667, 0.667]
+        """
+        raw = start / start.mean() if left_out is None else np.where(left_out, 0.0, start)
+        raw = raw * (np.count_nonzero(raw) / raw.sum())
+        total = float(np.count_nonzero(raw))
+        low, high = self.bounds or (0.0, np.inf)
+        for _ in range(ROUNDS):
+            worst = 0.0
+            for code, share in zip(self.codes, self.shares, strict=True):
+                within = np.where(raw > 0, np.clip(raw, low, high), 0.0)
+                now = np.bincount(code, within, len(share))
+                wanted = np.where(now > 0, share, 0.0)
+                wanted = wanted * (total / wanted.sum())
+                factor = np.divide(wanted, now, out=np.ones_like(now), where=now > 0)
+                worst = max(worst, float(np.abs(factor - 1).max()))
+                # Bounds that cannot be kept would drive some weights without end.
+                raw = np.where(raw > 0, np.clip(raw * factor[code], 1e-9, 1e9), 0.0)
+            if worst < CLOSE:
+                break
+        return np.where(raw > 0, np.clip(raw, low, high), 0.0)
+
+    def missed(self, weight: Floats) -> list[str]:
+        """The margins that these weights do not have."""
+        out = []
+        for code, share, names in zip(self.codes, self.shares, self.names, strict=True):
+            now = np.bincount(code, weight, len(share)) / weight.sum()
+            out += [
+                f"{name} has {there:.1%} instead of {wanted:.1%}, since the weights keep their bounds"
+                for name, there, wanted in zip(names, now, share, strict=False)
+                if abs(there - wanted) > SEEN
+            ]
+        return out
+
+
+def effective(weight: Floats) -> float:
+    """How many raters of equal weight are as much worth (Kish 1965).
+
+    >>> effective(np.array([1.0, 1.0, 2.0])).__round__(2)
+    2.67
+    """
+    return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWeights:
+    """Where a column of weights comes from, kept with the corpus."""
+
+    target: Target
+    method: str
+    raters: int
+    effective: float
+    """How many raters of equal weight are as much worth."""
+    bounds: tuple[float, float] | None = None
+    base: str = ""
+    """The column of weights from which raking started, where they were not equal."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def design_effect(self) -> float:
+        """By how much unequal weights make the variance of a mean larger."""
+        return self.raters / self.effective
+
+    @property
+    def sentences(self) -> list[str]:
+        """What a reader must know."""
+        lines = [
+            f"The weights stand for {self.target.describe()}.",
+            f"Their design effect is {self.design_effect:.2f}: {self.raters} raters are worth {self.effective:.0f}.",
+        ]
+        return lines + [f"{note[0].upper()}{note[1:]}." for note in self.notes]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As a manifest holds it."""
+        plain = {key: value for key, value in asdict(self).items() if value not in ((), "", None) and key != "target"}
+        plain |= {key: list(plain[key]) for key in ("bounds", "notes") if key in plain}
+        return plain | {"design_effect": self.design_effect, "target": self.target.to_plain()}
+
+    @classmethod
+    def from_plain(cls, given: Mapping[str, Any]) -> StoredWeights:
+        """From what a manifest holds."""
+        bounds = given.get("bounds")
+        return cls(
+            Target.from_plain(given["target"]),
+            str(given["method"]),
+            int(given["raters"]),
+            float(given["effective"]),
+            None if bounds is None else (float(bounds[0]), float(bounds[1])),
+            str(given.get("base", "")),
+            tuple(given.get("notes", ())),
+        )
+
+
+def weighted_people(raters: pl.DataFrame) -> pl.Expr:
+    """Whether a rater gets a weight: people who are not excluded."""
+    people = pl.col("kind").cast(pl.String).is_in(PEOPLE)
+    return people & ~is_excluded() if "excluded" in raters.columns else people
+
+
+def raked(
+    raters: pl.DataFrame,
+    name: str,
+    target: Target,
+    bounds: tuple[float, float] | None = None,
+    base: str | None = None,
+) -> tuple[pl.DataFrame, StoredWeights]:
+    """The raters with a column of weights, and its record; models and excluded raters have no weight."""
+    if bounds is not None and not 0 <= bounds[0] < 1 < bounds[1]:
+        raise InputError(
+            f"the bounds {bounds[0]:g} and {bounds[1]:g} do not hold 1", remedy="use for example 0.3 and 3"
+        )
+    chosen = target.in_words(raters.filter(weighted_people(raters)))
+    if not len(chosen):
+        raise InputError("there are no people to weight", remedy="weights are for people, not for models")
+    start = np.ones(len(chosen)) if base is None else checked_weights(chosen, base)
+    raking = Raking.of(chosen, target, bounds)
+    weight = raking.weights(start)
+    worth, notes = effective(weight), [*raking.notes, *raking.missed(weight)]
+    if len(chosen) / worth >= UNEVEN:
+        notes.append("the weights are uneven: a few raters speak for many, and intervals are long")
+    record = StoredWeights(target, "raking", len(chosen), worth, bounds, base or "", tuple(notes))
+    column = pl.DataFrame({"rater": chosen["rater"], name: weight})
+    return raters.drop(name, strict=False).join(column, on="rater", how="left", maintain_order="left"), record
+
+
+def checked_weights(raters: pl.DataFrame, column: str) -> Floats:
+    """A column of weights: positive numbers, for every rater."""
+    if column not in raters.columns:
+        known = [name for name in raters.columns if name not in RATERS]
+        raise InputError(f"the raters have no weights '{column}'", remedy=nearest(column, known))
+    if not raters[column].dtype.is_numeric():
+        raise InputError("these are not numbers", column=column, remedy="give each rater a positive weight")
+    values = raters[column].cast(pl.Float64)
+    wrong = (~((values > 0) & values.is_finite())).fill_null(value=True)
+    if wrong.any():
+        rater, value = raters["rater"].filter(wrong)[0], values.filter(wrong)[0]
+        has = "no weight" if value is None else f"the weight {value:g}"
+        remedy = "weight the corpus again, or leave the rater out (models have no weights)"
+        raise InputError(f"rater '{rater}' has {has}", column=column, remedy=remedy)
+    return np.asarray(values.to_numpy(), dtype=np.float64)

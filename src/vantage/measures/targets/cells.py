@@ -1,0 +1,254 @@
+"""Multilevel regression of answers on the traits of raters, and what it predicts for cells of people.
+
+The model is a cumulative logit (two answers: a logit) with random effects of items, raters, traits, their combination,
+and of items by traits (Gelman and Little 1997). A cell that few raters fill is drawn towards what its traits and the
+item have in common with others; one that nobody fills is predicted from these alone. How sure that is comes from draws
+of the effects, given the working response at their mode, and of their standard deviations, which a Gibbs sampler finds
+(Gelfand et al. 1990) under a weak prior: few groups say little about how much groups differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from vantage.corpora import as_text
+from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads
+from vantage.measures.models.cumulative import FLOOR, Cumulative, CumulativeFit
+from vantage.measures.ratings import Floats, Ints
+
+Cell: TypeAlias = tuple[str, ...]
+SAMPLE: Final = 60
+"""Standard deviations are estimated from this many items, drawn at random, where there are more."""
+SPREADS: Final = 24
+"""How many sets of standard deviations are drawn, and how many sets of effects for each."""
+EFFECTS: Final = 12
+BURN, THIN = 20, 5
+PRIOR: Final = (1.0, 0.3)
+"""Degrees of freedom and size of what is held likely of a standard deviation before looking, on the logit scale."""
+LEVEL: Final = 5.0
+"""The standard deviation of the common level, as good as unknown."""
+NODES: Final = 21
+CHECKED: Final = 4000
+"""Of so many answers draws are compared with what was answered."""
+WITHOUT_ITEMS: Final = "there are too many items for effects of traits on single items, which the model leaves out"
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """One kind of random effect: the level of each answer, and what its levels are called."""
+
+    code: Ints
+    names: Mapping[tuple[object, ...], int]
+
+
+@dataclass(frozen=True)
+class CellModel:
+    """The model of the answers to one question, fitted.
+
+    `items` and `cells` are numbered in the order given; `answers` are the codes of the answers, from low to high.
+    """
+
+    items: list[str]
+    traits: Sequence[str]
+    factors: Mapping[str, _Factor]
+    fit: CumulativeFit
+    spreads: Floats
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, answered: pl.DataFrame, traits: Sequence[str], value: Floats, seed: int = 0) -> CellModel:
+        """The model of answers with a column for each trait; `value` has their codes."""
+        values = {trait: as_text(answered[trait]).to_list() for trait in traits}
+        item, rater = answered["item"].cast(pl.String).to_list(), answered["rater"].to_list()
+        keys: dict[str, list[tuple[object, ...] | None]] = {
+            "item": [(one,) for one in item],
+            "rater": [(one,) for one in rater],
+        }
+        for trait in traits:
+            keys[trait] = [None if v is None else (v,) for v in values[trait]]
+        if len(traits) > 1:
+            keys["cell"] = [None if None in c else c for c in zip(*values.values(), strict=True)]
+        by_item = {
+            f"item × {t}": [None if v is None else (i, v) for i, v in zip(item, values[t], strict=True)] for t in traits
+        }
+        factors = {name: _factor(key) for name, key in (keys | by_item).items()}
+        factors = {name: f for name, f in factors.items() if len(f.names) > 1 or name in ("item", "rater")}
+        notes: tuple[str, ...] = ()
+        if Crossed([f.code for f in factors.values()]).columns > DENSE:
+            factors, notes = {name: f for name, f in factors.items() if " × " not in name}, (WITHOUT_ITEMS,)
+        codes, rng = [factor.code for factor in factors.values()], np.random.default_rng(seed)
+        items = len(factors["item"].names)
+        chosen: NDArray[np.bool_] = np.ones(len(value), dtype=np.bool_)
+        if items > SAMPLE:
+            drawn = np.zeros(items, dtype=np.bool_)
+            drawn[rng.choice(items, SAMPLE, replace=False)] = True
+            chosen = drawn[codes[0]] | _rare(value, drawn[codes[0]])
+        some = Crossed([_dense(code[chosen]) for code in codes])
+        small = Cumulative(value[chosen], np.ones((int(chosen.sum()), 1)), some)
+        fitted = small.fit(np.full(some.parameters, 0.5))
+        full = (
+            fitted
+            if chosen.all()
+            else CumulativeFit(
+                Cumulative(value, np.ones((len(value), 1)), Crossed(codes)), fitted.parameters, fitted.kept
+            )
+        )
+        return cls(
+            [str(k[0]) for k in factors["item"].names], traits, factors, full, _spreads(fitted, rng), seed, notes
+        )
+
+    @property
+    def rater_spread(self) -> float:
+        """The standard deviation of raters within cells."""
+        return float(self.fit.theta[list(self.factors).index("rater")])
+
+    def _places(self, cells: Sequence[Cell]) -> dict[str, Ints]:
+        """Of every factor but raters, the level that each item and cell has; −1, −2 … where no answer has it."""
+        places = {}
+        for name, factor in self.factors.items():
+            if name == "rater":
+                continue
+            by_item, trait = name.startswith("item"), name.removeprefix("item × ")
+            known, rows = dict(factor.names), []
+            for one in self.items if by_item else [""]:
+                base: tuple[object, ...] = (one,) if by_item else ()
+                of_cell = [
+                    () if name == "item" else c if name == "cell" else (c[self.traits.index(trait)],) for c in cells
+                ]
+                unseen = len(factor.names) - 1
+                rows.append([known.setdefault((*base, *own), unseen - len(known)) for own in of_cell])
+            places[name] = np.array(rows)
+        return places
+
+    def _predictor(self, effects: Mapping[str, Floats], places: Mapping[str, Ints]) -> Floats:
+        """Of each item and cell, from the effects of levels that answers have, before those of levels without."""
+        return sum((effects[name][place] for name, place in places.items()), np.zeros((1, 1)))
+
+    def shares(self, cells: Sequence[Cell]) -> Floats:
+        """The share of each answer by item and cell, with effects at their mode: items × cells × answers."""
+        places = self._places(cells)
+        modes = {name: mode for name, (mode, _) in zip(self.factors, self.fit.effects, strict=True)}
+        effects = {name: np.append(modes[name], np.zeros(_unseen(place))) for name, place in places.items()}
+        return _answers(self._predictor(effects, places), self.fit.thresholds, self.rater_spread, NODES)
+
+    def draws(self, cells: Sequence[Cell], weight: Floats) -> Floats:
+        """Draws × items × answers × columns of `weight`, of the sums over cells (it is items × cells × columns)."""
+        places, rng = self._places(cells), np.random.default_rng([self.seed, 1])
+        common = np.zeros(self.fit.model.design.n, dtype=np.int64)
+        design = Crossed([*(factor.code for factor in self.factors.values()), common])
+        response, information = _working(self.fit)
+        drawn: list[tuple[Floats, list[Floats]]] = []
+        with few_threads(design.columns):
+            for theta in self.spreads:
+                factored = Factored(design, np.append(theta, LEVEL), information)
+                drawn += [(theta, _drawn(factored, response, rng)) for _ in range(EFFECTS)]
+        shift, out = self._shift(design, [effects for _, effects in drawn[::6]], rng), []
+        rater = list(self.factors).index("rater")
+        for theta, (*own, level) in drawn:
+            effects = {}
+            for name, one, spread in zip(self.factors, own, theta, strict=True):
+                new = _unseen(places[name]) if name in places else 0
+                effects[name] = np.append(one[: len(self.factors[name].names)], rng.normal(0, spread, new))
+            predictor = self._predictor(effects, places) + level[0] + shift
+            shares = _answers(predictor, self.fit.thresholds, float(theta[rater]), 5)
+            out.append(np.einsum("uca,ucw->uaw", shares, weight))
+        return np.array(out)
+
+    def _shift(self, design: Crossed, drawn: list[list[Floats]], rng: np.random.Generator) -> float:
+        """What makes the draws give the raters, on average, what they answered.
+
+        Where an item has few answers, what is likely of its effect is skewed, and normal draws lie to one side.
+        """
+        category = self.fit.model.category
+        some = rng.permutation(design.n)[:CHECKED]
+        predictors = np.array([sum(e[c[some]] for e, c in zip(one, design.codes, strict=True)) for one in drawn])
+        above = predictors[..., None] - self.fit.thresholds
+
+        def excess(shift: float) -> float:
+            return float(expit(above + shift).sum(axis=-1).mean() - category[some].mean())
+
+        return float(brentq(excess, -5.0, 5.0)) if excess(-5.0) < 0 < excess(5.0) else 0.0
+
+
+def _unseen(place: Ints) -> int:
+    """How many levels no answer has."""
+    return int(max(-place.min(), 0))
+
+
+def _factor(keys: Sequence[tuple[object, ...] | None]) -> _Factor:
+    names = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+    return _Factor(np.array([-1 if key is None else names[key] for key in keys], dtype=np.int64), names)
+
+
+def _dense(code: Ints) -> Ints:
+    """Levels that occur, numbered anew; −1 stays."""
+    present = np.unique(code[code >= 0])
+    return np.where(code >= 0, np.searchsorted(present, code), -1)
+
+
+def _rare(value: Floats, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Answers that no chosen item has are kept with their rows, so that every answer has a threshold."""
+    return ~np.isin(value, np.unique(value[chosen]))
+
+
+def _working(fit: CumulativeFit) -> tuple[Floats, Floats]:
+    """The response of the linear model that has the same mode and curvature."""
+    design = fit.model.design
+    random = sum((mode[np.minimum(code, len(mode) - 1)] * (code < len(mode))
+                  for (mode, _), code in zip(fit.effects, design.codes, strict=True)), np.zeros(design.n))  # fmt: skip
+    return random + fit.scores / fit.information, fit.information
+
+
+def _drawn(factored: Factored, response: Floats, rng: np.random.Generator) -> list[Floats]:
+    """Effects drawn given the response: a draw without it, moved by what it leaves unexplained."""
+    design = factored.design
+    prior = [rng.normal(0, 1, size) * design.spread(k, factored.theta) for k, size in enumerate(design.sizes)]
+    predicted = sum((u[code] for u, code in zip(prior, design.codes, strict=True)), np.zeros(design.n))
+    noise = rng.normal(0, 1, design.n) / np.sqrt(factored.weight)
+    moved = factored.effects(response - predicted - noise)
+    return [u + m for u, m in zip(prior, moved, strict=True)]
+
+
+def _spreads(fit: CumulativeFit, rng: np.random.Generator) -> Floats:
+    """Draws of the standard deviations of all random effects."""
+    design = fit.model.design
+    with_level = Crossed([*(np.where(c < n, c, -1) for c, n in zip(design.codes, design.levels, strict=True)),
+                          np.zeros(design.n, dtype=np.int64)])  # fmt: skip
+    response, information = _working(fit)
+    theta, kept = np.maximum(fit.theta, 0.05), []
+    freedom, size = PRIOR
+    with few_threads(with_level.columns):
+        for step in range(BURN + THIN * SPREADS):
+            effects = _drawn(Factored(with_level, np.append(theta, LEVEL), information), response, rng)
+            squares = np.array([float(e[:n] @ e[:n]) for e, n in zip(effects, design.levels, strict=False)])
+            degrees = np.array(design.levels) + freedom
+            theta = np.sqrt((squares + freedom * size**2) / rng.chisquare(degrees))
+            theta = np.clip(theta, FLOOR, 10.0)
+            if step >= BURN and (step - BURN) % THIN == 0:
+                kept.append(theta)
+    return np.array(kept)
+
+
+@cache
+def _nodes(number: int) -> tuple[Floats, Floats]:
+    return np.polynomial.hermite_e.hermegauss(number)
+
+
+def _answers(predictor: Floats, thresholds: Floats, spread: float, nodes: int) -> Floats:
+    """The share of each answer of people whose predictors vary by `spread` around each of these."""
+    z, weight = _nodes(nodes)
+    above = np.zeros((*predictor.shape, len(thresholds)))
+    for node, share in zip(z * spread, weight / weight.sum(), strict=True):
+        above += share * expit(predictor[..., None] + node - thresholds)
+    ends = np.zeros((*predictor.shape, 1))
+    return -np.diff(np.concatenate([ends + 1, above, ends], axis=-1), axis=-1)

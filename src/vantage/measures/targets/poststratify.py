@@ -1,0 +1,205 @@
+"""What the answers would be if the raters were other people: cells of traits, predicted and summed over a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Target, as_text
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.parts import Part, counts, names, parts
+from vantage.measures.presentation import Column, View
+from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.targets.cells import Cell, CellModel
+from vantage.scales import show_code
+
+Per: TypeAlias = Literal["mean", "item"]
+MEAN: Final = "mean"
+"""What stands in the column `answer` of the row that has the mean answer."""
+FEW_IN_CELLS: Final = 20
+"""With fewer raters intervals are doubted."""
+UNSURE: Final = "fewer than twenty raters: the interval rests on the prior of the model"
+FEW_OF: Final = 10
+"""A group of so many raters or fewer is shrunk, and its interval doubted (docs/population.md)."""
+SHRUNK: Final = (
+    "few raters have {}, whose answers are drawn towards those of the others: such intervals hold the value in some "
+    "90 % of cases"
+)
+ALIKE: Final = "all answers are the same"
+
+VIEW: Final = View(
+    "Answers of the population",
+    columns={
+        "estimate": Column("population", digits=2, interval=("low", "high")),
+        "raw": Column("these raters", digits=2),
+        "modelled": Column("rests on the model", percent=True, digits=0),
+    },
+    show=("answer", "estimate", "raw", "modelled", "items", "raters", "reason"),
+    notes=("Rests on the model: the share of the target in groups of which no rater judged the item.",),
+    method="Answers were predicted for each combination of traits in a multilevel model and summed over {target} "
+    "(Gelman and Little, 1997).",
+    sources=("gelman1997",),
+)
+
+
+def target_of(data: Any, given: object) -> tuple[str, Target]:
+    """A target by the name of weights that the corpus has, or from a file or shares; and what it is called."""
+    corpus = getattr(data, "corpus", data)
+    stored = getattr(getattr(corpus, "about", None), "weights", {})
+    if isinstance(given, str) and given in stored:
+        return given, stored[given].target
+    target = Target.of(given)
+    return given if isinstance(given, str) else target.describe(), target
+
+
+def trait_columns(data: Any, traits: Sequence[str]) -> dict[str, str]:
+    """The column of the judgments that holds each trait; of a corpus it is that of the raters."""
+    return {trait: f"rater.{trait}" if hasattr(data, "with_columns_of") else trait for trait in traits}
+
+
+@measure("population", "population", view=VIEW)
+def population(
+    data: Judgments,
+    *,
+    by: By = (),
+    target: str | Target | Mapping[Any, Any],
+    per: Per = "mean",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """What people would answer if they were those of a target: poststratification with partial pooling.
+
+    `target` is the name of weights that the corpus has, or a file of shares (docs/population.md). A multilevel logit
+    model with effects of items, raters, traits, their combination, and of items by traits predicts each item's answers
+    for every combination of traits, which are summed over the target (Gelman and Little 1997). There is a row for each
+    answer, and for the mean where answers have an order: of the corpus, or of each item with `per="item"`.
+
+    `raw` is the same of the raters as they are. `modelled` is the share of the target in combinations of which no rater
+    judged the item, and `modelled_variance` the share of the estimate's variance that comes from them. The interval is
+    over other raters, for these items. A question with three answers or more and no order has a model for each answer.
+
+    >>> rng = np.random.default_rng(2)
+    >>> item, rater = (grid.ravel() for grid in np.indices((6, 24)))
+    >>> home = np.where(rater < 20, "town", "country")
+    >>> value = (rng.random(144) < np.where(home == "town", 0.3, 0.8)).astype(float)
+    >>> answers = pl.DataFrame({"item": item, "rater": rater, "value": value, "home": home})
+    >>> rows = population(answers, target={"home": {"town": 0.5, "country": 0.5}})
+    >>> rows.filter(answer="1").select(pl.col("raw", "estimate").round(1)).row(0)
+    (0.4, 0.6)
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
+    named, wanted = target_of(data, target)
+    columns = trait_columns(data, wanted.traits)
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=list(columns.values())):
+        rows += _rows(part, wanted, columns, per, confidence, seed)
+    shown = table(rows, [*names(by), *(["item"] if per == "item" else [])])
+    return shown.with_columns(pl.lit(named).alias("target")) if "target" not in shown.columns else shown
+
+
+@dataclass(frozen=True)
+class Poststratified:
+    """Answers by item and cell of people, with draws of their sums over weights of cells."""
+
+    items: list[str]
+    codes: Floats
+    cells: list[Cell]
+    shares: Floats
+    """Items × cells × answers."""
+    models: list[CellModel]
+
+    @classmethod
+    def of(
+        cls, answered: pl.DataFrame, columns: Sequence[str], cells: list[Cell], *, ordered: bool, seed: int
+    ) -> Poststratified:
+        """One model of ordered answers, or of two; otherwise one for each answer against the rest."""
+        value = answered["value"].to_numpy()
+        codes = np.unique(value)
+        if ordered or len(codes) == 2:
+            model = CellModel.of(answered, columns, value, seed)
+            return cls(model.items, codes, cells, model.shares(cells), [model])
+        models = [
+            CellModel.of(answered, columns, (value == code).astype(np.float64), seed + 1000 * number)
+            for number, code in enumerate(codes)
+        ]
+        shares = np.stack([model.shares(cells)[..., 1] for model in models], axis=-1)
+        return cls(models[0].items, codes, cells, shares / shares.sum(axis=-1, keepdims=True), models)
+
+    def draws(self, weight: Floats) -> Floats:
+        """Draws × items × answers × columns of weights of cells (items × cells × columns)."""
+        if len(self.models) == 1:
+            return self.models[0].draws(self.cells, weight)
+        each = np.stack([model.draws(self.cells, weight)[:, :, 1] for model in self.models], axis=2)
+        total = each[..., :1].sum(axis=2, keepdims=True)
+        return np.asarray(each * weight[None, :, :, :1].sum(axis=2)[:, :, None] / np.maximum(total, 1e-12))
+
+
+def _rows(
+    part: Part, target: Target, columns: Mapping[str, str], per: Per, confidence: float, seed: int
+) -> list[dict[str, Any]]:
+    answered, scale = target.in_words(part.answered, columns), part.scale()
+    based = {**part.key, **counts(answered, part.frame)}
+    if answered["value"].n_unique() < 2:
+        return [{**based, "reason": ALIKE if len(answered) else "no item has an answer"}]
+    raters = answered.unique("rater", maintain_order=True).rename({column: trait for trait, column in columns.items()})
+    shares = target.cells(raters)
+    cells, weight = list(shares), np.array(list(shares.values()))
+    own = raters.select(as_text(raters[trait]) for trait in target.traits).rows()
+    empty = [cell for cell in cells if cell not in own and shares[cell] > 0]
+    ordered = scale is None or scale.ordered
+    made = Poststratified.of(answered, list(columns.values()), cells, ordered=ordered, seed=seed)
+    item_of = {item: number for number, item in enumerate(made.items)}
+    seen = np.zeros((len(made.items), len(cells)), dtype=np.bool_)
+    given = answered.select(pl.col("item").cast(pl.String), *(as_text(answered[c]) for c in columns.values())).rows()
+    for item, *cell in set(given):
+        if tuple(cell) in shares:
+            seen[item_of[item], cells.index(tuple(cell))] = True
+    both = np.stack([np.broadcast_to(weight, seen.shape), np.where(seen, 0.0, weight)], axis=-1)
+    estimate, draws = np.einsum("uca,c->ua", made.shares, weight), made.draws(both)
+    unit = np.array([item_of[str(item)] for item in answered["item"]], dtype=np.int64)
+    column = np.searchsorted(made.codes, answered["value"].to_numpy())
+    raw = np.bincount(unit * len(made.codes) + column, minlength=estimate.size).reshape(estimate.shape) * 1.0
+    raw /= raw.sum(axis=1, keepdims=True)
+    notes = [*(f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)]
+    few = [
+        f"{trait} '{value}'"
+        for trait in target.traits
+        for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
+        if number <= FEW_OF and any(value == cell[target.traits.index(trait)] for cell in cells)
+    ]
+    notes += [*made.models[0].notes, *([SHRUNK.format(", ".join(few))] if few else [])]
+    notes += [UNSURE] if len(raters) < FEW_IN_CELLS else []
+    about = {"note": "; ".join(notes) or None, "over": "raters"}
+    labels = [show_code(c) if scale is None else scale.label(c) for c in made.codes.tolist()]
+    answers: list[tuple[str, float | None, Floats]] = [
+        (label, code, np.eye(len(labels))[k])
+        for k, (label, code) in enumerate(zip(labels, made.codes.tolist(), strict=True))
+    ]
+    if ordered and len(labels) > 2:
+        answers.insert(0, (MEAN, None, made.codes))
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    groups = [slice(i, i + 1) for i in range(len(made.items))] if per == "item" else [slice(None)]
+    rows = []
+    for chosen in groups:
+        modelled = float(both[chosen, :, 1].sum(axis=1).mean())
+        key = {"item": made.items[chosen.start]} if per == "item" else {}
+        rests = (
+            counts(answered.filter(pl.col("item").cast(pl.String) == key["item"]), part.frame.head(0)) if key else {}
+        )
+        for label, code, score in answers:
+            drawn = np.einsum("duaw,a->dw", draws[:, chosen], score) / draws[:, chosen].shape[1]
+            filled, unfilled = float((drawn[:, 0] - drawn[:, 1]).var()), float(drawn[:, 1].var())
+            low, high = np.quantile(drawn[:, 0], tails)
+            rows.append({
+                **based, **rests, **key, "code": code, "answer": label,
+                "raw": float((raw[chosen] @ score).mean()), "modelled": modelled,
+                "modelled_variance": unfilled / max(filled + unfilled, 1e-300),
+                "estimate": float((estimate[chosen] @ score).mean()), "low": float(low), "high": float(high), **about,
+            })  # fmt: skip
+    return rows

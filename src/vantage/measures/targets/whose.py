@@ -1,0 +1,325 @@
+"""Whose label: the answers to each item under several targets, and the items whose label depends on whom you ask.
+
+A target is weights of raters: those of the corpus, or one for each group. If raters of all groups answered alike,
+their weights could be exchanged; so the labels are counted again under weights dealt out anew among the raters, which
+says how many would change by chance (a permutation test, Good 2005). Small groups change labels often and prove
+little by it: they do so in the permutations too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vantage.corpora import PEOPLE, Raking, as_text, effective
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.multiplicity import adjusted, share_beyond
+from vantage.measures.parts import Part, counts, names, parts
+from vantage.measures.presentation import Against, Column, View
+from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.targets.poststratify import target_of, trait_columns
+from vantage.scales import show_code
+
+Per: TypeAlias = Literal["target", "item", "model"]
+ENOUGH: Final = 5
+"""A group of fewer people is never shown: its answers could be told to be a person's."""
+SEEN: Final = 0.05
+AT_ONCE: Final = 2**23
+"""How many shares are held at a time."""
+
+VIEW: Final = View(
+    "Whose label",
+    columns={
+        "estimate": Column("beyond chance", percent=True, digits=1, signed=True),
+        "changed": Column("labels that change"),
+        "expected": Column("by chance", digits=1),
+        "p": Column(digits=3),
+        "p_adjusted": Column("p (corrected)", digits=3),
+        "effective": Column("worth raters", digits=0),
+    },
+    show=("target", "effective", "items", "changed", "expected", "estimate", "p_adjusted", "reason"),
+    chart="forest",
+    chart_options={
+        "category": "target",
+        "value": "expected",
+        "low": "chance_from",
+        "high": "chance_to",
+        "expected": "changed",
+        "expected_label": "labels that change",
+        "value_label": "by chance, with 95 % range",
+    },
+    notes=(
+        "A label is the most frequent answer. It changes where that of the target is none of those that the raters as "
+        "they are give most often; by chance, as often as with the same weights dealt out to raters at random.",
+        f"Groups of fewer than {ENOUGH} people are not shown.",
+    ),
+    says=(
+        Against(
+            0.0,
+            above="The label depends on whom you ask: more labels change than by chance under {rows}",
+            p="p_adjusted",
+            label="{target}",
+            result="{changed} of {items} items, {expected} by chance",
+        ),
+    ),
+    method="Labels were compared between targets by weighting raters, and with those of permuted weights.",
+    sources=("good2005",),
+)
+
+
+@measure("whose-label", "population", view=VIEW, pools=False)
+def whose_label(
+    data: Judgments,
+    *,
+    by: By = (),
+    target: str | None = None,
+    traits: By = (),
+    per: Per = "target",
+    permutations: int = 1000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Whose label is it: under which targets the most frequent answer to an item is another.
+
+    The targets are `target`, the name of weights of the corpus or a file of shares, and every group of the `traits`
+    (those of the target by default, else all). With `per="target"` there is a row for each: how many labels change
+    from those of the raters as they are (`changed`), how many would by chance (`expected`), the share of items beyond
+    chance (`estimate`), and a p value from permutations, corrected over targets (Holm 1979).
+
+    With `per="item"` there is a row for each item, target and answer, with the shares under both, for training data
+    too; `p_adjusted` corrects over the items of a target, and `depends` says where the label changes and its share
+    differs beyond that. Items that fewer than five people of a group judged are not shown for it.
+
+    With `per="model"` there is a row for each model and target: `estimate` is how far a model's answers are from the
+    target's shares (total variation), `floor` the same of the best rater that never reads (one answer to all items, or
+    the overall shares where the model was asked several times), `skill` one minus their quotient, and p whether the
+    model is closer to this target than to weights dealt out at random.
+
+    >>> rng = np.random.default_rng(1)
+    >>> item, rater = (grid.ravel() for grid in np.indices((20, 30)))
+    >>> age = np.where(rater < 20, "young", "old")
+    >>> value = (rng.random(600) < np.where(age == "old", 0.9, 0.2)).astype(float)
+    >>> rows = whose_label(pl.DataFrame({"item": item, "rater": rater, "value": value, "age": age}), traits="age")
+    >>> rows.select("target", "changed", "p_adjusted").row(0)
+    ('age: old', 18, 0.00...)
+    """
+    if permutations < 1:
+        raise InputError(f"{permutations} permutations cannot be drawn", remedy="use 1000")
+    named = None if target is None else target_of(data, target)
+    chosen = names(traits) or (named[1].traits if named else list(getattr(data, "traits", ())))
+    if not chosen:
+        raise InputError("no target and no trait was named", remedy="pass target, or traits such as gender,age")
+    columns = trait_columns(data, list(dict.fromkeys([*chosen, *(named[1].traits if named else ())])))
+    extra = [*columns.values(), *(["kind"] if has_column(data, "kind") else [])]
+    texts = getattr(getattr(data, "corpus", data), "items", pl.DataFrame())
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=extra):
+        rows += _Tally.of(part, columns, chosen, named).rows(part, per, permutations, seed)
+    made = table(rows, [*names(by), *(["item"] if per == "item" else [])])
+    if per == "item" and "text" in getattr(texts, "columns", ()) and len(made):
+        made = made.join(texts.select("item", "text"), on="item", how="left", maintain_order="left")
+    return made
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Who gave which answer to which unit, as a matrix of units and answers by raters, and the targets' weights."""
+
+    units: list[str]
+    codes: Floats
+    given: csr_array
+    """One row for each unit and answer, one column for each person: their share of answers."""
+    targets: dict[str, Floats]
+    sizes: dict[str, int]
+    hidden: int
+    """How many groups are too small to be shown."""
+    models: dict[str, csr_array]
+
+    @classmethod
+    def of(cls, part: Part, columns: dict[str, str], traits: Sequence[str], named: tuple[str, Any] | None) -> _Tally:
+        answered = part.answered if named is None else named[1].in_words(part.answered, columns)
+        person = answered["kind"].cast(pl.String).is_in(PEOPLE) if "kind" in answered.columns else None
+        people = answered if person is None or not person.any() else answered.filter(person)
+        raters = people.unique("rater", maintain_order=True).rename({c: t for t, c in columns.items()})
+        unit_of = {unit: k for k, unit in enumerate(people["item"].cast(pl.String).unique().sort())}
+        codes = np.unique(people["value"].to_numpy())
+        who = {rater: k for k, rater in enumerate(raters["rater"])}
+        targets, sizes, hidden = {}, {}, 0
+        if named is not None:
+            raking = Raking.of(raters, named[1])
+            targets[named[0]] = raking.weights(np.ones(len(raters)))
+            sizes[named[0]] = len(raters)
+        for trait in traits:
+            values = as_text(raters[trait])
+            for value in values.drop_nulls().unique().sort():
+                weight = (values == value).fill_null(value=False).to_numpy().astype(np.float64)
+                if int(weight.sum()) < ENOUGH or int(weight.sum()) == len(raters):
+                    hidden += int(weight.sum()) < ENOUGH
+                    continue
+                targets[f"{trait}: {value}"], sizes[f"{trait}: {value}"] = weight, int(weight.sum())
+        others = answered.filter(~person) if person is not None and person.any() else answered.head(0)
+        models = {
+            str(model): _matrix(of_model, unit_of, codes, {model: 0})
+            for (model,), of_model in others.partition_by("rater", as_dict=True, maintain_order=True).items()
+        }
+        return cls(list(unit_of), codes, _matrix(people, unit_of, codes, who), targets, sizes, hidden, models)
+
+    def shares(self, weight: Floats) -> Floats:
+        """Units × answers × columns of weights; not a number where nobody of the target answered."""
+        sums = np.asarray(self.given @ weight).reshape(len(self.units), len(self.codes), -1)
+        total = sums.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 1e-12))
+
+    @cached_property
+    def raw(self) -> Floats:
+        """The shares of the raters as they are."""
+        return self.shares(np.ones((self.given.shape[1], 1)))
+
+    @cached_property
+    def leading(self) -> NDArray[np.bool_]:
+        """Which answers are the most frequent of the raters as they are."""
+        return np.asarray(self.raw >= self.raw.max(axis=1, keepdims=True) - 1e-9)
+
+    def changes(self, shares: Floats) -> NDArray[np.bool_]:
+        """Of each unit, whether the label is none of the leading ones: units × columns."""
+        first = (shares >= shares.max(axis=1, keepdims=True) - 1e-9) & np.isfinite(shares)
+        return np.asarray(first.any(axis=1) & ~(first & self.leading).any(axis=1))
+
+    def dealt(self, weight: Floats, permutations: int, seed: int) -> Iterator[Floats]:
+        """The shares under the same weights dealt out to raters at random, some permutations at a time."""
+        rng = np.random.default_rng(seed)
+        step = max(1, AT_ONCE // max(self.given.shape[0], len(weight)))
+        for begin in range(0, permutations, step):
+            some = min(step, permutations - begin)
+            yield self.shares(rng.permuted(np.tile(weight, (some, 1)), axis=1).T)
+
+    def rows(self, part: Part, per: Per, permutations: int, seed: int) -> list[dict[str, Any]]:
+        """The rows of one group."""
+        about = {**part.key, **counts(part.answered, part.frame)}
+        about |= {"raters": self.given.shape[1], "judgments": int(self.given.sum())}
+        if not self.targets:
+            return [{**about, "reason": f"no group has {ENOUGH} people or more"}]
+        note = f"{self.hidden} groups of fewer than {ENOUGH} people are not shown" if self.hidden else None
+        scale = part.scale()
+        labels = [show_code(c) if scale is None else scale.label(c) for c in self.codes.tolist()]
+        made = [(name, self.shares(weight[:, None]), weight) for name, weight in self.targets.items()]
+        if per == "item":
+            return [
+                row
+                for name, now, weight in made
+                for row in self._of_items(about, name, now, weight, labels, permutations, seed)
+            ]
+        if per == "model":
+            rows = [
+                r for name, now, weight in made for r in self._of_models(about, name, now, weight, permutations, seed)
+            ]
+            return _corrected(rows) if rows else [{**about, "reason": "there are no models"}]
+        rows = []
+        for name, now, weight in made:
+            known = np.isfinite(now[:, 0, 0])
+            changed, items = int(self.changes(now).sum()), int(known.sum())
+            by_chance = np.concatenate(
+                [self.changes(shares).sum(axis=0) for shares in self.dealt(weight, permutations, seed)]
+            )
+            expected = float(by_chance.mean())
+            row = {"target": name, "raters": self.sizes[name], "effective": effective(weight), "changed": changed}
+            ends = np.quantile(by_chance, [0.025, 0.975]).tolist()
+            row |= {"expected": expected, **dict(zip(("chance_from", "chance_to"), ends, strict=True))}
+            row |= {"estimate": (changed - expected) / max(items, 1), "items": items}
+            rows.append({**about, **row, "p": share_beyond(by_chance >= changed), "note": note})
+        return _corrected(rows)
+
+    def _of_items(
+        self,
+        about: dict[str, Any],
+        name: str,
+        now: Floats,
+        weight: Floats,
+        labels: list[str],
+        permutations: int,
+        seed: int,
+    ) -> Iterator[dict[str, Any]]:
+        away = np.abs(now - self.raw).max(axis=1)[:, 0]
+        further = np.zeros(len(self.units))
+        for shares in self.dealt(weight, permutations, seed):
+            beyond = np.abs(shares - self.raw).max(axis=1)
+            further += (beyond >= away[:, None] - 1e-12).sum(axis=1)
+        p = np.where(np.isfinite(away), (further + 1) / (permutations + 1), np.nan)
+        known = np.isfinite(p)
+        corrected = np.full(len(p), np.nan)
+        corrected[known] = adjusted(p[known].tolist(), "bh")
+        changed = self.changes(now)[:, 0]
+        answered = np.asarray(self.given.sign() @ (weight > 0)).reshape(len(self.units), -1).sum(axis=1)
+        for unit in np.flatnonzero(known & (answered >= ENOUGH)).tolist():
+            first, before = int(now[unit, :, 0].argmax()), int(self.raw[unit, :, 0].argmax())
+            for k, label in enumerate(labels):
+                yield {
+                    **about, "item": self.units[unit], "target": name, "answer": label,
+                    "raw": float(self.raw[unit, k, 0]), "estimate": float(now[unit, k, 0]),
+                    "label": labels[first], "raters_label": labels[before],
+                    "changed": bool(changed[unit]), "p": float(p[unit]), "p_adjusted": float(corrected[unit]),
+                    "depends": bool(changed[unit] and corrected[unit] <= SEEN), "items": 1,
+                }  # fmt: skip
+
+    def _of_models(
+        self, about: dict[str, Any], name: str, now: Floats, weight: Floats, permutations: int, seed: int
+    ) -> Iterator[dict[str, Any]]:
+        for model, given in self.models.items():
+            said = np.asarray(given.todense()).reshape(len(self.units), len(self.codes), 1)
+            known = (said.sum(axis=1)[:, 0] > 0) & np.isfinite(now[:, 0, 0])
+            if not known.any():
+                continue
+            own = said[known] / said[known].sum(axis=1, keepdims=True)
+            away = float(_apart(own, now[known])[0])
+            floor = _floor(now[known], hard=bool((own.max(axis=1) == 1).all()))
+            by_chance = np.concatenate(
+                [_apart(own, shares[known]) for shares in self.dealt(weight, permutations, seed)]
+            )
+            row = {
+                "rater": model,
+                "target": name,
+                "estimate": away,
+                "floor": floor,
+                "expected": float(by_chance.mean()),
+            }
+            row |= {
+                "skill": 1 - away / floor if floor > 0 else None,
+                "p": share_beyond(by_chance <= away),
+                "items": int(known.sum()),
+            }
+            yield {**about, **row, "raters": self.sizes[name]}
+
+
+def _matrix(answered: pl.DataFrame, units: dict[str, int], codes: Floats, who: dict[Any, int]) -> csr_array:
+    """Answers as a matrix of units and answers by raters; what is not among them is left out."""
+    unit = np.array([units.get(one, -1) for one in answered["item"].cast(pl.String)], dtype=np.int64)
+    value = answered["value"].to_numpy()
+    place = np.minimum(np.searchsorted(codes, value), len(codes) - 1)
+    rater: Ints = np.array([who[one] for one in answered["rater"]], dtype=np.int64)
+    kept = (unit >= 0) & (codes[place] == value)
+    at = (unit[kept] * len(codes) + place[kept], rater[kept])
+    return csr_array((np.ones(int(kept.sum())), at), shape=(len(units) * len(codes), len(who)))
+
+
+def _apart(own: Floats, shares: Floats) -> Floats:
+    """The mean total variation between answers and shares, for each column."""
+    return np.asarray(np.nanmean(np.abs(own - shares).sum(axis=1) / 2, axis=0))
+
+
+def _floor(shares: Floats, *, hard: bool) -> float:
+    """How far a rater that never reads is from shares at least: one answer to all items, or the overall shares."""
+    constant = [np.eye(shares.shape[1])[[k]][:, :, None] for k in range(shares.shape[1])]
+    never = constant if hard else [*constant, shares.mean(axis=0, keepdims=True)]
+    return min(float(_apart(one, shares)[0]) for one in never)
+
+
+def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    values = adjusted([row["p"] for row in rows], "holm")
+    return [{**row, "p_adjusted": p} for row, p in zip(rows, values, strict=True)]

@@ -1,0 +1,1 @@
+"""Weights of raters, poststratification, and whose label it is."""

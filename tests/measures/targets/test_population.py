@@ -1,0 +1,137 @@
+"""Poststratification with partial pooling: against lme4, and on planted populations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+from tests.measures.targets.designs import sample
+from tests.measures.targets.test_weights import JOINT, corpus_of
+from vantage.errors import InputError
+from vantage.measures import population, prevalence
+from vantage.measures.targets.cells import CellModel
+
+R: dict[str, Any] = json.loads((Path(__file__).parent / "references.json").read_text())
+HOME = {"home": {"town": 0.5, "country": 0.5}}
+
+
+def planted(
+    seed: int, people: tuple[int, int] = (60, 6), items: int = 12, delta: float = 1.0, *, values: int = 2
+) -> tuple[float, pl.DataFrame]:
+    """Two groups that differ by so much, of whom so many came, and the mean answer of people half of each."""
+    rng = np.random.default_rng([7, seed])
+    z, weight = np.polynomial.hermite_e.hermegauss(31)
+    level = rng.normal(0, 1, items) + np.array([[0.0], [delta]]) + rng.normal(0, 0.3, (2, items))
+    cuts = np.linspace(-1, 1, values - 1) if values > 2 else np.zeros(1)
+    above = expit(level[..., None, None] + 0.6 * z[:, None] - cuts).sum(axis=-1) @ (weight / weight.sum())
+    group = np.repeat([0, 1], people)
+    hidden = level[group] + rng.normal(0, 0.6, (len(group), 1)) + rng.logistic(size=(len(group), items))
+    rater, item = (grid.ravel() for grid in np.indices(hidden.shape))
+    answers = {"item": item, "rater": rater, "value": (hidden[..., None] > cuts).sum(axis=-1).ravel() * 1.0}
+    return float(above.mean()), pl.DataFrame(answers | {"home": np.array(["town", "country"])[group[rater]]})
+
+
+def test_estimates_with_one_trait_are_those_of_lme4() -> None:
+    table = sample(seed=3, raters=80, items=30).filter(~((pl.col("gender") == "f") & (pl.col("age") == "old")))
+    model = CellModel.of(table, ["gender"], table["value"].to_numpy())
+    shares = model.shares([("f",), ("m",)])[..., 1] @ [0.52, 0.48]
+    assert shares.tolist() == pytest.approx([R["one_trait"]["items"][item] for item in model.items], abs=2e-5)
+    assert shares.mean() == pytest.approx(R["one_trait"]["mean"], abs=1e-5)
+    named = dict(zip(model.factors, model.fit.theta, strict=True))
+    assert named["item × gender"] == pytest.approx(R["one_trait"]["sd"]["item:gender"], abs=1e-3)
+    assert model.fit.theta[1] == pytest.approx(R["one_trait"]["sd"]["rater"], abs=1e-3)
+
+
+@pytest.mark.slow
+def test_estimates_with_two_traits_are_those_of_lme4() -> None:
+    table = sample(seed=3, raters=80, items=30)
+    corpus = corpus_of(table)
+    rows = population(corpus, target=JOINT, per="item").filter(answer="yes")
+    expected = [R["population"]["items"][item] for item in rows["item"]]
+    assert rows["estimate"].to_list() == pytest.approx(expected, abs=2e-5)
+    assert rows["modelled"].to_list() == [0.0] * 30
+    assert (rows["low"] < rows["estimate"]).all()
+    assert (rows["estimate"] < rows["high"]).all()
+
+
+def test_a_skewed_sample_is_moved_towards_the_population() -> None:
+    truth, table = planted(1, delta=2.0)
+    row = population(table, target=HOME).filter(answer="1").row(0, named=True)
+    assert abs(row["estimate"] - truth) < abs(row["raw"] - truth) / 2
+    assert row["low"] <= truth <= row["high"]
+    assert not row["low"] <= row["raw"] <= row["high"]
+    assert row["modelled_variance"] == 0
+    assert "few raters have home 'country'" in row["reason"]
+
+
+def test_cells_without_raters_are_named_and_make_the_interval_long() -> None:
+    _, table = planted(2, people=(30, 0), items=6)
+    row = population(table, target=HOME).filter(answer="1").row(0, named=True)
+    assert row["reason"].startswith("no rater is country (50.0% of the target)")
+    assert row["modelled"] == pytest.approx(0.5)
+    assert row["modelled_variance"] > 0.5
+    assert row["high"] - row["low"] > 0.15
+
+
+def test_ordered_answers_have_a_mean_and_shares_that_add_up() -> None:
+    truth, table = planted(3, people=(30, 12), items=8, values=4)
+    rows = population(table, target=HOME)
+    assert rows["answer"].to_list() == ["mean", "0", "1", "2", "3"]
+    assert rows["estimate"][1:].sum() == pytest.approx(1)
+    assert rows["estimate"][0] == pytest.approx(float(rows["estimate"][1:].to_numpy() @ np.arange(4)))
+    assert rows["low"][0] <= truth <= rows["high"][0]
+
+
+@pytest.mark.slow
+def test_answers_without_an_order_have_a_model_each() -> None:
+    from vantage import Corpus, Instrument, Scale
+
+    rng, (_, table) = np.random.default_rng(0), planted(4, people=(20, 8), items=5)
+    table = table.with_columns(pl.col("item", "rater").cast(pl.String), value=pl.Series(rng.integers(0, 3, len(table))))
+    corpus = Corpus(
+        table.select("item").unique(maintain_order=True),
+        table.select("rater", "home").unique("rater", maintain_order=True),
+        table.select("item", "rater", pl.col("value").cast(pl.Float64), question=pl.lit("q")),
+        Instrument.of_questions("q", "Q", {"q": Scale.labels("a", "b", "c")}),
+    )
+    rows = population(corpus, target=HOME)
+    assert rows["answer"].to_list() == ["a", "b", "c"]
+    assert rows["estimate"].sum() == pytest.approx(1)
+    assert ((rows["low"] < rows["estimate"]) & (rows["estimate"] < rows["high"])).all()
+
+
+def test_few_raters_and_answers_that_are_alike_are_said() -> None:
+    _, table = planted(5, people=(8, 4), items=5)
+    assert "fewer than twenty raters" in population(table, target=HOME)["reason"][0]
+    alike = population(table.with_columns(value=pl.lit(1.0)), target=HOME)
+    assert (alike["estimate"][0], alike["reason"][0]) == (None, "all answers are the same")
+    with pytest.raises(InputError, match="not between 0 and 1"):
+        population(table, target=HOME, confidence=1.5)
+
+
+@pytest.mark.slow
+def test_planted_populations_are_covered() -> None:
+    hits = []
+    for seed in range(8):
+        truth, table = planted(100 + seed, people=(40, 5), items=8)
+        row = population(table, target=HOME, seed=seed).filter(answer="1").row(0, named=True)
+        hits.append(row["low"] <= truth <= row["high"])
+    assert np.mean(hits) >= 0.75  # of eight intervals that cover 95 %, fewer hold the value in 0.6 % of cases
+
+
+def test_weighted_intervals_cover_and_unweighted_ones_do_not() -> None:
+    covered = {"weighted": 0, "raw": 0}
+    for seed in range(40):
+        truth, table = planted(seed, people=(60, 6), delta=1.5)
+        share = pl.when(home="town").then(0.5 / 60).otherwise(0.5 / 6)
+        for name, column in (("weighted", "w"), ("raw", None)):
+            row = prevalence(table.with_columns(w=share), ci="raters", value=1, weights=column).row(0, named=True)
+            covered[name] += row["low"] <= truth <= row["high"]
+    assert covered["weighted"] >= 34
+    assert covered["raw"] <= 10

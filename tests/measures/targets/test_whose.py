@@ -1,0 +1,121 @@
+"""Whose label: labels that change under a target, beside those that change by chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.measures.targets.designs import sample
+from tests.measures.targets.test_population import planted
+from tests.measures.targets.test_weights import TARGET, corpus_of
+from vantage import Corpus
+from vantage.errors import InputError
+from vantage.measures import soft_labels, whose_label
+
+
+def brute(table: pl.DataFrame, group: str) -> int:
+    """Items whose label in a group is none of the leading ones of all raters."""
+    changed = 0
+    for item in table.partition_by("item"):
+        everyone, own = (part["value"].mode().to_list() for part in (item, item.filter(home=group)))
+        changed += not set(everyone) & set(own)
+    return changed
+
+
+def test_labels_that_change_are_counted_and_tested() -> None:
+    _, table = planted(1, people=(30, 12), items=30, delta=2.5)
+    rows = whose_label(table, traits="home")
+    assert rows["target"].to_list() == ["home: country", "home: town"]
+    assert rows["changed"].to_list() == [brute(table, "country"), brute(table, "town")]
+    assert rows["raters"].to_list() == [12, 30]
+    assert rows["p_adjusted"][0] < 0.05
+    assert rows["estimate"][0] == pytest.approx((rows["changed"][0] - rows["expected"][0]) / 30)
+    assert rows["chance_from"][0] <= rows["expected"][0] <= rows["chance_to"][0]
+
+
+def test_without_differences_no_more_labels_change_than_by_chance() -> None:
+    said, p = 0, []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rater, item = (grid.ravel() for grid in np.indices((24, 15)))
+        bias = rng.normal(0, 1, 24)[rater] + rng.normal(0, 1, 15)[item]
+        value = (rng.random(len(item)) < 1 / (1 + np.exp(-bias))) * 1.0
+        home = np.where(rater < 6, "country", "town")
+        table = pl.DataFrame({"item": item, "rater": rater, "value": value, "home": home})
+        p.append(whose_label(table, traits="home", permutations=99, seed=seed)["p"][0])
+        said += int(whose_label(table, traits="home", per="item", permutations=99, seed=seed)["depends"].any())
+    assert np.mean(np.array(p) <= 0.05) <= 0.13
+    assert said <= 5
+
+
+def test_a_target_weights_raters_and_items_have_its_shares() -> None:
+    corpus = corpus_of(sample()).with_weights("census", TARGET)
+    rows = whose_label(corpus, target="census", per="item", permutations=99).filter(target="census")
+    shares = soft_labels(corpus, weights="census").rename({"share": "soft"}).select("item", "answer", "soft")
+    both = rows.join(shares, on=["item", "answer"])
+    assert len(both) == 16
+    assert both["estimate"].to_list() == pytest.approx(both["soft"].to_list(), rel=1e-9)
+    plain = rows.join(soft_labels(corpus).select("item", "answer", "share"), on=["item", "answer"])
+    assert plain["raw"].to_list() == pytest.approx(plain["share"].to_list())
+    assert set(whose_label(corpus, target="census", permutations=9)["target"]) == {
+        "census", "gender: f", "gender: m", "age: middle", "age: old", "age: young",
+    }  # fmt: skip
+
+
+def test_few_people_are_never_shown() -> None:
+    _, table = planted(2, people=(20, 4), items=10)
+    rows = whose_label(table, traits="home", permutations=9)
+    assert rows["target"].to_list() == ["home: town"]
+    assert "1 groups of fewer than 5 people are not shown" in rows["reason"][0]
+    _, table = planted(2, people=(20, 6), items=10)
+    thin = table.filter((pl.col("home") == "town") | (pl.col("item") > 0) | (pl.col("rater") == 20))
+    shown = whose_label(thin, traits="home", per="item", permutations=9).filter(target="home: country")
+    assert "0" not in shown["item"].cast(pl.String).to_list()
+    assert shown["item"].n_unique() == 9
+
+
+def with_model(corpus: Corpus, like: str) -> Corpus:
+    """The corpus with a model that answers as most raters of a gender do."""
+    people = corpus.with_columns_of(["gender"]).filter(gender=like)
+    said = people.group_by("item").agg(pl.col("value").mode().max())
+    said = said.select("item", pl.lit("rude").alias("question"), pl.lit("bot").alias("rater"), "value")
+    return corpus.add(said, pl.DataFrame({"rater": ["bot"], "kind": ["model"]}))
+
+
+def test_a_model_resembles_the_group_it_was_made_of() -> None:
+    corpus = with_model(corpus_of(sample(seed=5, raters=60, items=30)), "f")
+    rows = whose_label(corpus, traits="gender", per="model", permutations=199)
+    by_target: dict[str, Any] = {row["target"]: row for row in rows.iter_rows(named=True)}
+    women, men = by_target["gender: f"], by_target["gender: m"]
+    assert women["estimate"] < men["estimate"]
+    assert women["p"] < 0.05 < men["p"]
+    assert women["skill"] > 0
+    assert women["rater"] == "bot"
+    assert whose_label(corpus, traits="gender", permutations=9)["judgments"][0] == 60 * 30
+
+
+def test_nothing_to_compare_is_refused() -> None:
+    _, table = planted(1, items=3)
+    with pytest.raises(InputError, match="no target and no trait"):
+        whose_label(table.drop("home"))
+    with pytest.raises(InputError, match="0 permutations"):
+        whose_label(table, traits="home", permutations=0)
+    nobody = whose_label(table.filter(pl.col("rater") < 4), traits="home")
+    assert nobody["reason"].to_list() == ["no group has 5 people or more"]
+
+
+@pytest.mark.slow
+def test_the_report_states_the_target_and_says_what_the_ledger_allows() -> None:
+    from vantage.report.overview import overview
+
+    corpus = corpus_of(sample(seed=3, raters=60, items=25))
+    assert "Whose label?" not in [section.title for section in overview(corpus).sections]
+    section = next(s for s in overview(corpus.with_weights("census", TARGET)).sections if s.title == "Whose label?")
+    text = str(section)
+    assert "The weights stand for gender (f 52 %, m 48 %); age" in text
+    assert "forest" in text
+    for finding in section.findings:
+        assert all(claim.p_family is not None and claim.p_family <= 0.05 for claim in finding.evidence)
