@@ -205,7 +205,7 @@ class Raking:
     """Raters whose weights are raked to a target, and what was noticed."""
 
     codes: tuple[Ints, ...]
-    """For each margin the cell of each rater; those of whom it is not known are in a last one of their own."""
+    """For each margin the cell of each rater; a last one holds those of whom it is not known."""
     shares: tuple[Floats, ...]
     """The share of each cell, the last included."""
     bounds: tuple[float, float] | None
