@@ -5,6 +5,7 @@ DATA   ?= ../shared/data
 # One more than there are cores, since many tests wait; with the slow ones, which are sensitive to that, as many as cores.
 WORKERS ?= $(if $(SLOW),auto,$(shell expr `getconf _NPROCESSORS_ONLN` + 1))
 SLOW   ?=
+THOROUGH ?=
 # Compiled modules and rewritten tests are kept, whatever the environment says: every command starts faster.
 export PYTHONDONTWRITEBYTECODE :=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -14,10 +15,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: .venv/.ready
 	$(BIN)/vantage demo
 
-# `make test SLOW=yes` runs the tests marked slow as well, and property tests with more examples, as CI does.
+# `make test SLOW=yes` runs the tests marked slow as well, and property tests with more examples, as CI does; with
+# THOROUGH=yes simulations and kills are repeated as often as the documentation claims, as before a release.
 # One thread for each worker: more would only wait for each other.
 test: .venv/.ready-dev
-	OMP_NUM_THREADS=1 $(if $(SLOW),,HYPOTHESIS_PROFILE=quick) VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" \
+	OMP_NUM_THREADS=1 $(if $(SLOW),,HYPOTHESIS_PROFILE=quick) $(if $(THOROUGH),VANTAGE_THOROUGH=yes) VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" \
 		$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(SLOW),,-m "not slow")
 
 # Property tests with other and more examples than in `make test`.

@@ -14,7 +14,7 @@ import typer.main
 from hypothesis import HealthCheck, settings
 
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-settings.register_profile("vantage", SHARED, max_examples=50, derandomize=True)
+settings.register_profile("vantage", SHARED, max_examples=25, derandomize=True)
 settings.register_profile("quick", SHARED, max_examples=8, derandomize=True)
 settings.register_profile("explore", SHARED, max_examples=300)
 # The same examples every time, so that a change is judged by what it changes: `make test` takes few, CI more, and

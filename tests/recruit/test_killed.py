@@ -18,9 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.often import times
 from tests.recruit.world import World, world
 
-KILLS = 100
+KILLS = times(100, 40)
 AMOUNTS = {f"n{n}": 50 + n for n in range(KILLS // 4)} | {f"whole{n}": 10 + n for n in range(3)}
 """The bonuses: four kills share one, so that payers also find what earlier ones left behind."""
 PAYERS = """

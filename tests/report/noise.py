@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from tests.often import times
 from tests.report.truth import check_all, findings
 from vantage.measures import find
 from vantage.measures.presentation import Fact
 from vantage.report.parts import Result
 from vantage.report.recipe import Recipe, Show
 
-SEEDS = 200
+SEEDS = times(200, 80)
 RESAMPLES = 200
 """Of measures: fewer than by default, and enough for the 95 % interval that decides a sentence."""
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.often import times
 from tests.report.noise import Claiming, few
 from tests.report.truth import check_all, check_intervals, findings
 from vantage import Corpus, Instrument, Scale
@@ -336,7 +337,7 @@ def by_groups(seed: int, planted: str) -> list[Claim]:
 
 
 @pytest.mark.parametrize("planted", ["", "home", "band", "age"])
-@pytest.mark.parametrize("seeds", [3, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [3, pytest.param(times(200, 80), marks=pytest.mark.slow)])
 def test_traits_that_mean_nothing_are_hardly_ever_said_to_matter_and_planted_ones_are(seeds: int, planted: str) -> None:
     claimed, opened = Counter[str](), 0
     for seed in range(seeds):

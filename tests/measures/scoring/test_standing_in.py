@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.often import times
 from vantage.measures.scoring.replaceability import alt_test
 
 Design = Literal["rare", "even", "options", "stars"]
@@ -93,10 +94,10 @@ def test_the_test_alone_is_passed_without_reading() -> None:
 
 
 @pytest.mark.slow
-def test_five_hundred_raters_that_do_not_read() -> None:
-    rows = [row for design in DESIGNS for model in BLIND for row in verdicts(design, model, range(25))]
-    assert len(rows) == 500
-    assert sum(row["passes"] for row in rows) > 50, "many pass the test alone"
+def test_hundreds_of_raters_that_do_not_read() -> None:
+    rows = [row for design in DESIGNS for model in BLIND for row in verdicts(design, model, range(times(25, 10)))]
+    assert len(rows) == times(500, 200)
+    assert sum(row["passes"] for row in rows) > len(rows) / 10, "many pass the test alone"
     assert sum(row["stands_in"] for row in rows) == 0
 
 
@@ -104,8 +105,8 @@ def test_five_hundred_raters_that_do_not_read() -> None:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_nineteen_of_twenty_good_models_stand_in(design: Design) -> None:
     for model in SEEING:
-        rows = verdicts(design, model, range(100))
-        assert sum(bool(row["stands_in"]) for row in rows) >= 95, model
+        rows = verdicts(design, model, range(times(100, 40)))
+        assert sum(bool(row["stands_in"]) for row in rows) >= 0.95 * len(rows), model
 
 
 def people_and_models(folder: Path) -> pl.DataFrame:

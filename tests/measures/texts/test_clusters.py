@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from tests.often import times
 from vantage.errors import InputError
 from vantage.measures.texts.clusters import described, k_table, kmeans, position_names
 
@@ -118,13 +119,13 @@ def test_five_perfect_clusters_are_five(spread: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["uniform", "normal"])
-def test_a_cloud_without_clusters_has_one_in_nearly_all_of_40_seeds(shape: str) -> None:
+def test_a_cloud_without_clusters_has_one_in_nearly_all_of_many_seeds(shape: str) -> None:
     ones = 0
-    for seed in range(40):
+    for seed in range(seeds := times(40, 16)):
         rng = np.random.default_rng(seed)
         cloud = rng.uniform(1, 5, (24, 2)) if shape == "uniform" else rng.normal(3, [0.5, 0.8], (24, 2))
         ones += chosen(cloud, most=6) == 1
-    assert ones >= 38
+    assert ones >= seeds - 2
 
 
 @pytest.mark.slow
