@@ -256,6 +256,8 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "compare": ({"between": "home"}, {"between": "topic"}, {"between": "condition"}),
     "distance": ({"between": "home"}, {"between": "kind"}),
     "dif": ({"between": "home"},),
+    "population": ({"target": {"home": {"coast": 0.7, "hills": 0.3}}},),
+    "whose-label": ({"traits": "home", "permutations": 9},),
     "regress": ({"on": "length"},),
     "prevalence": ({"value": 1.0},),
     "explain": ({"traits": "home"},),

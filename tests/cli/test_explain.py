@@ -39,7 +39,7 @@ def test_explain_prints_effects_variances_and_a_sentence_per_trait(vantage: Vant
     assert result.code == 0
     assert "clearest difference" in result.out
     assert "residual" in result.out
-    assert "home: raters with “coast” give higher answers than raters with “hills”" in result.out
+    assert "home: coast give higher answers than hills" in result.out
     assert "hand: no evidence of a difference; more than" in result.out
 
 

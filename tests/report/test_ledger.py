@@ -17,7 +17,7 @@ from tests.report.noise import Claiming, few
 from tests.report.truth import check_all, check_intervals, findings
 from vantage import Corpus, Instrument, Scale
 from vantage.measures.presentation import Against, Rule
-from vantage.report import beside
+from vantage.report import beside, whose
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.ledger import LEVEL, Claim, ledger_frame, p_value, settle
@@ -136,7 +136,7 @@ def test_the_ledger_is_a_table_of_one_row_for_each_statement() -> None:
 
 
 def test_a_rater_that_never_reads_is_not_said_to_do_better_than_one() -> None:
-    recipe = Recipe.bundled("vantage.report", report_on_a_corpus, beside, file="corpus.yaml")
+    recipe = Recipe.bundled("vantage.report", report_on_a_corpus, beside, whose, file="corpus.yaml")
     entry = next(entry for section in recipe.sections for entry in section.show if entry.name == "accuracy")
     known = {"question": "hate", "metric": "accuracy", "estimate": 0.83, "floor": 0.83, "floor_rater": "always no"}
     rows = [
@@ -330,7 +330,7 @@ def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
 
 def by_groups(seed: int, planted: str) -> list[Claim]:
     """What the section on groups claims."""
-    recipe = Claiming("vantage.report", report_on_a_corpus, beside, file="corpus.yaml")
+    recipe = Claiming("vantage.report", report_on_a_corpus, beside, whose, file="corpus.yaml")
     wanted = [section for section in recipe.recipe.sections if section.title == "Who judges differently?"]
     recipe.recipe = recipe.recipe.model_copy(update={"sections": wanted})
     return list(recipe.result(CorpusAnalysis(harness(seed, planted))).ledger)

@@ -12,7 +12,7 @@ from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
 from vantage import Corpus, Instrument, Scale, demo_corpus, load
 from vantage.measures import alpha
-from vantage.report import beside
+from vantage.report import beside, whose
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.cases import apart
@@ -68,7 +68,7 @@ def test_without_people_models_are_scored_by_the_reference_that_came_with_the_da
     assert not [one.name for one in result.tables if one.name in ("alt-test", "accuracy")]
 
 
-SAYING = Claiming("vantage.report", report_on_a_corpus, beside, file="corpus.yaml")
+SAYING = Claiming("vantage.report", report_on_a_corpus, beside, whose, file="corpus.yaml")
 
 
 def on_noise(seed: int) -> Result:
@@ -168,7 +168,7 @@ def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
 
 def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
     result = overview(made(2, signal=1.5))
-    assert "We found no difference by group (a against b) about q" in said(result)
+    assert "We found no difference by group (raters with “a” against raters with “b”) about q" in said(result)
     assert "would have been seen" in said(result)
 
 

@@ -204,8 +204,8 @@ class Corpus:
         >>> from vantage import demo_corpus
         >>> people = {"gender": {"woman": 0.5, "man": 0.45, "nonbinary": 0.05}}
         >>> record = demo_corpus().with_weights("census", people).about.weights["census"]
-        >>> record.raters, round(record.effective, 2)
-        (9, 8.66)
+        >>> record.raters, round(record.effective, 1)
+        (9, 8.7)
         """
         taken = [column for table in schema.TABLES for column in self._columns(table)]
         if (name in taken and name not in self.about.weights) or "." in name or not name.strip():

@@ -48,6 +48,13 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
     return frame.with_columns(
         pl.col("trait").str.replace_all("_", " "),
         pl.when(asked).then("estimate").alias("tested"),
+        *(_named(name) for name in ("higher", "lower")),
         pl.when(pl.col("row") != "missing").then("group").otherwise(pl.lit("not known")).alias("group"),
         **verbs,
     )
+
+
+def _named(column: str) -> pl.Expr:
+    """Who a sentence speaks of: raters of a group by its name; what a trend compares has words of its own."""
+    of_group = (pl.col("row") == "group") & (pl.col(column) != OTHERS)
+    return pl.when(of_group).then(pl.format("raters with “{}”", pl.col(column))).otherwise(pl.col(column)).alias(column)

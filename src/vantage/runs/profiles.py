@@ -92,13 +92,13 @@ def token_use(store: RunStore | None, rater: ChatRater) -> TokenUse:
 
 def told_prices(store: RunStore, raters: Iterable[ChatRater], prices: Mapping[str, Price]) -> dict[str, Price]:
     """The prices with those that endpoints have told of models that have none."""
-    told: dict[str, Price] = {}
+    named: dict[str, Price] = {}
     for rater in raters:
-        profile = None if rater.model_name in (*prices, *told) or not rater.remote else kept(store, rater)
+        profile = None if rater.model_name in (*prices, *named) or not rater.remote else kept(store, rater)
         if profile is not None and {"input", "output"} <= profile.price.keys():
             price = Price(input=profile.price["input"], output=profile.price["output"], date=profile.probed)
-            told[rater.model_name] = price
-    return {**prices, **told}
+            named[rater.model_name] = price
+    return {**prices, **named}
 
 
 def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:

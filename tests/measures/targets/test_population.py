@@ -135,3 +135,9 @@ def test_weighted_intervals_cover_and_unweighted_ones_do_not() -> None:
             covered[name] += row["low"] <= truth <= row["high"]
     assert covered["weighted"] >= 34
     assert covered["raw"] <= 10
+
+
+def test_a_trait_of_the_target_is_no_group() -> None:
+    table = pl.DataFrame({"item": [1, 1, 2, 2], "rater": [1, 2, 1, 2], "value": [0, 1, 1, 1], "home": ["a", "b"] * 2})
+    with pytest.raises(InputError, match="'home' says whom to ask, so that it cannot also say how to group"):
+        population(table, target={"home": {"a": 0.5, "b": 0.5}}, by="home")

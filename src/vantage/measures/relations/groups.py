@@ -320,8 +320,7 @@ class GroupAnalysis:
             "versus": versus,
             **counts(self.frame.filter(there), of_group),
         }
-        of_others = versus if versus == OTHERS else f"raters with “{versus}”"
-        row |= {"higher": f"raters with “{name}”", "lower": of_others, "p": None}
+        row |= {"higher": name, "lower": versus, "p": None}
         if self.problem is not None:
             mean = self.frame.filter(there)["value"].mean() if len(self.frame) else None
             return {**row, "mean": mean, "reason": self.problem}

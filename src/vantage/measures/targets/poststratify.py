@@ -57,8 +57,12 @@ def target_of(data: Any, given: object) -> tuple[str, Target]:
     return given if isinstance(given, str) else target.describe(), target
 
 
-def trait_columns(data: Any, traits: Sequence[str]) -> dict[str, str]:
+def trait_columns(data: Any, traits: Sequence[str], by: By = ()) -> dict[str, str]:
     """The column of the judgments that holds each trait; of a corpus it is that of the raters."""
+    if shared := [trait for trait in traits if trait in names(by)]:
+        raise InputError(
+            f"'{shared[0]}' says whom to ask, so that it cannot also say how to group", remedy="leave it out of by"
+        )
     return {trait: f"rater.{trait}" if hasattr(data, "with_columns_of") else trait for trait in traits}
 
 
@@ -95,7 +99,7 @@ def population(
     if not 0 < confidence < 1:
         raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
     named, wanted = target_of(data, target)
-    columns = trait_columns(data, wanted.traits)
+    columns = trait_columns(data, wanted.traits, by)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=list(columns.values())):
         rows += _rows(part, wanted, columns, per, confidence, seed)

@@ -116,7 +116,7 @@ def whose_label(
     chosen = names(traits) or (named[1].traits if named else list(getattr(data, "traits", ())))
     if not chosen:
         raise InputError("no target and no trait was named", remedy="pass target, or traits such as gender,age")
-    columns = trait_columns(data, list(dict.fromkeys([*chosen, *(named[1].traits if named else ())])))
+    columns = trait_columns(data, list(dict.fromkeys([*chosen, *(named[1].traits if named else ())])), by)
     extra = [*columns.values(), *(["kind"] if has_column(data, "kind") else [])]
     texts = getattr(getattr(data, "corpus", data), "items", pl.DataFrame())
     rows: list[dict[str, Any]] = []

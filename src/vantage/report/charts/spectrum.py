@@ -27,6 +27,8 @@ def spectrum(
     value: str = "share",
     part: str = "answer",
     series: str = "who",
+    column: str = "column",
+    apart: str = "apart",
     order: Sequence[str] = (),
     ordered: bool = True,
     bipolar: bool = False,
@@ -36,10 +38,12 @@ def spectrum(
     """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order.
 
     Args:
-        frame: One row for each `column`, rater and answer, with the share of the answer and, for people, `apart`.
+        frame: One row for each column, rater and answer, with the share of the answer.
         value: The column of the shares.
         part: The column of the answers.
         series: The column of who answered; the first is drawn large.
+        column: The column of the places from left to right.
+        apart: The column of how far two of the first's answers are apart.
         order: The answers from one end to the other.
         ordered: Whether they have an order: then their colours run from light to dark.
         bipolar: Whether the order has a middle that is neither: then they run from one colour to another.
@@ -48,7 +52,8 @@ def spectrum(
     """
     from matplotlib.figure import Figure as Drawing
 
-    need(frame, part, series, drawn=value)
+    need(frame, part, series, column, apart, drawn=value)
+    frame = frame.rename({column: "column", apart: "apart"}).with_columns(pl.col(value).fill_null(0.0))
     names, kinds = (
         distinct(frame, series),
         [kind for kind in order if kind in set(frame[part])] or distinct(frame, part),
@@ -64,9 +69,9 @@ def spectrum(
     all_axes[0].set_ylabel(short(names[0]))
     all_axes[0].set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
     strip = people.unique("column").sort("column")
-    apart = strip["apart"].fill_null(0.0).to_numpy()
-    _steps_of(all_axes[1], strip["column"].to_numpy(), np.zeros(len(strip)), apart, FAINT)
-    all_axes[1].set_ylim(0, max(0.5, float(apart.max(initial=0.0))))
+    heights_of = strip["apart"].fill_null(0.0).to_numpy()
+    _steps_of(all_axes[1], strip["column"].to_numpy(), np.zeros(len(strip)), heights_of, FAINT)
+    all_axes[1].set_ylim(0, max(0.5, float(heights_of.max(initial=0.0))))
     all_axes[1].set_yticks([])
     all_axes[1].set_ylabel("apart", rotation=0, ha="right", va="center")
     for axes, name in zip(all_axes[2:], names[1:], strict=True):
