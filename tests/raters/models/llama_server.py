@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.often import times
 from vantage import ChatRater, Instrument, demo_corpus
 from vantage.raters.models.embedded import weights
 from vantage.raters.personas import Persona
@@ -20,13 +21,20 @@ STYLES = (
     "sampling:2",
     *("together", "json", "json+free", "coarse", "coarse+scoring", "persona", "selective-persona"),
 )
-PAIRS = [
-    pytest.param(instrument, style, marks=pytest.mark.slow)
-    for instrument in INSTRUMENTS
-    for style in STYLES
-    if "coarse" not in style or instrument == "warmth-competence"
-]
-"""Every style with every instrument; only one of them has bands."""
+
+
+def pairs(every: int) -> list[Any]:
+    """Every style with one in `every` of the instruments, in turn; before a release with all of them.
+
+    Only one instrument has bands.
+    """
+    return [
+        pytest.param(instrument, style, marks=pytest.mark.slow)
+        for place, instrument in enumerate(INSTRUMENTS)
+        for turn, style in enumerate(STYLES)
+        if ("coarse" in style and instrument == "warmth-competence")
+        or ("coarse" not in style and (place + turn) % times(1, every) == 0)
+    ]
 
 
 @contextmanager

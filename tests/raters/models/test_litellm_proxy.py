@@ -24,7 +24,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.raters.models.llama_server import PAIRS, check_style, llama_server
+from tests.raters.models.llama_server import check_style, llama_server, pairs
 from vantage.raters.models import Message, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 
@@ -111,7 +111,7 @@ def test_replies_schemas_and_faults_come_through_the_proxy(model: OpenAIModel, u
         other.close()
 
 
-@pytest.mark.parametrize(("instrument", "style"), PAIRS)
+@pytest.mark.parametrize(("instrument", "style"), pairs(every=5))
 def test_all_styles_come_through_the_proxy(
     url: str, instrument: str, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.raters.models.llama_server import PAIRS, check_style, llama_server
+from tests.raters.models.llama_server import check_style, llama_server, pairs
 from vantage import demo_corpus
 from vantage.raters.answers import answer_schema
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
@@ -95,6 +95,6 @@ def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     assert profile.tokens_per_second > 0
 
 
-@pytest.mark.parametrize(("instrument", "style"), PAIRS)
+@pytest.mark.parametrize(("instrument", "style"), pairs(every=2))
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
     check_style(url, instrument, style)
