@@ -164,7 +164,8 @@ def test_the_gain_of_each_trait_is_found(tmp_path: Path) -> None:
     assert gain["group"]["p"] < 0.05 < gain["gender"]["p"]
     assert gain["gender"]["difference"] == 0
     change = dict(frame(result, "prompt-change").select("trait", "between").iter_rows())
-    texts = people.filter(item=tested).items["text"]
+    # A model that needs no training is asked about all texts.
+    texts = people.items["text"]
     assert change == {"group": pytest.approx(texts.str.contains("them").mean()), "gender": 0.0}
 
 
@@ -211,4 +212,5 @@ def test_readers_that_guess_detect_nothing(tmp_path: Path) -> None:
     planted_corpus(["clear", "clear", "ambiguous", "ambiguous"] * 6).write(tmp_path / "sarcasm")
     models = {"reader": planted.statements(noise=True), "writer": planted.writer}
     result = studied("context", models, models=["openai:reader"], data=tmp_path, **READ)
-    assert claims(result) == []
+    # That people agree is planted.
+    assert [text for text in claims(result) if "People agree better than chance" not in text] == []
