@@ -162,7 +162,7 @@ def read(
 
 
 def _spread(columns: bool | str, empty: str | None, duplicates: str | None) -> str:
-    """What the columns of a table are, "" for a long one; words that say nothing known are refused."""
+    """What the columns of a table are, "" for a long one; other words are refused."""
     if empty is not None and empty not in MEANINGS:
         raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
     if duplicates is not None and duplicates not in ("first", "last", "mean"):

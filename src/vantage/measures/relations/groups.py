@@ -77,7 +77,7 @@ def groups(
     `traits` are columns of the raters (all of them by default), or any other columns. How one is analysed follows from
     its scale (`Corpus.trait_scales`): nominal, every group against all others (`row` is `group`); ordered, the change
     per step (`trend`) and whether it bends (`shape`), with every group described; numeric, the change per 1, 2, 5, 10 …
-    (`slope`). Raters whose trait is not known are counted in a row of their own (`missing`). Questions without an order
+    (`slope`). Raters without the trait are counted in a row of their own (`missing`). Questions without an order
     have a block of rows for each option: its share.
 
     `mean` is the mean answer of a group given who judged what, `estimate` the difference from `versus_mean` in points,
@@ -181,7 +181,7 @@ class GroupAnalysis:
         over: str = "auto",
         confidence: float = 0.95,
     ) -> GroupAnalysis:
-        """The analysis of a column; answers for which a column in `given` is not known are left out."""
+        """The analysis of a column; answers for which a column in `given` has no value are left out."""
         from vantage.measures.models.terms import columns_of
 
         answered = asked.filter(pl.col("value").is_not_null())

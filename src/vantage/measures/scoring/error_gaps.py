@@ -149,7 +149,7 @@ def worse_for(
 def judged(rows: list[dict[str, Any]], correction: Correction) -> list[dict[str, Any]]:
     """The rows with corrected p values and whether the model works worse for the group.
 
-    Of two groups the second has the comparison of the first, the other way round, which counts once.
+    Of two groups the second has the comparison of the first with its sign turned, which counts once.
     """
     mirrored = [bool(row.pop(MIRRORED, False)) for row in rows]
     columns = []
