@@ -205,7 +205,7 @@ class Corpus:
         >>> people = {"gender": {"woman": 0.5, "man": 0.45, "nonbinary": 0.05}}
         >>> record = demo_corpus().with_weights("census", people).about.weights["census"]
         >>> record.raters, round(record.effective, 1)
-        (9, 8.7)
+        (9, 8.6)
         """
         taken = [column for table in schema.TABLES for column in self._columns(table)]
         if (name in taken and name not in self.about.weights) or "." in name or not name.strip():
