@@ -123,7 +123,18 @@ def test_a_batch_of_any_instrument_is_read_back() -> None:
 BOMBS = [
     *("{", "[", '{"a":', "'", '"', "1", "1,", "1.", "not ", "n't x ", "I think ", "I would rate it as ", "rating: "),
     *("if a mark ", "between 1 and ", "the text does not ", "a ", "A. ", "answer:NA\n", "\n- ", "| ", "**", "<answer>"),
-    *("<think>", "</think>", "\\boxed{", "no, ", "not at all ", "1 = not at all ", "1 being ", "on a scale of 1 to 9 "),
+    *(
+        "<think>",
+        "</think>",
+        "<think></think>",
+        "</think> 2 <think>a</think>",
+        "\\boxed{",
+        "no, ",
+        "not at all ",
+        "1 = not at all ",
+        "1 being ",
+        "on a scale of 1 to 9 ",
+    ),
     *(
         "ﷺ",
         "½",

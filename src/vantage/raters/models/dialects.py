@@ -130,13 +130,17 @@ def split_thinking(text: str) -> Parted:
     if _TABLE.any.search(text) is None:
         return Parted(text, "")
     thought: list[str] = []
-    rest, dialect, unclosed = text, "", False
+    kept, rest, dialect, unclosed = "", text, "", False
     while not unclosed:
         opened = _TABLE.opens.search(rest)
-        # A template may write the opening mark into the prompt, so that the reply has only the closing one.
-        if bare := _TABLE.closes.search(rest, 0, opened.start() if opened else len(rest)):
-            thought.append(rest[: bare.start()])
-            dialect, rest = _TABLE.name(bare), rest[bare.end() :]
+        # A template may write the opening mark into the prompt, so that the reply has only the closing one. All that
+        # stands before the last of those is gone through once: a reply may be thousands of them.
+        bare = None
+        for bare in _TABLE.closes.finditer(rest, 0, opened.start() if opened else len(rest)):
+            pass
+        if bare:
+            thought.append(kept + _TABLE.closes.sub("\n", rest[: bare.start()]))
+            kept, dialect, rest = "", _TABLE.name(bare), rest[bare.end() :]
             continue
         if opened is None:
             break
@@ -145,7 +149,8 @@ def split_thinking(text: str) -> Parted:
         closed, dialect = next(own, None), _TABLE.name(opened)
         unclosed = closed is None
         thought.append(rest[opened.end() : closed.start() if closed else len(rest)])
-        rest = rest[: opened.start()] + (rest[closed.end() :] if closed else "")
+        kept, rest = kept + rest[: opened.start()], rest[closed.end() :] if closed else ""
+    rest = kept + rest
     rest = _LEFTOVERS.sub("", rest).strip() if dialect else text
     unclosed = unclosed or _SUSPECT.search(rest) is not None
     return Parted(rest, "\n".join(filter(None, map(str.strip, thought))), dialect, unclosed)
