@@ -111,7 +111,7 @@ def test_replies_schemas_and_faults_come_through_the_proxy(model: OpenAIModel, u
         other.close()
 
 
-@pytest.mark.parametrize(("instrument", "style"), pairs(every=5))
+@pytest.mark.parametrize(("instrument", "style"), pairs(every=9))
 def test_all_styles_come_through_the_proxy(
     url: str, instrument: str, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

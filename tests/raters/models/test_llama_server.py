@@ -95,6 +95,6 @@ def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     assert profile.tokens_per_second > 0
 
 
-@pytest.mark.parametrize(("instrument", "style"), pairs(every=2))
+@pytest.mark.parametrize(("instrument", "style"), pairs(every=4))
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
     check_style(url, instrument, style)
