@@ -27,9 +27,8 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.powered.contributions import Sides
 from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned, sampling
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.rater_variance import RaterVariance, without_raters
+from vantage.measures.rater_variance import RaterVariance, several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
-from vantage.measures.resampling import Choice
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
 
@@ -74,10 +73,9 @@ def _powered(
     del function
     by = by_columns(options["by"])
     sides = Sides.of(data, powered_by, whose, by, _extra(options))
-    how = Choice.of(sides.people, by, _bootstrap(options))
     rows: list[dict[str, Any]] = []
     for part in parts(sides.people, by, extra=_extra(options)):
-        rows += _Regression(part, options, how[part.key], sides).rows()
+        rows += _Regression(part, options, _bootstrap(part, options), sides).rows()
     return with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
 
 
@@ -116,10 +114,9 @@ def regress(
         "on": on, "by": by, "question": question, "family": family, "value": value, "probability": probability,
         "ci": ci, "confidence": confidence, "seed": seed,
     }  # fmt: skip
-    how = Choice.of(data, by, _bootstrap(options))
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_extra(options)):
-        rows += _Regression(part, options, how[part.key]).rows()
+        rows += _Regression(part, options, _bootstrap(part, options)).rows()
     return table(rows, names(by))
 
 
@@ -130,10 +127,11 @@ def _extra(options: Mapping[str, Any]) -> list[str]:
     return columns
 
 
-def _bootstrap(options: Mapping[str, Any]) -> Bootstrap:
+def _bootstrap(part: Part, options: Mapping[str, Any]) -> Bootstrap:
     if options["ci"] == "raters":
         raise InputError("a regression over items has no interval over raters alone", remedy="use ci both")
-    return Bootstrap(options["ci"], confidence=options["confidence"], seed=options["seed"], over=OVER)
+    how = Bootstrap(options["ci"], confidence=options["confidence"], seed=options["seed"], over=OVER)
+    return how.chosen(several_items(part.answered))
 
 
 @dataclass(frozen=True, slots=True)

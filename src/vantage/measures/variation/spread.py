@@ -34,9 +34,9 @@ from vantage.measures.parts import (
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import without_raters
+from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, judgments_frame, recoded
-from vantage.measures.resampling import Choice, Resampling, UnitValues, mean_with_interval
+from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
 from vantage.measures.sources import CountedGroup, counted_groups, source_for
 from vantage.measures.statistic import NOBODY, contribution
 from vantage.scales import Scale
@@ -315,7 +315,7 @@ def opposed_items(
     >>> opposed_items(votes, ci="none")["estimate"].to_list()
     [0.5]
     """
-    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
+    asked = Resampling(**resampling, over=OVER)
     keys = ["item", "condition"]
 
     def opposed(answered: pl.DataFrame, part: Part) -> pl.DataFrame:
@@ -338,11 +338,11 @@ def opposed_items(
             continue
 
         def without(part: Part = part) -> Iterator[UnitValues]:
-            for rest in without_raters(part.answered, resampling["seed"]):
+            for rest in without_raters(part.answered, asked.seed):
                 left = opposed(rest, part)
                 yield left["item"], left["estimate"].to_numpy()
 
-        values, how = units["estimate"].to_numpy(), chosen[part.key]
+        values, how = units["estimate"].to_numpy(), asked.chosen(several_items(part.answered))
         rows.append({**row, **mean_with_interval(units["item"], values, how, SHARES, without=without)})
     return stacked(rows, frames, by)
 
