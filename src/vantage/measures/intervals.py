@@ -505,6 +505,64 @@ def student(freedom: float, confidence: float) -> float:
     return float(stdtrit(min(freedom, 1e9), (1 + confidence) / 2))
 
 
+def welch(variances: tuple[Floats, Floats], sizes: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The standard error of a difference of two means, and its degrees of freedom (Welch 1947); null for single values.
+
+    >>> error, freedom = welch((np.array([1.0]), np.array([4.0])), (np.array([10]), np.array([20])))
+    >>> error.round(3).tolist(), freedom.round(1).tolist()
+    ([0.548], [28.0])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (variance / size for variance, size in zip(variances, sizes, strict=True))
+        freedom = (first + second) ** 2 / sum(
+            part**2 / (size - 1) for part, size in zip((first, second), sizes, strict=True)
+        )
+    known = (np.minimum(*sizes) > 1) & (first + second > 0)
+    return np.where(known, np.sqrt(first + second), np.nan), np.where(known, freedom, np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An estimate with its standard error and the degrees of freedom of that.
+
+    >>> gap = Contrast.of_means(np.array([1.0, 2.0, 3.0]), np.array([4.0, 6.0]))
+    >>> gap.estimate, round(gap.p, 3), [round(end, 2) for end in gap.ends(0.95)]
+    (-3.0, 0.133, [-8.01, 2.01])
+    """
+
+    estimate: float
+    error: float
+    freedom: float = np.inf
+
+    @classmethod
+    def of_means(cls, first: Floats, second: Floats) -> Self:
+        """The difference of two means, whose variances may be unequal (Welch 1947)."""
+        variances, sizes = zip(*((one.var(ddof=1), np.asarray(len(one))) for one in (first, second)), strict=True)
+        error, freedom = welch(variances, sizes)
+        return cls(float(first.mean() - second.mean()), float(error), float(freedom))
+
+    def reach(self, confidence: float) -> float:
+        """How far the interval goes to either side."""
+        return student(self.freedom, confidence) * self.error
+
+    def ends(self, confidence: float) -> tuple[float, float]:
+        """The ends of the interval."""
+        reach = self.reach(confidence)
+        return self.estimate - reach, self.estimate + reach
+
+    def stated(self, confidence: float, name: str = "estimate") -> dict[str, float]:
+        """Estimate and interval as columns of a row, under a name of their own where one is given."""
+        prefix = "" if name == "estimate" else f"{name}_"
+        return {name: self.estimate, **dict(zip((f"{prefix}low", f"{prefix}high"), self.ends(confidence), strict=True))}
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value against zero; null where nothing varies."""
+        from scipy.special import stdtr
+
+        return 2 * float(stdtr(min(self.freedom, 1e9), -abs(self.estimate) / self.error)) if self.error > 0 else None
+
+
 def student_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     """Student's interval of a mean, which covers with few values too; null for fewer than two.
 

@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 from vantage.errors import InputError
 from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards
-from vantage.measures.audits.regression import shifts
+from vantage.measures.audits.regression import shifts, stated
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
 from vantage.measures.intervals import Bootstrap, Bounds, Resampled, jackknife_interval
@@ -284,7 +284,7 @@ def _gained(card: Card, average: Card | None, confidence: float) -> dict[str, An
     gain = (both["__apart"] - both["__apart_mean"]).to_numpy()
     (shift,) = shifts(gain, np.ones((len(gain), 1)), None, encode(both, ["item"]))
     known = {"single": both["__apart"].mean(), "balanced": both["__apart_mean"].mean()}
-    return known | ({"reason": shift} if isinstance(shift, str) else shift.stated(confidence))
+    return known | ({"reason": shift} if isinstance(shift, str) else stated(shift, confidence))
 
 
 def _distance(card: Card) -> pl.DataFrame:

@@ -15,11 +15,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, stdtr
+from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Over, student
+from vantage.measures.intervals import OVER, Bootstrap, Contrast, Over
 from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
 from vantage.measures.models.explain import one_question
@@ -245,13 +245,10 @@ class _Regression:
             freedom = float(left)
             if raters is not None and beyond > 0:
                 freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / left)
-            se = (items + beyond) ** 0.5
-            p = float(2 * stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se else None
-            row |= {"estimate": estimate, "se": se, "p": p}
+            contrast = Contrast(estimate, (items + beyond) ** 0.5, freedom)
+            row |= {"estimate": estimate, "se": contrast.error, "p": contrast.p}
             if self.how.ci != "none":
-                reach = student(freedom, confidence) * se
-                over = "items" if raters is None else "both"
-                row |= {"low": estimate - reach, "high": estimate + reach, "over": over}
+                row |= {**contrast.stated(confidence), "over": "items" if raters is None else "both"}
                 row |= {"because": self.how.because} if about["raters"] is not None else {}
             yield row
 

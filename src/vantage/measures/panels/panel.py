@@ -13,7 +13,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
+from vantage.measures.intervals import Bootstrap, Contrast, Resampled, jackknife_interval, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -27,7 +27,7 @@ from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Statistics, leave_out
-from vantage.measures.scoring.error_gaps import welch
+from vantage.measures.scoring.error_gaps import tested
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
@@ -327,8 +327,10 @@ def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: flo
         if min(len(first), len(second)) < 2:
             rows.append({**row, "reason": "fewer than two items of its family, or of others"})
             continue
-        tested = welch(first, second, confidence, over="items")
-        rows.append({**row, "estimate": float(first.mean() - second.mean()), **tested})
+        apart = Contrast.of_means(first, second)
+        known_ends = tested(apart, confidence)
+        over = {"over": "items"} if "low" in known_ends else {}
+        rows.append({**row, "estimate": apart.estimate, **known_ends, **over})
     return rows
 
 
