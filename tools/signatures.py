@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from vantage.measures import HOMES, base, intervals
+from vantage.measures import HELPERS, HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
 INTERVALS = (
@@ -38,7 +38,8 @@ def signatures() -> str:
         modules.setdefault(start, []).append(names)
     told = [" import ".join(filter(None, (start, ", ".join(names)))) for start, names in modules.items()]
     ordered = sorted(told, key=lambda line: (line.startswith("from vantage"), line.split()[1], line))
-    return "\n".join([HEADER, *ordered, "", *shared, *blocks, ""])
+    offered = [f"from {home} import {name} as {name}" for name, home in HELPERS.items()]
+    return "\n".join([HEADER, *ordered, *offered, "", *shared, *blocks, ""])
 
 
 def _stub(name: str, module: ModuleType, imports: dict[str, str]) -> str:
