@@ -32,14 +32,14 @@ def signatures() -> str:
     for name in INTERVALS:
         shared.append(f"class {name.removesuffix('Options')}({_annotation(name, intervals, imports)}, Whose): ...")
     blocks = [_stub(name, import_module(home), imports) for name, home in HOMES.items()]
+    imports |= {name: f"from {home} import {name} as {name}" for name, home in HELPERS.items()}
     modules: dict[str, list[str]] = {}
     for line in sorted(set(imports.values())):
         start, _, names = line.partition(" import ")
         modules.setdefault(start, []).append(names)
     told = [" import ".join(filter(None, (start, ", ".join(names)))) for start, names in modules.items()]
     ordered = sorted(told, key=lambda line: (line.startswith("from vantage"), line.split()[1], line))
-    offered = [f"from {home} import {name} as {name}" for name, home in HELPERS.items()]
-    return "\n".join([HEADER, *ordered, *offered, "", *shared, *blocks, ""])
+    return "\n".join([HEADER, *ordered, "", *shared, *blocks, ""])
 
 
 def _stub(name: str, module: ModuleType, imports: dict[str, str]) -> str:

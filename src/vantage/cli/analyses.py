@@ -63,8 +63,8 @@ def explain(
 
     vantage explain FOLDER --question trust --traits gender,age
     """
-    from vantage.measures import explain as fitted
     from vantage.measures.models.explain import VIEW
+    from vantage.measures.models.explain import explain as fitted
 
     options: dict[str, Any] = {"traits": names(traits), "family": family, "interactions": names(interactions)}
     options |= {
@@ -118,8 +118,8 @@ def facets(
 
     vantage facets FOLDER --question trust --figure map.svg
     """
-    from vantage.measures import facets as fitted
     from vantage.measures.models.facets import Show
+    from vantage.measures.models.facets import facets as fitted
     from vantage.measures.option_text import convert
 
     options: dict[str, Any] = {"thresholds": thresholds, "unconnected": unconnected, "kinds": kinds}
@@ -156,8 +156,8 @@ def audit(
 
     vantage audit FOLDER --rater MODEL --to audit
     """
-    from vantage.measures import audit as measured
-    from vantage.measures import g_study
+    from vantage.measures.audits.effects import audit as measured
+    from vantage.measures.audits.g_study import g_study
     from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
 
     chosen = rater or []
@@ -211,8 +211,8 @@ def panel(
 
     vantage panel FOLDER --question trust --show matrix --figure matrix.svg
     """
-    from vantage.measures import panel as measured
     from vantage.measures.panels.panel import PREFERENCE, VIEW
+    from vantage.measures.panels.panel import panel as measured
 
     if question is not None:
         corpus.question(question)
@@ -246,8 +246,7 @@ def panel(
 
 
 def _add(corpus: vantage.Corpus, summary: Any, name: str, answer: str, out: Path | None) -> None:
-    from vantage.measures import with_panel
-    from vantage.measures.panels.panel import Answer
+    from vantage.measures.panels.panel import Answer, with_panel
 
     if out is None:
         raise InputError("no folder given for the corpus with the panel", remedy="pass --to FOLDER")

@@ -4,120 +4,55 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from typing import Any, Literal, TypedDict, Unpack
 from vantage.corpora import Target
+from vantage.measures.aggregation.balanced import balanced as balanced
 from vantage.measures.aggregation.labels import Method, Model, Ties
 from vantage.measures.agreement.alpha import Distance
 from vantage.measures.agreement.chance_corrected import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
+from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
-from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, PlainIntervalOptions, Resampled, SourceOptions, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting
-from vantage.measures.kinds import Kinds
+from vantage.measures.counts import Counts as Counts
+from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, ItemIntervalOptions, LIMITS as LIMITS, Over, PercentileOptions, PlainIntervalOptions, Resampled, SHARES as SHARES, SourceOptions, Spread as Spread, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
+from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
+from vantage.measures.kinds import Kinds, selected as selected
 from vantage.measures.models.explain import Family, Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.models.regress import Family as RegressFamily
-from vantage.measures.multiplicity import Correction
-from vantage.measures.panels.panel import Show as PanelShow
-from vantage.measures.parts import Rounding
-from vantage.measures.ratings import By, ItemSources, Judgments
+from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
+from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
+from vantage.measures.panels.panel import Show as PanelShow, with_panel as with_panel
+from vantage.measures.parts import Part as Part, Rounding, linked_values as linked_values
+from vantage.measures.presentation import Against as Against, Column as Column, Extremes as Extremes, Fact as Fact, View as View
+from vantage.measures.rater_variance import several_items as several_items
+from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources, Judgments as Judgments, UNIT as UNIT, by_columns as by_columns, canonical as canonical, has_column as has_column, level_of as level_of, questions_apart as questions_apart
 from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
-from vantage.measures.rationale.semantic import Score
+from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
+from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.compare import Effect, Test
-from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation
+from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
 from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
 from vantage.measures.reliability.split_half import Average, Correlation, Split
+from vantage.measures.reliability.variance_design import VarianceDesign as VarianceDesign
+from vantage.measures.reliability.variance_draws import variance_draws as variance_draws
+from vantage.measures.resampling import Resampling as Resampling, difference_with_interval as difference_with_interval, item_codes as item_codes, mean_with_interval as mean_with_interval, named as named, per_item as per_item, ratio as ratio, several_with_intervals as several_with_intervals
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
-from vantage.measures.scoring.scores import Missing
+from vantage.measures.scoring.scores import Metric as Metric, Missing, Rules as Rules, Scores as Scores
 from vantage.measures.targets.poststratify import Per as PoststratifyPer
 from vantage.measures.targets.whose import Per as WhosePer
-from vantage.measures.texts.phrases import Encode
+from vantage.measures.texts.clusters import Clusters as Clusters, Stability as Stability, k_table as k_table, kmeans as kmeans, mean_over_runs as mean_over_runs, nearest_centroid as nearest_centroid, rand_by_chance as rand_by_chance, run_replicates as run_replicates
+from vantage.measures.texts.composites import composites as composites, condition_agreement as condition_agreement, expected_values as expected_values, item_means as item_means, run_spread as run_spread, scores_by_run as scores_by_run
+from vantage.measures.texts.dictionary import Dictionary as Dictionary
+from vantage.measures.texts.diversity import text_diversity as text_diversity
+from vantage.measures.texts.phrases import Encode, class_phrases as class_phrases, similar_phrases as similar_phrases
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base, Per
 from vantage.scales import Level
-from vantage.measures.aggregation.balanced import balanced as balanced
-from vantage.measures.base import Measure as Measure
-from vantage.measures.base import only_reason as only_reason
-from vantage.measures.counts import Counts as Counts
-from vantage.measures.intervals import CORRELATIONS as CORRELATIONS
-from vantage.measures.intervals import LIMITS as LIMITS
-from vantage.measures.intervals import SHARES as SHARES
-from vantage.measures.intervals import Bounds as Bounds
-from vantage.measures.intervals import Contrast as Contrast
-from vantage.measures.intervals import Spread as Spread
-from vantage.measures.intervals import bootstrap_interval as bootstrap_interval
-from vantage.measures.intervals import degrees_of_freedom as degrees_of_freedom
-from vantage.measures.intervals import student as student
-from vantage.measures.intervals import student_interval as student_interval
-from vantage.measures.intervals import welch as welch
-from vantage.measures.intervals import wilson as wilson
-from vantage.measures.kernel import Answers as Answers
-from vantage.measures.kernel import spread_of as spread_of
-from vantage.measures.kinds import selected as selected
-from vantage.measures.multiplicity import adjusted as adjusted
-from vantage.measures.multiplicity import permutation_p as permutation_p
-from vantage.measures.multiplicity import share_beyond as share_beyond
-from vantage.measures.option_text import parse_options as parse_options
-from vantage.measures.option_text import parse_words as parse_words
-from vantage.measures.option_text import values_of as values_of
-from vantage.measures.panels.panel import with_panel as with_panel
-from vantage.measures.parts import Part as Part
-from vantage.measures.parts import linked_values as linked_values
-from vantage.measures.presentation import Against as Against
-from vantage.measures.presentation import Column as Column
-from vantage.measures.presentation import Extremes as Extremes
-from vantage.measures.presentation import Fact as Fact
-from vantage.measures.presentation import View as View
-from vantage.measures.rater_variance import several_items as several_items
-from vantage.measures.ratings import UNIT as UNIT
-from vantage.measures.ratings import Floats as Floats
-from vantage.measures.ratings import Ints as Ints
-from vantage.measures.ratings import Judgments as Judgments
-from vantage.measures.ratings import by_columns as by_columns
-from vantage.measures.ratings import canonical as canonical
-from vantage.measures.ratings import has_column as has_column
-from vantage.measures.ratings import level_of as level_of
-from vantage.measures.ratings import questions_apart as questions_apart
-from vantage.measures.rationale.semantic import BertScore as BertScore
-from vantage.measures.rationale.semantic import Likeness as Likeness
-from vantage.measures.rationale.topics import topics as topics
-from vantage.measures.relations.correlations import midranks as midranks
-from vantage.measures.relations.correlations import p_value as p_value
-from vantage.measures.relations.correlations import weighted_correlation as weighted_correlation
-from vantage.measures.reliability.variance_design import VarianceDesign as VarianceDesign
-from vantage.measures.reliability.variance_draws import variance_draws as variance_draws
-from vantage.measures.resampling import Resampling as Resampling
-from vantage.measures.resampling import difference_with_interval as difference_with_interval
-from vantage.measures.resampling import item_codes as item_codes
-from vantage.measures.resampling import mean_with_interval as mean_with_interval
-from vantage.measures.resampling import named as named
-from vantage.measures.resampling import per_item as per_item
-from vantage.measures.resampling import ratio as ratio
-from vantage.measures.resampling import several_with_intervals as several_with_intervals
-from vantage.measures.scoring.scores import Metric as Metric
-from vantage.measures.scoring.scores import Rules as Rules
-from vantage.measures.scoring.scores import Scores as Scores
-from vantage.measures.texts.clusters import Clusters as Clusters
-from vantage.measures.texts.clusters import Stability as Stability
-from vantage.measures.texts.clusters import k_table as k_table
-from vantage.measures.texts.clusters import kmeans as kmeans
-from vantage.measures.texts.clusters import mean_over_runs as mean_over_runs
-from vantage.measures.texts.clusters import nearest_centroid as nearest_centroid
-from vantage.measures.texts.clusters import rand_by_chance as rand_by_chance
-from vantage.measures.texts.clusters import run_replicates as run_replicates
-from vantage.measures.texts.composites import composites as composites
-from vantage.measures.texts.composites import condition_agreement as condition_agreement
-from vantage.measures.texts.composites import expected_values as expected_values
-from vantage.measures.texts.composites import item_means as item_means
-from vantage.measures.texts.composites import run_spread as run_spread
-from vantage.measures.texts.composites import scores_by_run as scores_by_run
-from vantage.measures.texts.dictionary import Dictionary as Dictionary
-from vantage.measures.texts.diversity import text_diversity as text_diversity
-from vantage.measures.texts.phrases import class_phrases as class_phrases
-from vantage.measures.texts.phrases import similar_phrases as similar_phrases
 
 class Whose(TypedDict, total=False):
     kinds: Kinds
