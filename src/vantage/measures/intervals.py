@@ -459,8 +459,8 @@ def interval(estimate: float, spread: Spread | None, confidence: float, limits: 
         return estimate, estimate
     if isinstance(limits, Correlation | Portion | Ratio):
         centre = float(on_scale(np.asarray(estimate), limits))
-        ends = np.array([centre - reach * error, centre + reach * error])
-        back = np.exp(ends) if isinstance(limits, Ratio) else np.tanh(ends)
+        scaled = np.array([centre - reach * error, centre + reach * error])
+        back = np.exp(scaled) if isinstance(limits, Ratio) else np.tanh(scaled)
         below, above = (back if not isinstance(limits, Portion) else (1 + back) / 2).tolist()
         return below, above
     skewness = float(np.clip(spread.third / error**3, -STEEPEST / reach, STEEPEST / reach))

@@ -16,7 +16,7 @@ from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import ALONE, By, Floats, Group, Judgments, canonical, groups, paired
-from vantage.measures.reliability.variance_draws import OneRater, stepped_up
+from vantage.measures.reliability.variance_draws import OneRater, one_way_reliability, stepped_up
 from vantage.measures.sources import CountedGroup, counted_groups
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
@@ -142,19 +142,10 @@ def _weighted(group: CountedGroup[Counts], how: Bootstrap, target: float, up_to:
 def _columns(table: Counts) -> Floats:
     moments = table.moments()
     n = moments.size
-    return np.column_stack([np.ones(len(n)), n, n**2, moments.first, moments.second, moments.squared / n])
+    return np.column_stack([np.ones(len(n)), n, n**2, moments.first, moments.squared / n, moments.second])
 
 
-def _one_way(sums: Floats) -> Floats:
-    """ICC(1) with Donner's mean group size, from the number of units and sums over them."""
-    units, answers, squares, first, second, between = sums.T
-    mean_between = (between - first**2 / answers) / (units - 1)
-    mean_within = (second - between) / (answers - units)
-    size = (answers - squares / answers) / (units - 1)
-    return np.asarray((mean_between - mean_within) / (mean_between + (size - 1) * mean_within))
-
-
-ONE_OF_MANY: Final = Statistic(_columns, _one_way, (-1.0, 1.0), 2)
+ONE_OF_MANY: Final = Statistic(_columns, one_way_reliability, (-1.0, 1.0), 2)
 """The reliability of one rater, of effective numbers of answers."""
 
 
