@@ -424,4 +424,5 @@ def one_way_reliability(sums: Floats) -> Floats:
     variance = between_ms + (size - 1) * within_ms
     defined &= variance > 1e-12 * squares / n
     undefined = np.full(len(sums), np.nan)
-    return np.divide(between_ms - within_ms, variance, out=undefined, where=defined)
+    reliability: Floats = np.divide(between_ms - within_ms, variance, out=undefined, where=defined)
+    return reliability
