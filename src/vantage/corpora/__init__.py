@@ -12,9 +12,14 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
     from vantage.corpora.design import undeclared as undeclared
+    from vantage.corpora.schema import KINDS as KINDS
+    from vantage.corpora.schema import MODELS as MODELS
     from vantage.corpora.schema import PEOPLE as PEOPLE
+    from vantage.corpora.schema import RATERS as RATERS
+    from vantage.corpora.schema import is_excluded as is_excluded
     from vantage.corpora.storage import About as About
     from vantage.corpora.traits import TraitScale as TraitScale
+    from vantage.corpora.traits import inferred_scale_of as inferred_scale_of
     from vantage.corpora.weighting import Raking as Raking
     from vantage.corpora.weighting import Target as Target
     from vantage.corpora.weighting import as_text as as_text
@@ -34,6 +39,11 @@ if not TYPE_CHECKING:
             "checked_weights": "vantage.corpora.weighting",
             "effective": "vantage.corpora.weighting",
             "TraitScale": "vantage.corpora.traits",
+            "KINDS": "vantage.corpora.schema",
+            "MODELS": "vantage.corpora.schema",
+            "RATERS": "vantage.corpora.schema",
+            "is_excluded": "vantage.corpora.schema",
+            "inferred_scale_of": "vantage.corpora.traits",
             "undeclared": "vantage.corpora.design",
         },
     )

@@ -16,7 +16,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import UNIT, Judgments
-from vantage.notebook.frames import to_polars
+from vantage.notebook import to_polars
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -191,7 +191,7 @@ def with_left_out(result: pl.DataFrame, selection: Selection, by: Iterable[str])
 
 def _why(raters: pl.LazyFrame, kinds: Kinds, *, include_excluded: bool, pools: bool) -> pl.Expr:
     """Why a row is left out: its rater is excluded or of a kind that is not used; null where it is used."""
-    from vantage.corpora.schema import is_excluded
+    from vantage.corpora import is_excluded
 
     schema = raters.collect_schema()
     kind = pl.col("kind").cast(pl.String) if "kind" in schema else pl.lit(None, dtype=pl.String)
@@ -204,7 +204,7 @@ def _why(raters: pl.LazyFrame, kinds: Kinds, *, include_excluded: bool, pools: b
 
 
 def _used(kinds: Kinds, present: Sequence[str]) -> list[str]:
-    from vantage.corpora.schema import KINDS, PEOPLE
+    from vantage.corpora import KINDS, PEOPLE
 
     if kinds is None:
         people: list[str] = [kind for kind in present if kind in PEOPLE]

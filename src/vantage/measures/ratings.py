@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vantage.corpora import Raking, checked_weights
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import any_twice, dense, encode
-from vantage.notebook.frames import to_polars
+from vantage.notebook import to_polars
 from vantage.scales import LEVELS, NO_OPT_OUTS, Level, Scale
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, left_out_toget
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
 from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
 from vantage.measures.resampling import Resampling, Statistics, item_codes
-from vantage.notebook.frames import to_polars
+from vantage.notebook import to_polars
 
 Scoring: TypeAlias = Literal["counts", "bradley-terry"]
 PLACE: Final = re.compile(r"item_([1-9]\d*)")

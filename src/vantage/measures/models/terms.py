@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.corpora import PEOPLE
-from vantage.corpora.traits import TraitScale, inferred_scale_of
+from vantage.corpora import PEOPLE, TraitScale, inferred_scale_of
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import encode
 from vantage.measures.parts import linked_values

@@ -29,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.corpora.schema import MODELS, PEOPLE
+from vantage.corpora import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.intervals import student_interval
 from vantage.measures.parts import Part

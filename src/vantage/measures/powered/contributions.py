@@ -24,7 +24,7 @@ from vantage.measures.parts import Part, constant_within, of_group
 from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import UNIT, ChangedCorpus, Floats, Judgments, has_column, judgments_frame, scales_of
 from vantage.measures.resampling import Statistics, per_item, ratio
-from vantage.notebook.frames import to_polars
+from vantage.notebook import to_polars
 from vantage.scales import Scale
 
 ASKED: Final = ["item", "question"]

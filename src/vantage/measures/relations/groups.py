@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.corpora.traits import TraitScale, inferred_scale_of
+from vantage.corpora import TraitScale, inferred_scale_of
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vantage.corpora.schema import MODELS, PEOPLE
+from vantage.corpora import MODELS, PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import RANKS, ItemIntervalOptions

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.corpora.schema import RATERS
+from vantage.corpora import RATERS
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Contrast

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.corpora.schema import MODELS
-from vantage.corpora.schema import PEOPLE as KINDS_OF_PEOPLE
+from vantage.corpora import MODELS
+from vantage.corpora import PEOPLE as KINDS_OF_PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
 from vantage.measures.rater_variance import without_raters
