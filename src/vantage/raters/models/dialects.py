@@ -8,6 +8,7 @@ does a mark that looks like thinking and stands in no line of the table.
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Final, NamedTuple
 
 
@@ -135,12 +136,10 @@ def split_thinking(text: str) -> Parted:
         opened = _TABLE.opens.search(rest)
         # A template may write the opening mark into the prompt, so that the reply has only the closing one. All that
         # stands before the last of those is gone through once: a reply may be thousands of them.
-        bare = None
-        for bare in _TABLE.closes.finditer(rest, 0, opened.start() if opened else len(rest)):
-            pass
-        if bare:
-            thought.append(kept + _TABLE.closes.sub("\n", rest[: bare.start()]))
-            kept, dialect, rest = "", _TABLE.name(bare), rest[bare.end() :]
+        closing = deque(_TABLE.closes.finditer(rest, 0, opened.start() if opened else len(rest)), maxlen=1)
+        if closing:
+            thought.append(kept + _TABLE.closes.sub("\n", rest[: closing[0].start()]))
+            kept, dialect, rest = "", _TABLE.name(closing[0]), rest[closing[0].end() :]
             continue
         if opened is None:
             break
