@@ -234,9 +234,25 @@ def _test_correlate(frame: pl.DataFrame, design: Design, seed: int, **options: A
     return _p(measures.correlate(_two_questions(frame, design, seed, 0.0), ci="none", **options))
 
 
+CLEAREST: Final = "clearest difference"
+"""What the row of a term's one test is called in `explain`."""
+
+
 def _test_explain(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
     rows = measures.explain(people(frame, "group"), traits="group", permutations=1, seed=seed)
-    return _p(rows, "p_lr", versus="largest difference")
+    return _p(rows, versus=CLEAREST)
+
+
+def _test_groups(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
+    del seed
+    return _p(measures.groups(people(frame, "group"), traits="group"), "p_trait")
+
+
+def _test_error_gaps(frame: pl.DataFrame, design: Design, seed: int) -> tuple[float | None, str | None]:
+    """A model that knows nothing of the people, and groups of them that differ in nothing."""
+    people_alone = frame.filter(pl.col("kind") == "person") if "kind" in frame.columns else frame
+    both = simulators.with_model(people_alone, design, np.random.default_rng([seed, 5, len(frame)]), 1)
+    return _p(measures.error_gaps(both, traits=["group"], level="ordinal"))
 
 
 def _test_regress(frame: pl.DataFrame, _: Design, seed: int) -> tuple[float | None, str | None]:
@@ -264,6 +280,8 @@ TESTS: Final[dict[str, Callable[[pl.DataFrame, Design, int], tuple[float | None,
     "correlate, two questions": _test_correlate,
     "correlate, two questions (Spearman)": partial(_test_correlate, correlation="spearman"),
     "explain, trait of raters": _test_explain,
+    "groups, trait of raters": _test_groups,
+    "error-gaps, trait of people": _test_error_gaps,
     "regress, property of items": _test_regress,
     "distance, groups of raters": _test_distance,
     "dif, one item": _test_dif,
@@ -284,12 +302,14 @@ def _effects(seed: int, family: Any, raters: int, effect: float = 0.0) -> dict[s
                                       effect=effect)  # fmt: skip
     # Permutations must not be made of the random numbers that made the table.
     rows = measures.explain(data, traits="group", family=family, permutations=199, seed=seed + 10_000)
-    row = rows.filter(pl.col("versus") == "largest difference")
-    if effect:
-        row = rows.filter(pl.col("level") == "a", pl.col("versus") == "mean of levels")
-    shares = {"trait, held": _within(row, effect / 2)}
+    # A linear model compares the two groups, the others each with their mean.
+    linear = family == "gaussian"
+    versus, truth = (CLEAREST, 0.0) if not effect else ("b", effect) if linear else ("mean of levels", effect / 2)
+    row = rows.filter(term="group", versus=versus)
+    shares = {"trait, held": _within(row if not effect else row.filter(level="a"), truth)}
     if not effect:
-        shares |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in ("p_lr", "p_permutation")}
+        tests = ("p",) if linear else ("p_lr", "p_permutation")
+        shares |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in tests}
     return shares
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from vantage.measures import HOMES, base, intervals
+from vantage.measures import HELPERS, HOMES, base, intervals
 
 HEADER = '"""The signatures of the measures, for type checkers; written by `make reference`."""\n'
 INTERVALS = (
@@ -32,6 +32,7 @@ def signatures() -> str:
     for name in INTERVALS:
         shared.append(f"class {name.removesuffix('Options')}({_annotation(name, intervals, imports)}, Whose): ...")
     blocks = [_stub(name, import_module(home), imports) for name, home in HOMES.items()]
+    imports |= {name: f"from {home} import {name} as {name}" for name, home in HELPERS.items()}
     modules: dict[str, list[str]] = {}
     for line in sorted(set(imports.values())):
         start, _, names = line.partition(" import ")

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from vantage.errors import VantageError as VantageError
     from vantage.instruments import Instrument as Instrument
     from vantage.instruments import Question as Question
+    from vantage.measures import with_panel as with_panel
     from vantage.measures._signatures import *  # noqa: F403
-    from vantage.measures.panels.panel import with_panel as with_panel
     from vantage.notebook.frames import to_pandas as to_pandas
     from vantage.planning.plan import Plan as Plan
     from vantage.planning.plan import during as during

@@ -43,6 +43,12 @@ def test_tests_have_their_size(name: str, design: str) -> None:
     assert result.hits <= 6
 
 
+@pytest.mark.parametrize("name", ["explain, trait of raters", "groups, trait of raters", "error-gaps, trait of people"])
+def test_the_tests_of_traits_look_where_the_p_value_is(name: str) -> None:
+    (result,) = run(Line(name, "sparse, 20 raters", "nothing there"), 2)
+    assert result.given == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["best–worst scaling, 12 raters", "split-half of scaling, 30 raters",
                                   "set-alpha, 20 raters", "G-study, 40 items"])  # fmt: skip
@@ -62,8 +68,7 @@ def test_the_simulators_import_nothing_of_what_they_judge() -> None:
 def test_every_measure_with_an_interval_or_a_test_is_in_the_table() -> None:
     judged = {line.measure.split(",")[0] for line in lines()} | {"icc"}
     tables_of_their_own = {"audit", "balanced-gain"}  # benchmarks/audit.py
-    # test_error_gaps.py, test_comparison.py for the model behind groups, and targets/.
-    own_tests = {"error-gaps", "groups", "population", "whose-label"}
+    own_tests = {"population", "whose-label"}  # tests/measures/targets
     texts = {"rationale-agreement", "rationale-similarity", "rationale-form"}
     for name, known in registry().items():
         if known.built_in and "confidence" in known.options:

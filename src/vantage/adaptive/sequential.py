@@ -21,10 +21,10 @@ from typing import Final
 
 import numpy as np
 
+from vantage.measures import Floats, Ints
 from vantage.measures.agreement.alpha import difference
 from vantage.measures.codes import dense
 from vantage.measures.intervals import ENOUGH_RATERS
-from vantage.measures.ratings import Floats, Ints
 from vantage.scales import Level
 
 AIM: Final = 0.2

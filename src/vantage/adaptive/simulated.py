@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 
 from vantage.adaptive.until import Distributions, Until, error, needed
-from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import UNIT, Floats, Ints
+from vantage.measures import UNIT, Column, Fact, Floats, Ints, View
 
 WORTH: Final = 0.1
 """A saving below this share is not worth an adaptive study."""

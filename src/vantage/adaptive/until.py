@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from vantage.measures.ratings import Floats
+from vantage.measures import Floats
 
 GoalName: TypeAlias = Literal["width", "error", "alpha"]
 GOALS: Final[tuple[GoalName, ...]] = get_args(GoalName)

@@ -15,7 +15,7 @@ from vantage.cli.output import Output, print_lines, print_rows
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
-    from vantage.measures.base import Measure
+    from vantage.measures import Measure
 
 
 @with_output
@@ -52,7 +52,7 @@ def measure(
         if folder is None and not help_:
             raise InputError("no corpus given", remedy=f"run: vantage measure {name} FOLDER")
         return
-    from vantage.measures.option_text import parse_options
+    from vantage.measures import parse_options
 
     options = parse_options(chosen, context.args)
     corpus = filtered(vantage.Corpus.read(folder), where)
@@ -62,7 +62,7 @@ def measure(
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     if by is not None:
         options["by"] = names(by)
-    from vantage.measures.base import only_reason
+    from vantage.measures import only_reason
 
     model = options.get("powered_by")
     if model is None and (line := chosen.whose(corpus, options).sentence):
@@ -95,7 +95,7 @@ def _explain(chosen: Measure) -> None:
     import inspect
     from doctest import DocTestParser
 
-    from vantage.measures.option_text import values_of
+    from vantage.measures import values_of
 
     typer.echo(f"vantage measure {chosen.name} FOLDER [--by COLUMN,…] [--where COLUMN=VALUE] [--json|--csv|--latex]\n")
     parts = DocTestParser().parse(inspect.getdoc(chosen.function) or "")

@@ -19,7 +19,8 @@ from vantage.report.cells import show as show  # noqa: PLC0414
 if TYPE_CHECKING:
     import polars as pl
 
-    from vantage.measures.presentation import Rule, View
+    from vantage.measures import View
+    from vantage.measures.presentation import Rule
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]

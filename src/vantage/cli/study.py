@@ -115,7 +115,7 @@ def demo(
 
 def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
     """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
-    from vantage.measures.option_text import parse_words
+    from vantage.measures import parse_words
 
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
 
@@ -161,7 +161,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _explain(chosen: Study[Any], called: str) -> None:
-    from vantage.measures.option_text import values_of
+    from vantage.measures import values_of
 
     typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --to FOLDER\n")
     typer.echo(chosen.title)

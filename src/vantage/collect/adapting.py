@@ -25,7 +25,7 @@ from vantage.collect.document import RatersPart
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, pages, participants, returned, reviews, submissions
 from vantage.instruments import Question
-from vantage.measures.ratings import Floats
+from vantage.measures import Floats
 
 OVERLAP: Final = 1000
 """Submissions that are read again, since a transaction may commit after one with a larger number."""

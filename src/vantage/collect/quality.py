@@ -49,9 +49,7 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
 
     Pairwise agreement, Krippendorff's alpha and split-half reliability, of the first answer of each rater to an item.
     """
-    from vantage.measures.agreement.alpha import alpha
-    from vantage.measures.agreement.pairwise import pairwise
-    from vantage.measures.reliability.split_half import split_half
+    from vantage.measures import alpha, pairwise, split_half
 
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
@@ -205,7 +203,7 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
     Shares and correlations are means over the questions, weighted by judgments; a run is the longest of any question,
     because straight-lining shows within a question, not across them.
     """
-    from vantage.measures.reliability.rater_quality import rater_quality
+    from vantage.measures import rater_quality
 
     judgments = _as_asked(study, judgments.filter(pl.col("question").is_in([question.id for question in study.rated])))
     if judgments.is_empty():

@@ -62,6 +62,42 @@ HOMES = {
 `_signatures.pyi`, which type checkers read, is written from it by `make reference`.
 """
 
+HELPERS = {
+    name: f"vantage.measures.{module}"
+    for module, names in {
+        "aggregation.balanced": "balanced",
+        "base": "Measure only_reason",
+        "counts": "Counts",
+        "intervals": "CORRELATIONS LIMITS SHARES Bounds Contrast Spread "
+        "bootstrap_interval degrees_of_freedom student student_interval welch wilson",
+        "kernel": "Answers spread_of",
+        "kinds": "selected",
+        "multiplicity": "adjusted permutation_p share_beyond",
+        "option_text": "parse_options parse_words values_of",
+        "panels.panel": "with_panel",
+        "parts": "Part linked_values",
+        "presentation": "Against Column Extremes Fact View",
+        "rater_variance": "several_items",
+        "ratings": "UNIT Floats Ints Judgments by_columns canonical has_column level_of questions_apart",
+        "rationale.semantic": "BertScore Likeness",
+        "rationale.topics": "topics",
+        "relations.correlations": "midranks p_value weighted_correlation",
+        "reliability.variance_design": "VarianceDesign",
+        "reliability.variance_draws": "variance_draws",
+        "resampling": "Resampling difference_with_interval item_codes mean_with_interval "
+        "named per_item ratio several_with_intervals",
+        "scoring.scores": "Metric Rules Scores",
+        "texts.clusters": "Clusters Stability k_table kmeans "
+        "mean_over_runs nearest_centroid rand_by_chance run_replicates",
+        "texts.composites": "composites condition_agreement expected_values item_means run_spread scores_by_run",
+        "texts.dictionary": "Dictionary",
+        "texts.diversity": "text_diversity",
+        "texts.phrases": "class_phrases similar_phrases",
+    }.items()
+    for name in names.split()
+}
+"""What other packages use beside measures: types, intervals, how results are shown, and tools for texts and panels."""
+
 __all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
 
@@ -107,4 +143,4 @@ PLUGINS: "Plugins[Measure]" = Plugins("measures", "measure", _built_in, _accepte
 
 if not TYPE_CHECKING:
     # Type checkers would take any name for granted.
-    __getattr__, __dir__ = attach(__name__, HOMES)
+    __getattr__, __dir__ = attach(__name__, HOMES | HELPERS)

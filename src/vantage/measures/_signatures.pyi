@@ -4,37 +4,52 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from typing import Any, Literal, TypedDict, Unpack
 from vantage.corpora import Target
+from vantage.measures.aggregation.balanced import balanced as balanced
 from vantage.measures.aggregation.labels import Method, Model, Ties
 from vantage.measures.agreement.alpha import Distance
 from vantage.measures.agreement.chance_corrected import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.recoded import Distance as RecodedDistance
 from vantage.measures.audits.g_study import Show
+from vantage.measures.base import Measure as Measure, only_reason as only_reason
 from vantage.measures.comparisons.scores import Scoring
-from vantage.measures.intervals import IntervalOptions, ItemIntervalOptions, Over, PercentileOptions, PlainIntervalOptions, Resampled, SourceOptions, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting
-from vantage.measures.kinds import Kinds
+from vantage.measures.counts import Counts as Counts
+from vantage.measures.intervals import Bounds as Bounds, CORRELATIONS as CORRELATIONS, Contrast as Contrast, IntervalOptions, ItemIntervalOptions, LIMITS as LIMITS, Over, PercentileOptions, PlainIntervalOptions, Resampled, SHARES as SHARES, SourceOptions, Spread as Spread, WeightedIntervalOptions, WeightedPercentileOptions, WeightedSourceOptions, Weighting, bootstrap_interval as bootstrap_interval, degrees_of_freedom as degrees_of_freedom, student as student, student_interval as student_interval, welch as welch, wilson as wilson
+from vantage.measures.kernel import Answers as Answers, spread_of as spread_of
+from vantage.measures.kinds import Kinds, selected as selected
 from vantage.measures.models.explain import Family, Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow, Unconnected
 from vantage.measures.models.regress import Family as RegressFamily
-from vantage.measures.multiplicity import Correction
-from vantage.measures.panels.panel import Show as PanelShow
-from vantage.measures.parts import Rounding
-from vantage.measures.ratings import By, ItemSources, Judgments
+from vantage.measures.multiplicity import Correction, adjusted as adjusted, permutation_p as permutation_p, share_beyond as share_beyond
+from vantage.measures.option_text import parse_options as parse_options, parse_words as parse_words, values_of as values_of
+from vantage.measures.panels.panel import Show as PanelShow, with_panel as with_panel
+from vantage.measures.parts import Part as Part, Rounding, linked_values as linked_values
+from vantage.measures.presentation import Against as Against, Column as Column, Extremes as Extremes, Fact as Fact, View as View
+from vantage.measures.rater_variance import several_items as several_items
+from vantage.measures.ratings import By, Floats as Floats, Ints as Ints, ItemSources, Judgments as Judgments, UNIT as UNIT, by_columns as by_columns, canonical as canonical, has_column as has_column, level_of as level_of, questions_apart as questions_apart
 from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
-from vantage.measures.rationale.semantic import Score
+from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
+from vantage.measures.rationale.topics import topics as topics
 from vantage.measures.relations.compare import Effect, Test
-from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation
+from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
 from vantage.measures.reliability.rater_quality import Correlation as RaterQualityCorrelation
 from vantage.measures.reliability.split_half import Average, Correlation, Split
+from vantage.measures.reliability.variance_design import VarianceDesign as VarianceDesign
+from vantage.measures.reliability.variance_draws import variance_draws as variance_draws
+from vantage.measures.resampling import Resampling as Resampling, difference_with_interval as difference_with_interval, item_codes as item_codes, mean_with_interval as mean_with_interval, named as named, per_item as per_item, ratio as ratio, several_with_intervals as several_with_intervals
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
-from vantage.measures.scoring.scores import Missing
+from vantage.measures.scoring.scores import Metric as Metric, Missing, Rules as Rules, Scores as Scores
 from vantage.measures.targets.poststratify import Per as PoststratifyPer
 from vantage.measures.targets.whose import Per as WhosePer
-from vantage.measures.texts.phrases import Encode
+from vantage.measures.texts.clusters import Clusters as Clusters, Stability as Stability, k_table as k_table, kmeans as kmeans, mean_over_runs as mean_over_runs, nearest_centroid as nearest_centroid, rand_by_chance as rand_by_chance, run_replicates as run_replicates
+from vantage.measures.texts.composites import composites as composites, condition_agreement as condition_agreement, expected_values as expected_values, item_means as item_means, run_spread as run_spread, scores_by_run as scores_by_run
+from vantage.measures.texts.dictionary import Dictionary as Dictionary
+from vantage.measures.texts.diversity import text_diversity as text_diversity
+from vantage.measures.texts.phrases import Encode, class_phrases as class_phrases, similar_phrases as similar_phrases
 from vantage.measures.variation.distances import Distance as DistancesDistance
 from vantage.measures.variation.spread import Base, Per
 from vantage.scales import Level

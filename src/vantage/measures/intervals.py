@@ -5,7 +5,8 @@ or both at once. Nothing is drawn at random, so that the same table always has t
 follows is decided by what the statistic declares, never by who wrote it:
 
 * a mean of values between two limits, such as a share: Wilson's interval (1927) of as many values as have its variance;
-* a correlation: Student's interval on Fisher's scale (1921);
+* a correlation: Student's interval on Fisher's scale (1921); a ratio: on that of logarithms; a part of a whole: of
+  logits;
 * what jumps, such as the rank of a system: percentiles of resamples;
 * everything else: Student's interval, corrected for skewness (Hall 1992) and kept within its limits.
 
@@ -69,6 +70,14 @@ class Correlation(tuple[float, float]):
     """The limits of a correlation."""
 
 
+class Ratio(tuple[float, float]):
+    """The limits of a number above zero of which twice and half are as far away."""
+
+
+class Portion(tuple[float, float]):
+    """The limits of a part of a whole that is no mean of units, such as a share of variance."""
+
+
 class Jumping(tuple[float, float]):
     """The limits of a statistic that jumps where a unit is left out, such as a rank: percentiles are its interval."""
 
@@ -76,6 +85,8 @@ class Jumping(tuple[float, float]):
 SHARES: Final[Limits] = MeanWithin((0.0, 1.0))
 RANKS: Final[Limits] = Jumping((-np.inf, np.inf))
 CORRELATIONS: Final[Limits] = Correlation((-1.0, 1.0))
+RATIOS: Final[Limits] = Ratio((0.0, np.inf))
+PORTIONS: Final[Limits] = Portion((0.0, 1.0))
 STEEPEST: Final = 0.65
 """Skewness, times the reach of an interval, that is corrected at most: beyond, Hall's cube root has no end."""
 JACKKNIFE: Final = 1000
@@ -318,30 +329,6 @@ def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats
     return np.concatenate(estimates)
 
 
-def jackknife_interval(
-    estimate: float,
-    without: Floats,
-    confidence: float,
-    there: Callable[[Floats], Floats] = np.asarray,
-    back: Callable[[Floats], Floats] = np.asarray,
-) -> Bounds:
-    """The interval from estimates that leave out a group of units each (Efron and Stein 1981); null for under three.
-
-    `there` leads to a scale on which the estimate is closer to normal, such as logarithms or Fisher's z, and `back`.
-
-    >>> [round(bound, 2) for bound in jackknife_interval(2.0, np.array([1.9, 2.0, 2.1]), 0.95, np.log, np.exp)]
-    [1.56, 2.56]
-    """
-    defined = there(without[np.isfinite(without)])
-    groups = len(defined)
-    if groups < 3:
-        return None, None
-    error = float(np.sqrt((groups - 1) / groups * np.square(defined - defined.mean()).sum()))
-    reach = student(groups - 1, confidence) * error
-    low, high = (float(back(there(np.asarray(estimate)) + side * reach)) for side in (-1, 1))
-    return low, high
-
-
 def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:
     """The interval of a share by inverting the score test (Wilson 1927); never a point, even at 0 and at 1.
 
@@ -437,8 +424,12 @@ def bootstrap_interval(
 
 
 def on_scale(values: Floats, limits: Limits) -> Floats:
-    """Estimates on the scale on which their interval is made: Fisher's z for correlations."""
-    return np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12)) if isinstance(limits, Correlation) else values
+    """Estimates on the scale on which their interval is made: Fisher's z for correlations, logarithms, logits."""
+    if isinstance(limits, Correlation):
+        return np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12))
+    if isinstance(limits, Portion):
+        return np.arctanh(np.clip(2 * values - 1, -1 + 1e-12, 1 - 1e-12))
+    return np.log(np.maximum(values, 1e-300)) if isinstance(limits, Ratio) else values
 
 
 def interval(estimate: float, spread: Spread | None, confidence: float, limits: Limits = LIMITS) -> Bounds:
@@ -453,7 +444,7 @@ def interval(estimate: float, spread: Spread | None, confidence: float, limits: 
     low, high = limits
     reach, error = student(spread.freedom, confidence), spread.variance**0.5
     alike = error <= 1e-9 * max(abs(estimate), 1e-9)  # what rounding leaves where all units are alike
-    if isinstance(limits, MeanWithin) or limits == SHARES:
+    if isinstance(limits, MeanWithin) or (limits == SHARES and not isinstance(limits, Portion)):
         share, width = (estimate - low) / (high - low), high - low
         spare, n = spread.variance / width**2, spread.units
         if not 0 < share < 1 or alike or abs(spare * (n - 1) - share * (1 - share)) < 1e-9:
@@ -466,9 +457,12 @@ def interval(estimate: float, spread: Spread | None, confidence: float, limits: 
         return low + width * ends[0], low + width * ends[1]
     if alike:
         return estimate, estimate
-    if isinstance(limits, Correlation):
+    if isinstance(limits, Correlation | Portion | Ratio):
         centre = float(on_scale(np.asarray(estimate), limits))
-        return float(np.tanh(centre - reach * error)), float(np.tanh(centre + reach * error))
+        scaled = np.array([centre - reach * error, centre + reach * error])
+        back = np.exp(scaled) if isinstance(limits, Ratio) else np.tanh(scaled)
+        below, above = (back if not isinstance(limits, Portion) else (1 + back) / 2).tolist()
+        return below, above
     skewness = float(np.clip(spread.third / error**3, -STEEPEST / reach, STEEPEST / reach))
     below, above = (estimate - error * _unskewed(side * reach, skewness) for side in (1, -1))
     return max(low, min(estimate, below)), min(high, max(estimate, above))
@@ -503,6 +497,64 @@ def student(freedom: float, confidence: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(min(freedom, 1e9), (1 + confidence) / 2))
+
+
+def welch(variances: tuple[Floats, Floats], sizes: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The standard error of a difference of two means, and its degrees of freedom (Welch 1947); null for single values.
+
+    >>> error, freedom = welch((np.array([1.0]), np.array([4.0])), (np.array([10]), np.array([20])))
+    >>> error.round(3).tolist(), freedom.round(1).tolist()
+    ([0.548], [28.0])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (variance / size for variance, size in zip(variances, sizes, strict=True))
+        freedom = (first + second) ** 2 / sum(
+            part**2 / (size - 1) for part, size in zip((first, second), sizes, strict=True)
+        )
+    known = (np.minimum(*sizes) > 1) & (first + second > 0)
+    return np.where(known, np.sqrt(first + second), np.nan), np.where(known, freedom, np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An estimate with its standard error and the degrees of freedom of that.
+
+    >>> gap = Contrast.of_means(np.array([1.0, 2.0, 3.0]), np.array([4.0, 6.0]))
+    >>> gap.estimate, round(gap.p, 3), [round(end, 2) for end in gap.ends(0.95)]
+    (-3.0, 0.133, [-8.01, 2.01])
+    """
+
+    estimate: float
+    error: float
+    freedom: float = np.inf
+
+    @classmethod
+    def of_means(cls, first: Floats, second: Floats) -> Self:
+        """The difference of two means, whose variances may be unequal (Welch 1947)."""
+        variances, sizes = zip(*((one.var(ddof=1), np.asarray(len(one))) for one in (first, second)), strict=True)
+        error, freedom = welch(variances, sizes)
+        return cls(float(first.mean() - second.mean()), float(error), float(freedom))
+
+    def reach(self, confidence: float) -> float:
+        """How far the interval goes to either side."""
+        return student(self.freedom, confidence) * self.error
+
+    def ends(self, confidence: float) -> tuple[float, float]:
+        """The ends of the interval."""
+        reach = self.reach(confidence)
+        return self.estimate - reach, self.estimate + reach
+
+    def stated(self, confidence: float, name: str = "estimate") -> dict[str, float]:
+        """Estimate and interval as columns of a row, under a name of their own where one is given."""
+        prefix = "" if name == "estimate" else f"{name}_"
+        return {name: self.estimate, **dict(zip((f"{prefix}low", f"{prefix}high"), self.ends(confidence), strict=True))}
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value against zero; null where nothing varies."""
+        from scipy.special import stdtr
+
+        return 2 * float(stdtr(min(self.freedom, 1e9), -abs(self.estimate) / self.error)) if self.error > 0 else None
 
 
 def student_interval(values: Floats, confidence: float = 0.95) -> Bounds:

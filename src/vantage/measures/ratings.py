@@ -7,7 +7,7 @@ number of answers and never with raters × items.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard
@@ -293,6 +293,31 @@ def judgments_query(data: Judgments, by: Sequence[str] = ()) -> pl.LazyFrame:
     derived += [value.alias(c) for c, value in defaults.items() if c in by and c not in schema]
     present = [*by, *(column for column in (*UNIT, *CODER) if column in schema), "value", "status"]
     return query.with_columns(derived).select(list(dict.fromkeys(present)))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedCorpus:
+    """A corpus, or a part of one, whose judgments a measure sees changed."""
+
+    corpus: Any
+    change: Callable[[pl.DataFrame], pl.DataFrame]
+
+    @property
+    def questions(self) -> Any:
+        """The questions of the corpus."""
+        return self.corpus.questions
+
+    def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
+        """The changed judgments with further columns."""
+        return self.change(self.corpus.with_columns_of(columns))
+
+
+def recoded(data: Judgments, by: By, value: pl.Expr, *, scales: bool = False) -> Any:
+    """The judgments with other values, null where one does not count; of a corpus with its scales where these hold."""
+    if scales and _is_corpus(data):
+        return ChangedCorpus(data, lambda frame: frame.with_columns(value=value))
+    query = judgments_query(data, by_columns(by)).with_columns(value=value)
+    return query if isinstance(data, pl.LazyFrame) else query.collect()
 
 
 def not_finite(query: pl.LazyFrame) -> InputError:

@@ -8,18 +8,16 @@ interval that follows is that of the one policy (`intervals`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from vantage.measures.intervals import (
-    ENOUGH_RATERS,
     JACKKNIFE,
     LIMITS,
-    NOT_HELD,
     Bootstrap,
     Bounds,
     Jumping,
@@ -33,10 +31,8 @@ from vantage.measures.intervals import (
     weights,
 )
 from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, left_out_together
-from vantage.measures.ratings import By, Floats, Ints, Judgments, Key, by_columns, judgments_query
-from vantage.measures.sources import AT_HAND
+from vantage.measures.ratings import Floats, Ints
 
-How = TypeVar("How", bound=Bootstrap)
 Statistics: TypeAlias = Callable[[Floats], Floats]
 """From weights of items, one row per resample, to one column per statistic."""
 KEPT: Final = 2**20
@@ -245,48 +241,3 @@ def leave_out(units: int, seed: int, groups: int = JACKKNIFE, together: Ints | N
     for count in blocks(units, int(group.max(initial=-1)) + 1):
         yield (np.arange(first, first + count)[:, None] != group).astype(np.float64)
         first += count
-
-
-@dataclass(frozen=True, slots=True)
-class Choice(Generic[How]):
-    """The bootstrap of each group: over what was asked for or, left to itself, over what the group has enough of.
-
-    >>> from vantage.measures.intervals import OVER
-    >>> table = {"item": [1, 2] * 10, "rater": sorted([*range(10)] * 2), "value": [0, 1] * 10}
-    >>> Choice.of(table, (), Bootstrap(over=OVER))[{}].ci
-    'both'
-    """
-
-    bootstrap: How
-    several: dict[Key, int]
-    """How many raters of each group judged several items."""
-
-    @classmethod
-    def of(cls, data: Judgments, by: By, bootstrap: How) -> Choice[How]:
-        """Counts raters where the choice depends on it.
-
-        Rows that are streamed are not held, so that such a table is resampled over items.
-        """
-        columns = by_columns(by)
-        unseen = replace(bootstrap, ci="items", because=NOT_HELD)
-        if bootstrap.ci != "auto" or isinstance(data, pl.LazyFrame):
-            return cls(bootstrap if bootstrap.ci != "auto" else unseen, {})
-        item = pl.col("item").filter(pl.col("value").is_not_null())
-        query = judgments_query(data, columns).with_columns(pl.lit(0).alias("__all"))
-        raters = query.group_by(list(dict.fromkeys(["__all", *columns, "rater"]))).agg(
-            (item.min() != item.max()).alias("several"), pl.len().alias("rows")
-        )
-        sizes = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()
-        if sizes["rows"].sum() > AT_HAND:
-            return cls(unseen, {})
-        return cls(bootstrap, {tuple(key): int(n) for _, *key, n, _ in sizes.iter_rows()})
-
-    def __getitem__(self, key: Mapping[str, Any]) -> How:
-        return self.bootstrap.chosen(self.several.get(tuple(key.values()), 0))
-
-    @property
-    def any_raters(self) -> bool:
-        """Whether raters are resampled in any group."""
-        if self.bootstrap.ci == "auto":
-            return max(self.several.values(), default=0) >= ENOUGH_RATERS
-        return self.bootstrap.ci in ("raters", "both")

@@ -12,8 +12,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.ratings import Ints
-from vantage.measures.resampling import Resampling
+from vantage.measures import Ints, Resampling
 from vantage.perspective.splits import Split, differing, people_pairs, the_question
 from vantage.perspective.tally import CLOSENESS, SCORES, Average, ClassCounts, Undefined, average, paired, pooled
 

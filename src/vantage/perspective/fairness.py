@@ -15,11 +15,9 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import Bounds, blocks, bootstrap_interval, weights
-from vantage.measures.multiplicity import COARSE, PERMUTATIONS, Flags, permutation_p, share_beyond
-from vantage.measures.parts import linked_values
-from vantage.measures.ratings import Floats
-from vantage.measures.resampling import ratio
+from vantage.measures import Bounds, Floats, bootstrap_interval, linked_values, permutation_p, ratio, share_beyond
+from vantage.measures.intervals import blocks, weights
+from vantage.measures.multiplicity import COARSE, PERMUTATIONS, Flags
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
 

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.measures.intervals import Bounds, student
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures import Bounds, Floats, Ints, student
 from vantage.perspective.scoring import Measured, concluded
 from vantage.perspective.splits import known_trait, people_pairs, the_question
 

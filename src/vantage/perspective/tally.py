@@ -16,9 +16,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
-from vantage.measures.intervals import SHARES, Bounds, bootstrap_interval, weights
-from vantage.measures.ratings import Floats, Ints
-from vantage.measures.resampling import Resampling
+from vantage.measures import SHARES, Bounds, Floats, Ints, Resampling, bootstrap_interval
+from vantage.measures.intervals import weights
 from vantage.scales import show_code
 
 Undefined: TypeAlias = Literal["gold", "reference", "zero", "one"]

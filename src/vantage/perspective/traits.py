@@ -16,10 +16,9 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
+from vantage.measures import Floats, Ints, distance, permutation_p
 from vantage.measures.intervals import blocks
-from vantage.measures.multiplicity import Flags, permutation_p
-from vantage.measures.ratings import Floats, Ints
-from vantage.measures.variation.distances import distance
+from vantage.measures.multiplicity import Flags
 from vantage.perspective.evaluation import evaluate
 from vantage.perspective.splits import Split, known_trait, people_pairs, the_question
 

@@ -24,9 +24,7 @@ from scipy.optimize import isotonic_regression, nnls
 from scipy.special import nctdtr, ndtr, stdtrit
 
 from vantage.errors import InputError
-from vantage.measures.intervals import degrees_of_freedom
-from vantage.measures.multiplicity import adjusted
-from vantage.measures.ratings import Floats
+from vantage.measures import Floats, adjusted, degrees_of_freedom
 from vantage.measures.scoring.replaceability import replaced_p
 from vantage.planning.model import Components, RatingModel, StudyLayout, alphas
 from vantage.planning.pilot import Pilot

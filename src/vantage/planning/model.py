@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from vantage.errors import InputError
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures import Floats, Ints
 from vantage.scales import Level
 
 HERMITE: Final = 80

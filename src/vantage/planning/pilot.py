@@ -13,17 +13,28 @@ from scipy.special import ndtri
 
 from vantage.corpora.schema import MODELS
 from vantage.errors import InputError, nearest
-from vantage.measures.agreement.alpha import alpha, coefficient, difference
+from vantage.measures import (
+    UNIT,
+    Answers,
+    Counts,
+    Floats,
+    Judgments,
+    Part,
+    VarianceDesign,
+    alpha,
+    canonical,
+    has_column,
+    level_of,
+    selected,
+    several_items,
+    spread_of,
+    variance_draws,
+)
+from vantage.measures.agreement.alpha import coefficient, difference
 from vantage.measures.codes import positions
-from vantage.measures.counts import FEW, Counts
+from vantage.measures.counts import FEW
 from vantage.measures.intervals import ENOUGH_RATERS
-from vantage.measures.kernel import Answers, spread_of
-from vantage.measures.kinds import selected
-from vantage.measures.parts import Part, parts
-from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import UNIT, Floats, Judgments, canonical, has_column, level_of
-from vantage.measures.reliability.variance_design import VarianceDesign
-from vantage.measures.reliability.variance_draws import variance_draws
+from vantage.measures.parts import parts
 from vantage.planning.model import Components, RatingModel, StudyLayout, agreeing_share, latent_share
 from vantage.scales import Level
 

@@ -14,9 +14,7 @@ import polars as pl
 from vantage.adaptive.simulated import VIEW as ADAPTING
 from vantage.adaptive.simulated import worth_on
 from vantage.errors import InputError
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import Judgments
+from vantage.measures import Column, Fact, Judgments, View, alpha
 from vantage.planning.goals import (
     ASSURANCE,
     FEWEST,

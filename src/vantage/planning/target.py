@@ -18,9 +18,8 @@ import polars as pl
 from vantage.corpora import Corpus, Target, as_text
 from vantage.documents import dump
 from vantage.errors import InputError
-from vantage.measures.intervals import student
+from vantage.measures import Column, Fact, View, student
 from vantage.measures.parts import parts
-from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.targets.poststratify import target_of, trait_columns
 
 LEAST: Final = 5

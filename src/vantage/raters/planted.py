@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.measures import Floats
 from vantage.measures.audits.cards import falling
-from vantage.measures.ratings import Floats
 from vantage.presentations import Presentation
 from vantage.scales import Scale
 

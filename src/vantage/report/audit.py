@@ -11,11 +11,8 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
-from vantage.measures.aggregation.balanced import balanced
+from vantage.measures import Column, audit, balanced, g_study
 from vantage.measures.audits.cards import UNKNOWN
-from vantage.measures.audits.effects import audit
-from vantage.measures.audits.g_study import g_study
-from vantage.measures.presentation import Column
 from vantage.report.cells import counted, minus
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report

@@ -15,11 +15,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import MODELS
 from vantage.instruments import Question
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.intervals import student_interval
-from vantage.measures.means.level import mean, prevalence
+from vantage.measures import accuracy, alpha, mean, prevalence, student_interval
 from vantage.measures.powered.estimate import CONTRADICTED, worth
-from vantage.measures.scoring.accuracy import accuracy
 from vantage.measures.scoring.error_gaps import known_traits
 from vantage.report.cases import LISTED, UNIT, answered, beside_people, label, others_of, with_texts
 from vantage.report.engine import Analysis, Data, there

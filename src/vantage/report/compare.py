@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.measures.presentation import Against
+from vantage.measures import Against
 from vantage.report.cells import counted
 from vantage.report.charts import palette
 from vantage.report.folder import Report

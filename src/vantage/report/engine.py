@@ -13,9 +13,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
-from vantage.measures import find
-from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import by_columns, questions_apart
+from vantage.measures import Column, View, by_columns, find, questions_apart
 from vantage.report.entries import SectionSpec, Show
 from vantage.report.ledger import Claim, settle
 from vantage.report.parts import Finding, Part, Section

@@ -8,7 +8,8 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vantage.errors import InputError
-from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
+from vantage.measures import Against, Column, Extremes, Fact
+from vantage.measures.presentation import Rule
 from vantage.report.sentences import Statement
 
 STRICT: Final = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

@@ -18,8 +18,7 @@ from vantage.corpora.reading import read
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures.scoring.error_gaps import error_gaps
-from vantage.measures.scoring.replaceability import alt_test
+from vantage.measures import alt_test, error_gaps
 from vantage.raters.replies.parse import parse_reply
 from vantage.report import beside
 from vantage.report.beside import CorpusAnalysis

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.models.facets import facets
+from vantage.measures import facets
 from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part
 

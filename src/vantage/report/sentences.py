@@ -30,7 +30,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.measures.presentation import BOUNDS, Against, Column, Extremes, Fact, Rule
+from vantage.measures import Against, Column, Extremes, Fact
+from vantage.measures.presentation import BOUNDS, Rule
 from vantage.report.cells import p_value as show_p
 from vantage.report.ledger import JUDGED, Claim, p_value, quantile, settle
 from vantage.report.parts import Finding, cell_text

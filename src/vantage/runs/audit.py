@@ -23,7 +23,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.measures.intervals import wilson
+from vantage.measures import wilson
 from vantage.runs.reparse import KEPT
 from vantage.scales import show_code
 

@@ -15,8 +15,8 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
+from vantage.measures.intervals import welch
 from vantage.measures.relations.compare import compare
-from vantage.measures.relations.two_samples import welch
 from vantage.report.cells import counted, minus, p_value
 from vantage.report.ledger import LEVEL
 

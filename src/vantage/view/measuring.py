@@ -8,9 +8,8 @@ from inspect import Parameter
 from typing import Any, Final
 
 from vantage.corpora import Corpus
-from vantage.measures import find, registry
-from vantage.measures.option_text import FROM_PYTHON, parse_options, values_of
-from vantage.measures.ratings import by_columns
+from vantage.measures import by_columns, find, parse_options, registry, values_of
+from vantage.measures.option_text import FROM_PYTHON
 from vantage.report import Figure, Table
 from vantage.report.page import counted_views, figure_view, table_view, template
 from vantage.report.sentences import decide

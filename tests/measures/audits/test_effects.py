@@ -15,7 +15,8 @@ from benchmarks.audit import EFFECTS, PLANTED, PRESENTATIONS, SCALE, crowd, tabl
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
 from vantage.measures.audits.effects import audit
-from vantage.measures.audits.regression import Shift, shifts
+from vantage.measures.audits.regression import shifts
+from vantage.measures.intervals import Contrast
 from vantage.raters.planted import BiasedRater
 from vantage.report.sentences import decide
 from vantage.report.views import present
@@ -48,7 +49,7 @@ def test_several_factors_are_the_least_squares_of_a_full_design() -> None:
     y = x @ [1.0, -2.0, 0.5] + rng.normal(size=12)[unit] + rng.normal(size=60)
     known = np.linalg.lstsq(np.column_stack([x, np.eye(12)[unit]]), y, rcond=None)[0][:3]
     found = shifts(y, x, unit, unit)
-    assert [one.estimate for one in found if isinstance(one, Shift)] == pytest.approx(known)
+    assert [one.estimate for one in found if isinstance(one, Contrast)] == pytest.approx(known)
     # The jackknife, by leaving out each item and fitting again.
     again = []
     for out in range(12):
@@ -56,7 +57,7 @@ def test_several_factors_are_the_least_squares_of_a_full_design() -> None:
         design = np.column_stack([x[kept], np.eye(12)[unit[kept]]])
         again.append(np.linalg.lstsq(design, y[kept], rcond=None)[0][:3])
     errors = np.sqrt(11 / 12 * np.square(np.array(again) - known).sum(axis=0))
-    assert [one.error for one in found if isinstance(one, Shift)] == pytest.approx(errors)
+    assert [one.error for one in found if isinstance(one, Contrast)] == pytest.approx(errors)
 
 
 def test_columns_that_are_one_cannot_be_told_apart() -> None:

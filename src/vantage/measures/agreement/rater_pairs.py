@@ -22,9 +22,15 @@ from vantage.measures.counts import quotient
 from vantage.measures.intervals import CORRELATIONS, OVER, SHARES, Bootstrap, IntervalOptions, Limits, Spread
 from vantage.measures.intervals import interval as made_of
 from vantage.measures.presentation import Column, View, agreement_view
-from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT_OF_PAIRS, item_weights, left_out_together
+from vantage.measures.rater_variance import (
+    FEW_RATERS,
+    LEFT_OUT_OF_PAIRS,
+    item_weights,
+    left_out_together,
+    several_items,
+)
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Named, canonical, groups, paired
-from vantage.measures.resampling import Choice, Resampling, Statistics, leave_out
+from vantage.measures.resampling import Resampling, Statistics, leave_out
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -122,8 +128,8 @@ def scott(
 def _kappa_table(
     data: Judgments, by: By, weights: Weights | None, own: bool, resampling: IntervalOptions
 ) -> pl.DataFrame:
-    chosen, careful = Choice.of(data, by, Resampling(**resampling, over=OVER)), resampling["ci"] == "auto"
-    return table([_averaged(group, weights, own, chosen[group.key], careful) for group in groups(data, by)], by)
+    how = Resampling(**resampling, over=OVER)
+    return table([_averaged(group, weights, own, how) for group in groups(data, by)], by)
 
 
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
@@ -266,8 +272,9 @@ def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
     return left, begin[left] + step
 
 
-def _averaged(group: Group, weights: Weights | None, own: bool, how: Resampling, careful: bool) -> dict[str, Any]:
-    """The mean over pairs; `careful`: without an interval where pairs share so few items that it would be wrong."""
+def _averaged(group: Group, weights: Weights | None, own: bool, how: Resampling) -> dict[str, Any]:
+    """The mean over pairs; without an interval, unless asked for, where pairs share so few items that it is wrong."""
+    careful, how = how.ci == "auto", how.chosen(several_items(group.frame))
     group = paired(group)
     row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
     if weights is not None and len(group.frame) and group.scale is not None:

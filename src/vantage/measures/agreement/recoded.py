@@ -17,7 +17,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import IntervalOptions, SourceOptions
 from vantage.measures.parts import counts, parts
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_query, scales_of
+from vantage.measures.ratings import By, Floats, Judgments, by_columns, recoded, scales_of
 from vantage.scales import STATUSES
 
 OPT_OUTS_VIEW: Final = View(
@@ -54,16 +54,8 @@ def opt_outs(
     for name in wanted:
         if name not in known:
             raise InputError(f"'{name}' is not a way to opt out", remedy=nearest(name, known))
-    value = pl.col("value")
-    opted_out = (
-        pl.when(value.is_not_null())
-        .then(0.0)
-        .when(pl.col("status").cast(pl.String).is_in(wanted))
-        .then(1.0)
-        .otherwise(None)
-    )
-    query = judgments_query(data, columns).with_columns(opted_out.alias("value"))
-    binary = query if isinstance(data, pl.LazyFrame) else query.collect()
+    chosen = pl.col("status").cast(pl.String).is_in(wanted)
+    binary = recoded(data, by, pl.when(pl.col("value").is_not_null()).then(0.0).when(chosen).then(1.0))
     results = {
         "agreement": pairwise(binary, by=columns, **resampling),
         "randolph": randolph(binary, by=columns, categories=(0, 1), **resampling),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards, falling
-from vantage.measures.audits.regression import Shift, shifts
+from vantage.measures.audits.regression import shifts, stated
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
+from vantage.measures.intervals import Contrast
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import UNIT, Floats, Ints, Judgments
@@ -227,11 +228,11 @@ ORDER: Final = (
 """The effects of presentations in the order of a card."""
 
 
-def _row(column: Varied, shift: Shift | str, confidence: float) -> dict[str, Any]:
+def _row(column: Varied, shift: Contrast | str, confidence: float) -> dict[str, Any]:
     named = {"effect": column.effect, "contrast": column.contrast}
     if isinstance(shift, str):
         return {**named, "reason": shift}
-    return {**named, **Shift(column.sign * shift.estimate, shift.error, shift.freedom).stated(confidence)}
+    return {**named, **stated(replace(shift, estimate=column.sign * shift.estimate), confidence)}
 
 
 def _without(effect: str, reason: str) -> dict[str, Any]:
@@ -319,7 +320,7 @@ def _beside(
         (level,) = shifts(own["__score"].to_numpy(), ones, None, encode(own, ["item"]), several)
         if isinstance(level, str):
             return {"effect": effect, "contrast": "level", "reason": "only one item was answered in this way"}
-        return {"effect": effect, "contrast": "level", **level.stated(confidence, tested=False), "reason": NO_PEOPLE}
+        return {"effect": effect, "contrast": "level", **stated(level, confidence, tested=False), "reason": NO_PEOPLE}
     mine = paired["__own"].to_numpy()
     several_people: Ints = np.where(mine == 1, -1, encode(paired, ["rater"]))
     place, item = encode(paired, unit), encode(paired, ["item"])

@@ -13,15 +13,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, logit
 
 from vantage.errors import InputError
 from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.audits.cards import COLUMN, UNKNOWN, Card, cards
-from vantage.measures.audits.regression import shifts
+from vantage.measures.audits.regression import shifts, stated
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bootstrap, Bounds, Resampled, jackknife_interval
+from vantage.measures.intervals import PORTIONS, Bootstrap, Bounds, Resampled, Spread, interval
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import UNIT, Floats, Judgments, by_columns, judgments_frame
 from vantage.measures.reliability.variance_design import Factor, VarianceDesign, crossed_codes, shares
@@ -154,15 +153,15 @@ def _replicates(design: VarianceDesign, estimator: str) -> Floats:
 
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
-    """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length.
+    """The bounds of a share or a reliability; a share that is estimated below zero still has a length.
 
-    What lies between 0 and 1 is taken as a logit, which is less skewed; the interval of one that may be 0 reaches it.
+    The interval of one that may be 0 reaches it.
     """
-    low, high = jackknife_interval(estimate, left, confidence)
+    low, high = interval(estimate, Spread.without(left), confidence)
     if low is None or high is None:
         return None, None
     if 0 < estimate < 1 and bool(np.all((left > 0) & (left < 1))):
-        lowest, highest = jackknife_interval(estimate, left, confidence, logit, expit)
+        lowest, highest = interval(estimate, Spread.without(left, PORTIONS), confidence, PORTIONS)
         return (lowest if low > 0 else 0.0), highest
     return max(0.0, low), max(0.0, min(1.0, high))
 
@@ -284,7 +283,7 @@ def _gained(card: Card, average: Card | None, confidence: float) -> dict[str, An
     gain = (both["__apart"] - both["__apart_mean"]).to_numpy()
     (shift,) = shifts(gain, np.ones((len(gain), 1)), None, encode(both, ["item"]))
     known = {"single": both["__apart"].mean(), "balanced": both["__apart_mean"].mean()}
-    return known | ({"reason": shift} if isinstance(shift, str) else shift.stated(confidence))
+    return known | ({"reason": shift} if isinstance(shift, str) else stated(shift, confidence))
 
 
 def _distance(card: Card) -> pl.DataFrame:

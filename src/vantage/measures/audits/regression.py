@@ -9,38 +9,27 @@ the paired t test.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
+from vantage.measures.intervals import Contrast
 from vantage.measures.ratings import Floats, Ints
 
 APART = 1e-9
 """The share of a column that must be left by the others for it to be told apart from them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """A coefficient, its standard error, and on how many items and raters that rests."""
-
-    estimate: float
-    error: float
-    freedom: float
-
-    def stated(self, confidence: float, tested: bool = True) -> dict[str, float | str | None]:
-        """The columns of a result row: estimate, interval, and p value against zero."""
-        reach = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
-        row = {"estimate": self.estimate, "low": self.estimate - reach, "high": self.estimate + reach}
-        t, p = None, float(self.estimate == 0)
-        if self.error > 0:
-            t, p = self.estimate / self.error, 2 * float(stdtr(self.freedom, -abs(self.estimate) / self.error))
-        return {**row, "t": t if tested else None, "p": p if tested else None, "over": "items"}
+def stated(shift: Contrast, confidence: float, tested: bool = True) -> dict[str, Any]:
+    """The columns of a result row: estimate, interval, and t and p against zero."""
+    t = shift.estimate / shift.error if shift.error > 0 else None
+    p = float(shift.estimate == 0) if shift.p is None else shift.p
+    return {**shift.stated(confidence), "t": t if tested else None, "p": p if tested else None, "over": "items"}
 
 
 def shifts(
     value: Floats, columns: Floats, unit: Ints | None, item: Ints, rater: Ints | None = None
-) -> list[Shift | str]:
+) -> list[Contrast | str]:
     """One shift per column of the design, or why there is none.
 
     Args:
@@ -67,7 +56,7 @@ def shifts(
     if rater is not None:
         clusters += [rater, np.where(rater < 0, -1, item * (int(rater.max()) + 1) + rater)]
     parts = [_left_out(code, products, sides, own, whole, side, coefficients) for code in clusters]
-    out: list[Shift | str] = []
+    out: list[Contrast | str] = []
     for j, estimate in enumerate(coefficients.tolist()):
         variances, counts = [float(part[0][j]) for part in parts], [int(part[1][j]) for part in parts[:2]]
         if not whole[j, j] > 0:
@@ -77,7 +66,7 @@ def shifts(
         elif min(counts) < 2:
             out.append("fewer than two items or raters have a say in it")
         else:
-            out.append(Shift(estimate, *_combined(variances, counts)))
+            out.append(Contrast(estimate, *_combined(variances, counts)))
     return out
 
 

@@ -29,9 +29,9 @@ from vantage.measures.parts import (
 from vantage.measures.powered.contributions import Contribution, ModelAnswers, without_each_rater
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import FEW_RATERS
+from vantage.measures.rater_variance import FEW_RATERS, several_items
 from vantage.measures.ratings import UNIT, By, Floats, Judgments
-from vantage.measures.resampling import Choice, Resampling, ratio
+from vantage.measures.resampling import Resampling, ratio
 from vantage.measures.sources import CountedGroup, counted_groups
 from vantage.scales import Scale
 
@@ -211,7 +211,6 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
     if options["between"] is None and options["probability"] is None:
         plain = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
         return _shown(table(plain, names(by)), options)
-    chosen = Choice.of(data, by, how)
     extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
     between = options["between"]
     rows: list[dict[str, Any]] = []
@@ -220,8 +219,8 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
         two = None if between is None else two_values(answered, between, options["values"])
         row = {**part.key, "scale": None if scale is None else scale.describe()}
         row |= {"between": None if two is None else "{} − {}".format(*two), **counts(answered, part.frame)}
-        contributions = next(_contributions(part, options), None)
-        made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen[part.key])
+        contributions, chosen = next(_contributions(part, options), None), how.chosen(several_items(answered))
+        made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen)
         if two is not None and constant_within(answered, between, ["rater"]):
             none = dict.fromkeys(("low", "high", "over"))
             if how.ci == "auto" and made.get("over") == "items":

@@ -18,9 +18,9 @@ from typing import Final
 import numpy as np
 
 from vantage.measures.codes import dense
-from vantage.measures.intervals import degrees_of_freedom
+from vantage.measures.intervals import Contrast, degrees_of_freedom
 from vantage.measures.models.crossed import Crossed
-from vantage.measures.models.gaussian import Contrast, Gaussian, GaussianFit
+from vantage.measures.models.gaussian import Gaussian, GaussianFit
 from vantage.measures.ratings import Floats, Ints
 
 OWN_VARIANCE: Final = 5

@@ -10,15 +10,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtrc, stdtr, stdtrit
+from scipy.special import chdtrc
 
 from vantage.corpora import TraitScale
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import blocks
+from vantage.measures.intervals import Contrast, blocks
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.cumulative import Cumulative, CumulativeFit
-from vantage.measures.models.gaussian import Contrast, Gaussian, GaussianFit
+from vantage.measures.models.gaussian import Gaussian, GaussianFit
 from vantage.measures.models.terms import KIND, Prepared, Term, prepare
 from vantage.measures.multiplicity import Flags, permutation_p
 from vantage.measures.parts import Part, check_level, counts, names, parts
@@ -179,10 +179,9 @@ def _clearest(row: dict[str, Any], comparisons: int, confidence: float) -> dict[
     if estimate is None or error is None:
         return {**named, "estimate": estimate, "reason": row.get("reason")}
     contrast = Contrast(abs(estimate), error, row["df"])
-    reach = contrast.reach(1 - (1 - confidence) / comparisons)
-    low, high = contrast.estimate - reach, contrast.estimate + reach
-    values = {"": contrast.estimate, "_low": low, "_high": high}
-    shown = {f"{name}{end}": value for name in ("points", "difference") for end, value in values.items()}
+    all_at_once = 1 - (1 - confidence) / comparisons
+    low, high = contrast.ends(all_at_once)
+    shown = contrast.stated(all_at_once, "points") | contrast.stated(all_at_once, "difference")
     counted: dict[str, Any] = {
         name: row[name] for name in ("items", "raters", "judgments", "left_out", "df", "se", "d") if name in row
     }
@@ -268,7 +267,7 @@ class Explanation:
         codes = [show_code(code) for code in fit.model.codes.tolist()]
         for place, (value, se) in enumerate(zip(fit.thresholds, fit.threshold_errors, strict=True)):
             named = {"term": "threshold", "level": f"{codes[place]}|{codes[place + 1]}", "versus": "zero"}
-            rows.append({**named, **_spread("", float(value), float(se**2), np.inf, how), "se": float(se)})
+            rows.append({**named, **Contrast(float(value), float(se)).stated(how.confidence), "se": float(se)})
         people = int(self.ready.codes["rater"].max()) + 1
         inside = sum(len(term.columns) for term in self.ready.terms if term.of_raters)
         for term in self.ready.terms:
@@ -285,20 +284,17 @@ class Explanation:
                     weights = unit[place] - other
                     if not weights.any():
                         continue
-                    spread = float(weights @ covariance @ weights)
-                    shown = _spread("points", float(weights @ means), spread, freedom, how)
+                    error = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
+                    shown = Contrast(float(weights @ means), error, freedom).stated(how.confidence, "points")
                     row = self._contrast(weights @ term.contrasts, freedom, how)
                     rows.append({"term": term.name, "level": level, "versus": versus, **row, **shown, "raters": size})
         return rows
 
     def _contrast(self, weights: Floats, freedom: float, how: _How) -> dict[str, Any]:
         """A linear combination of the fixed effects, with its interval and its p value."""
-        estimate = float(weights @ self.fit.beta)
-        variance = float(weights @ self.fit.covariance @ weights)
-        se = float(np.sqrt(variance))
-        p = 2 * float(stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se > 0 else None
-        ends = _spread("", estimate, variance, freedom, how)
-        return {"estimate": estimate, "se": se, **ends, "over": "both", "p": p}
+        se = float(np.sqrt(weights @ self.fit.covariance @ weights))
+        contrast = Contrast(float(weights @ self.fit.beta), se, freedom)
+        return {**contrast.stated(how.confidence), "se": se, "over": "both", "p": contrast.p}
 
     def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float, how: _How) -> dict[str, Any]:
         """The tests of a term, and the largest difference between two of its levels in points of the scale."""
@@ -307,7 +303,8 @@ class Explanation:
         first, second = sorted(places, key=lambda place: -means[place])
         variance = float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
         corrected = replace(how, confidence=1 - (1 - how.confidence) / len(pairs))
-        ends = _spread("difference", float(means[first] - means[second]), variance, freedom, corrected)
+        apart = Contrast(float(means[first] - means[second]), float(np.sqrt(max(variance, 0.0))), freedom)
+        low, high = apart.ends(corrected.confidence)
         kept = np.setdiff1d(np.arange(self.ready.matrix.shape[1]), term.columns)
         without = self._fitted(kept)
         statistic = max(2 * (self.fit.log_likelihood - without.log_likelihood), 0.0)
@@ -318,7 +315,7 @@ class Explanation:
             "level": f"{term.levels[first]} − {term.levels[second]}",
             "versus": "clearest difference",
             **row,
-            **{name.replace("difference", "points"): end for name, end in ends.items()},
+            **apart.stated(corrected.confidence, "points"),
             "p": p_lr if p_permutation is None else p_permutation,
             "statistic": statistic,
             "df": len(term.columns),
@@ -326,8 +323,8 @@ class Explanation:
             "p_permutation": p_permutation,
             "higher": term.levels[first],
             "lower": term.levels[second],
-            **ends,
-            "excluded": max(abs(ends["difference_low"]), abs(ends["difference_high"])),
+            **apart.stated(corrected.confidence, "difference"),
+            "excluded": max(abs(low), abs(high)),
         }
 
     def _permutation(self, term: Term, without: CumulativeFit, how: _How) -> float | None:
@@ -387,7 +384,6 @@ class Explanation:
         wanted = {"raters": ["rater"], "items": ["item"], "interactions": interactions}[show]
         if not wanted:
             raise InputError("the model has no interactions", remedy="pass interactions, such as item:gender")
-        reach = float(stdtrit(1e9, (1 + how.confidence) / 2))
         rows = []
         for name in wanted:
             mean, error = self.fit.effects[list(self.ready.codes).index(name)]
@@ -401,13 +397,13 @@ class Explanation:
             size = np.bincount(code[code >= 0])
             for n, (value, se) in enumerate(zip(mean.tolist(), error.tolist(), strict=True)):
                 named = {column: values[n] for column, values in own.items()}
-                rows.append({**named, **around(value, se, reach), "over": over, "judgments": int(size[n])})
+                rows.append({**named, **around(value, se, how.confidence), "over": over, "judgments": int(size[n])})
         return rows
 
 
-def around(estimate: float, se: float, reach: float) -> dict[str, float]:
-    """An estimate with its standard error, and an interval of so many of them to either side."""
-    return {"estimate": estimate, "se": se, "low": estimate - reach * se, "high": estimate + reach * se}
+def around(estimate: float, se: float, confidence: float) -> dict[str, float]:
+    """An estimate with its standard error and its interval, of as many degrees of freedom as a normal one has."""
+    return {**Contrast(estimate, se).stated(confidence), "se": se}
 
 
 def raters_of_parts(frame: pl.DataFrame, places: Ints, most: int) -> tuple[int, str]:
@@ -441,13 +437,6 @@ def _family(asked: str, ready: Prepared) -> str:
     if asked == "ordinal" and points > MANY_POINTS:
         raise InputError(f"an ordinal model of {points} points has too many thresholds", remedy="use family gaussian")
     return "gaussian" if asked == "auto" else asked
-
-
-def _spread(name: str, estimate: float, variance: float, freedom: float, how: _How) -> dict[str, float]:
-    """An estimate with its interval, under names of their own."""
-    reach = float(stdtrit(min(freedom, 1e9), (1 + how.confidence) / 2)) * float(np.sqrt(max(variance, 0.0)))
-    prefix = f"{name}_" if name else ""
-    return {name or "estimate": estimate, f"{prefix}low": estimate - reach, f"{prefix}high": estimate + reach}
 
 
 def _between(score: Floats, weight: Floats, values: Any, grouped: bool) -> Floats:

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 from scipy.optimize import brentq
-from scipy.special import ndtri
 
 from vantage.corpora import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
+from vantage.measures.intervals import student
 from vantage.measures.models.crossed import Crossed, level_sums
 from vantage.measures.models.explain import MANY_POINTS, around, one_question, raters_of_parts
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
@@ -187,9 +187,8 @@ class Facets:
 
     def rows(self, show: str, confidence: float) -> list[dict[str, Any]]:
         """The rows of one of the tables."""
-        reach = float(ndtri((1 + confidence) / 2))
         if show == "ruler":
-            raters, items = self.raters(reach), self.items(reach)
+            raters, items = self.raters(confidence), self.items(confidence)
             steps = [row for row in self.steps() if row["estimate"] is not None and row["group"] is None]
             return [
                 *({**_named(row), **row} for row in raters),
@@ -197,11 +196,11 @@ class Facets:
                 *({"facet": "threshold", "name": row["threshold"], **row} for row in steps),
             ]
         if show in ("raters", "items"):
-            return self.raters(reach) if show == "raters" else self.items(reach)
+            return self.raters(confidence) if show == "raters" else self.items(confidence)
         tables = {"thresholds": self.steps, "categories": self.categories, "summary": self.summary, "curve": self.curve}
         return tables[show]()
 
-    def raters(self, reach: float) -> list[dict[str, Any]]:
+    def raters(self, confidence: float) -> list[dict[str, Any]]:
         """One row per level of every facet but items."""
         out = []
         residual, variance, predicted = self.fit.residuals
@@ -226,7 +225,7 @@ class Facets:
                 out.append(
                     {
                         **({"rater": label, "kind": str(kind)} if name == "rater" else {name: label}),
-                        **around(float(severity[place]), float(errors[place]), reach),
+                        **around(float(severity[place]), float(errors[place]), confidence),
                         "over": "items",
                         "infit": float(sums[1][place] / sums[2][place]),
                         "outfit": float(sums[3][place] / sums[0][place]),
@@ -237,7 +236,7 @@ class Facets:
                         **({"part": int(part[place])} if part is not None else {}),
                     }
                 )
-        return [*out, *self._extremes(reach)]
+        return [*out, *self._extremes(confidence)]
 
     def categories(self) -> list[dict[str, Any]]:
         """How often each rater gave each answer, and how often the model expects it."""
@@ -258,7 +257,7 @@ class Facets:
             for step, answer in enumerate(self.codes)
         ]
 
-    def _extremes(self, reach: float) -> list[dict[str, Any]]:
+    def _extremes(self, confidence: float) -> list[dict[str, Any]]:
         """The raters that gave only the lowest or only the highest answer."""
         out = []
         where = {item: place for place, item in enumerate(self.labels["item"]["item"])}
@@ -277,21 +276,22 @@ class Facets:
             slope = float((self.expected(at - severity + 0.01) - self.expected(at - severity - 0.01)).sum() / 0.02)
             se = 1 / np.sqrt(max(slope, 1e-6))
             fair = float(self.expected(np.array([self.origin - severity]))[0])
-            stated = {**around(severity, se, reach), "over": "items", "fair": fair, "range_use": 0.0}
+            stated = {**around(severity, se, confidence), "over": "items", "fair": fair, "range_use": 0.0}
             out.append({**row, **stated, "reason": reason})
         return out
 
-    def items(self, reach: float) -> list[dict[str, Any]]:
+    def items(self, confidence: float) -> list[dict[str, Any]]:
         """One row per item."""
         mean, spread = self.fit.items[0] + self.origin, self.fit.item_errors
         code = self.fit.answers.item
         size = np.bincount(code)
         observed = np.bincount(code, self.frame["value"].to_numpy()) / size
+        reach = student(np.inf, confidence)
         ends = [self.expected(mean + sign * reach * spread) for sign in (0, -1, 1)]
         return [
             {
                 "item": item,
-                **around(float(mean[n]), float(spread[n]), reach),
+                **around(float(mean[n]), float(spread[n]), confidence),
                 "over": "raters",
                 **dict(zip(("fair", "fair_low", "fair_high"), (float(values[n]) for values in ends), strict=True)),
                 "observed": float(observed[n]),

@@ -15,10 +15,10 @@ from typing import Any, Final
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.sparse import csr_array, hstack
-from scipy.special import gammaincinv, stdtr
+from scipy.special import gammaincinv
 
 from vantage.errors import InputError
-from vantage.measures.intervals import student
+from vantage.measures.intervals import Contrast
 from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads, level_sums
 from vantage.measures.ratings import Floats, Ints
 
@@ -175,24 +175,6 @@ class Gaussian:
             )
         theta = np.where(search.x < ZERO, 0.0, search.x)
         return GaussianFit(self, theta, kept, reml)
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """An estimate with its standard error and the degrees of freedom of that."""
-
-    estimate: float
-    error: float
-    freedom: float
-
-    def reach(self, confidence: float) -> float:
-        """How far the interval goes to either side."""
-        return student(self.freedom, confidence) * self.error
-
-    @property
-    def p(self) -> float | None:
-        """The two-sided p value against zero; null where nothing varies."""
-        return 2 * float(stdtr(min(self.freedom, 1e9), -abs(self.estimate) / self.error)) if self.error > 0 else None
 
 
 @dataclass(frozen=True)

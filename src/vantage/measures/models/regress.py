@@ -15,11 +15,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, stdtr
+from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Over, student
+from vantage.measures.intervals import OVER, Bootstrap, Contrast, Over
 from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
 from vantage.measures.models.explain import one_question
@@ -27,9 +27,8 @@ from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.powered.contributions import Sides
 from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, power_tuned, sampling
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.rater_variance import RaterVariance, without_raters
+from vantage.measures.rater_variance import RaterVariance, several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
-from vantage.measures.resampling import Choice
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
 
@@ -74,10 +73,9 @@ def _powered(
     del function
     by = by_columns(options["by"])
     sides = Sides.of(data, powered_by, whose, by, _extra(options))
-    how = Choice.of(sides.people, by, _bootstrap(options))
     rows: list[dict[str, Any]] = []
     for part in parts(sides.people, by, extra=_extra(options)):
-        rows += _Regression(part, options, how[part.key], sides).rows()
+        rows += _Regression(part, options, _bootstrap(part, options), sides).rows()
     return with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
 
 
@@ -116,10 +114,9 @@ def regress(
         "on": on, "by": by, "question": question, "family": family, "value": value, "probability": probability,
         "ci": ci, "confidence": confidence, "seed": seed,
     }  # fmt: skip
-    how = Choice.of(data, by, _bootstrap(options))
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_extra(options)):
-        rows += _Regression(part, options, how[part.key]).rows()
+        rows += _Regression(part, options, _bootstrap(part, options)).rows()
     return table(rows, names(by))
 
 
@@ -130,10 +127,11 @@ def _extra(options: Mapping[str, Any]) -> list[str]:
     return columns
 
 
-def _bootstrap(options: Mapping[str, Any]) -> Bootstrap:
+def _bootstrap(part: Part, options: Mapping[str, Any]) -> Bootstrap:
     if options["ci"] == "raters":
         raise InputError("a regression over items has no interval over raters alone", remedy="use ci both")
-    return Bootstrap(options["ci"], confidence=options["confidence"], seed=options["seed"], over=OVER)
+    how = Bootstrap(options["ci"], confidence=options["confidence"], seed=options["seed"], over=OVER)
+    return how.chosen(several_items(part.answered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +245,10 @@ class _Regression:
             freedom = float(left)
             if raters is not None and beyond > 0:
                 freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / left)
-            se = (items + beyond) ** 0.5
-            p = float(2 * stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se else None
-            row |= {"estimate": estimate, "se": se, "p": p}
+            contrast = Contrast(estimate, (items + beyond) ** 0.5, freedom)
+            row |= {"estimate": estimate, "se": contrast.error, "p": contrast.p}
             if self.how.ci != "none":
-                reach = student(freedom, confidence) * se
-                over = "items" if raters is None else "both"
-                row |= {"low": estimate - reach, "high": estimate + reach, "over": over}
+                row |= {**contrast.stated(confidence), "over": "items" if raters is None else "both"}
                 row |= {"because": self.how.because} if about["raters"] is not None else {}
             yield row
 

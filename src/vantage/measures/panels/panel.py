@@ -13,7 +13,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Resampled, jackknife_interval, student_interval
+from vantage.measures.intervals import CORRELATIONS, LIMITS, RATIOS, Contrast, Resampled, student_interval
 from vantage.measures.panels.answers import (
     ErrorMoments,
     PanelAnswers,
@@ -26,8 +26,8 @@ from vantage.measures.panels.answers import (
 from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
-from vantage.measures.resampling import Statistics, leave_out
-from vantage.measures.scoring.error_gaps import welch
+from vantage.measures.resampling import Resampling
+from vantage.measures.scoring.error_gaps import tested
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
@@ -130,7 +130,7 @@ def panel(
     """
     if show == "preference" and writer is None:
         raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
-    how = Bootstrap(ci, confidence=confidence, seed=seed)
+    how = Resampling(ci, confidence=confidence, seed=seed)
     extra = ["kind"] if has_column(data, "kind") else []
     rows: list[dict[str, Any]] = []
     problems: list[InputError] = []
@@ -169,7 +169,7 @@ def panel(
     return table(rows, by)
 
 
-def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
+def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float], how: Resampling) -> dict[str, Any]:
     moments = ErrorMoments.of(answers)
     correlations = moments.observed
     m = len(correlations)
@@ -186,7 +186,7 @@ def _summary(answers: PanelAnswers, choice: PanelChoice, prices: Sequence[float]
     return {**row, **_stated(moments, how, [tuple(range(m))])[0]}
 
 
-def _votes(answers: PanelAnswers, choice: PanelChoice, how: Bootstrap) -> list[dict[str, Any]]:
+def _votes(answers: PanelAnswers, choice: PanelChoice, how: Resampling) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
     correlations = moments.observed
     sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
@@ -202,34 +202,37 @@ def _votes(answers: PanelAnswers, choice: PanelChoice, how: Bootstrap) -> list[d
     return rows
 
 
-def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+def _stated(moments: ErrorMoments, how: Resampling, sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
     """The votes of nested panels and what each adds to the one before, with intervals over items."""
 
     def statistics(weight: Floats) -> Floats:
-        correlations = moments.correlations(weight)
-        return np.array([[effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in correlations])
+        votes = [
+            [effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in moments.correlations(weight)
+        ]
+        return np.hstack([votes, np.diff(votes, prepend=0.0)])
 
-    votes, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
-    gains, gains_without = (np.diff(one, prepend=0.0) for one in (votes, without))
+    limits = [RATIOS] * len(sizes) + [LIMITS] * len(sizes)
+    estimates = statistics(np.ones((1, moments.items)))[0].tolist()
+    bounds = how.intervals(moments.items, statistics, limits=limits)
     rows = []
     for size in range(len(sizes)):
-        bounds = jackknife_interval(votes[size], without[:, size], how.confidence, np.log, np.exp)
-        row = {"estimate": float(votes[size]), **how.stated(bounds)}
+        row = {"estimate": estimates[size], **how.stated(bounds[size])}
         if len(sizes) > 1:
-            low, high = jackknife_interval(gains[size], gains_without[:, size], how.confidence)
-            row |= {"gain": float(gains[size]), "gain_low": low, "gain_high": high}
+            low, high = bounds[len(sizes) + size]
+            row |= {"gain": estimates[len(sizes) + size], "gain_low": low, "gain_high": high}
         rows.append(row)
     return rows
 
 
-def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
+def _matrix(answers: PanelAnswers, how: Resampling) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
     m = len(answers.raters)
 
     def statistics(weight: Floats) -> Floats:
         return moments.correlations(weight).reshape(len(weight), -1)
 
-    estimates, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
+    estimates = statistics(np.ones((1, moments.items)))[0]
+    bounds = how.intervals(moments.items, statistics, limits=[CORRELATIONS] * m**2)
     rows = []
     for cell, (first, second) in enumerate(np.ndindex(m, m)):
         row: dict[str, Any] = {"first": answers.raters[first], "second": answers.raters[second]}
@@ -238,17 +241,8 @@ def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
         elif first == second:
             rows.append({**row, "estimate": 1.0})
         else:
-            near, others = (np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell]))
-            bounds = jackknife_interval(float(near), others, how.confidence, np.arctanh, np.tanh)
-            rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds)})
+            rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds[cell])})
     return rows
-
-
-def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> Floats:
-    """The statistics without each item, or each of many groups of items, in turn; no rows without an interval."""
-    blocks = leave_out(moments.items, how.seed) if how.ci == "items" else ()
-    parts = [statistics(block) for block in blocks]
-    return np.concatenate(parts) if parts else np.empty((0, statistics(np.ones((1, moments.items))).shape[1]))
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
@@ -327,8 +321,10 @@ def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: flo
         if min(len(first), len(second)) < 2:
             rows.append({**row, "reason": "fewer than two items of its family, or of others"})
             continue
-        tested = welch(first, second, confidence, over="items")
-        rows.append({**row, "estimate": float(first.mean() - second.mean()), **tested})
+        apart = Contrast.of_means(first, second)
+        known_ends = tested(apart, confidence)
+        over = {"over": "items"} if "low" in known_ends else {}
+        rows.append({**row, "estimate": apart.estimate, **known_ends, **over})
     return rows
 
 

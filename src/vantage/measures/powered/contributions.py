@@ -22,7 +22,7 @@ from vantage.measures.intervals import LIMITS, Statistic
 from vantage.measures.kinds import Selection
 from vantage.measures.parts import Part, constant_within, of_group
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import UNIT, Floats, Judgments, has_column, judgments_frame, scales_of
+from vantage.measures.ratings import UNIT, ChangedCorpus, Floats, Judgments, has_column, judgments_frame, scales_of
 from vantage.measures.resampling import Statistics, per_item, ratio
 from vantage.notebook.frames import to_polars
 from vantage.scales import Scale
@@ -103,24 +103,6 @@ class ModelAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class Restricted:
-    """A corpus, or a part of one, with some items of each question only."""
-
-    corpus: Any
-    asked: pl.DataFrame
-
-    @property
-    def questions(self) -> Any:
-        """The questions of the corpus."""
-        return self.corpus.questions
-
-    def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
-        """The judgments of these items with further columns."""
-        frame: pl.DataFrame = self.corpus.with_columns_of(columns)
-        return frame.join(self.asked, on=ASKED, how="semi", maintain_order="left")
-
-
-@dataclass(frozen=True, slots=True)
 class Sides:
     """People's and the model's judgments, as measures take them and as frames."""
 
@@ -162,11 +144,15 @@ class Sides:
         columns = list(dict.fromkeys([*UNIT, *by]))
         alike = pl.concat([known.select(columns), answers.select(columns)], how="vertical_relaxed")
         item_by = [column for column in by if column in UNIT or constant_within(alike, column, UNIT)]
+
+        def of_both(frame: pl.DataFrame) -> pl.DataFrame:
+            return frame.join(asked, on=ASKED, how="semi", maintain_order="left")
+
         people: Any
         if hasattr(selection.data, "with_columns_of"):
-            people = Restricted(selection.data, asked)
+            people = ChangedCorpus(selection.data, of_both)
         else:
-            people = judged.join(asked, on=ASKED, how="semi", maintain_order="left")
+            people = of_both(judged)
         return cls(people, model, selection, item_by, judged, answers)
 
     def said(self, key: Mapping[str, Any]) -> ModelAnswers:

@@ -215,8 +215,8 @@ def rationale_agreement(
     likeness = Likeness(names(metric), smoothing, tokens, weights or {}, encode, bertscore)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=_needed(data)):
-        reasons = _rationales(part)
+    for part in parts(data, by, extra=rationale_column(data)):
+        reasons = with_rationales(part)
         chance: dict[str, Any] = {"draws": draws, "writer": writer, "with_itself": with_itself}
         without = len(part.frame) - len(reasons)
         rows += _scored(part.key, peer_pairs(reasons, direction), reasons, likeness, how, without, **chance)
@@ -264,8 +264,8 @@ def rationale_similarity(
     if not with_kind and (models is None or people is None):
         raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[*_needed(data), *(["kind"] if with_kind else [])]):
-        reasons = _rationales(part)
+    for part in parts(data, by, extra=[*rationale_column(data), *(["kind"] if with_kind else [])]):
+        reasons = with_rationales(part)
         kind = pl.col("kind").cast(pl.String) if with_kind else pl.lit("")
         chosen = reasons.filter(
             pl.col("rater").is_in(models) if models is not None else kind.is_in(["model", "persona"])
@@ -279,13 +279,14 @@ def rationale_similarity(
     return table(rows, names(by))
 
 
-def _needed(data: Judgments) -> list[str]:
+def rationale_column(data: Judgments) -> list[str]:
+    """The column that these measures need beside those of every measure."""
     if not has_column(data, "rationale"):
-        raise InputError("the judgments have no column 'rationale'", remedy="these measures compare written reasons")
+        raise InputError("the judgments have no column 'rationale'", remedy="these measures look at written reasons")
     return ["rationale"]
 
 
-def _rationales(part: Part) -> pl.DataFrame:
+def with_rationales(part: Part) -> pl.DataFrame:
     """The judgments of a group that have a rationale, whatever their status."""
     return part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
 

@@ -14,6 +14,7 @@ from vantage.measures.intervals import ItemIntervalOptions
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, has_column
+from vantage.measures.rationale.agreement import rationale_column, with_rationales
 from vantage.measures.rationale.overlap import Word, word_places
 from vantage.measures.resampling import Resampling, mean_with_interval, ratio
 from vantage.measures.texts.tokens import CutTexts
@@ -142,13 +143,12 @@ def rationale_form(
     for name in properties:
         if name not in PROPERTIES:
             raise InputError(f"there is no property '{name}'", remedy=nearest(name, PROPERTIES))
-    if not has_column(data, "rationale"):
-        raise InputError("the judgments have no column 'rationale'", remedy="this measure looks at written reasons")
+    needed = rationale_column(data)
     with_source = has_column(data, source)
     how = Resampling(**resampling)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
-        reasons = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+    for part in parts(data, by, extra=[*needed, *([source] if with_source else [])]):
+        reasons = with_rationales(part)
         about = reasons[source].cast(pl.String).fill_null("").to_list() if with_source else [""] * len(reasons)
         values = form(reasons["rationale"].to_list(), about)
         for name in properties:

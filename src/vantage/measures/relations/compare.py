@@ -1,4 +1,4 @@
-"""ScoredUnitss of two groups: a test, an effect size with an interval, and a correction for many tests."""
+"""Comparisons of two groups: a test, an effect size with an interval, and a correction for many tests."""
 
 from __future__ import annotations
 

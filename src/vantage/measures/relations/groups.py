@@ -19,8 +19,8 @@ from vantage.corpora.traits import TraitScale, inferred_scale_of
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
+from vantage.measures.intervals import Contrast
 from vantage.measures.models.comparison import FEW_RATERS, Comparison, parts_of_range
-from vantage.measures.models.gaussian import Contrast
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import DISJOINT, Part, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
@@ -407,9 +407,7 @@ class GroupAnalysis:
         if contrast.error <= 1e-7 * float(self.frame["value"].std() or 0):  # type: ignore[arg-type]
             return {**values, "d": None, "reason": "the differences do not vary, so there is nothing to test with"}
         values |= {"d": contrast.estimate / deviation if deviation > 0 else None}
-        reach = contrast.reach(self.confidence)
-        interval = {"low": contrast.estimate - reach, "high": contrast.estimate + reach}
-        shown = {**interval, "over": self._over()} if self.over != "none" else {}
+        shown = {**contrast.stated(self.confidence), "over": self._over()} if self.over != "none" else {}
         stated = {"se": contrast.error, "df": contrast.freedom, "statistic": contrast.estimate / contrast.error}
         few = self.over == "auto" and "rater" in self.comparison.fixed_units and not self.of_raters
         because = {"because": f"about these raters: fewer than {FEW_RATERS}"} if few and shown else {}

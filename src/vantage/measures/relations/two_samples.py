@@ -139,22 +139,6 @@ def _permutation_p(sample: Sample, permutations: int, seed: int) -> float:
     return share_beyond(sums >= observed * (1 - 1e-12))
 
 
-def welch(variances: tuple[Floats, Floats], sizes: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The standard error of a difference of two means, and its degrees of freedom (Welch 1947); null for single values.
-
-    >>> error, freedom = welch((np.array([1.0]), np.array([4.0])), (np.array([10]), np.array([20])))
-    >>> error.round(3).tolist(), freedom.round(1).tolist()
-    ([0.548], [28.0])
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (variance / size for variance, size in zip(variances, sizes, strict=True))
-        freedom = (first + second) ** 2 / sum(
-            part**2 / (size - 1) for part, size in zip((first, second), sizes, strict=True)
-        )
-    known = (np.minimum(*sizes) > 1) & (first + second > 0)
-    return np.where(known, np.sqrt(first + second), np.nan), np.where(known, freedom, np.nan)
-
-
 def _effect(sample: Sample, wx: Floats, wy: Floats, effect: str) -> Floats:
     """The effect size for each row of unit weights; paired samples have one weight per pair."""
     x, y = sample.x, sample.y

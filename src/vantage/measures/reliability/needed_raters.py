@@ -14,9 +14,9 @@ from vantage.measures.counts import Counts
 from vantage.measures.intervals import OVER, Bootstrap, WeightedPercentileOptions, doubted
 from vantage.measures.kernel import Statistic
 from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import ALONE, By, Floats, Group, Judgments, canonical, groups, paired
-from vantage.measures.reliability.variance_draws import OneRater, stepped_up
-from vantage.measures.resampling import Choice
+from vantage.measures.reliability.variance_draws import OneRater, one_way_reliability, stepped_up
 from vantage.measures.sources import CountedGroup, counted_groups
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
@@ -75,9 +75,9 @@ def needed_raters(
         counted = counted_groups(data, by, how, paired=True)
         weighted = [row for group, own in counted for row in _weighted(group, own, target, up_to)]
         return table(weighted, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
-    chosen = Choice.of(data, by, how)
     rows: list[dict[str, Any]] = []
-    for group in map(paired, groups(data, by)):
+    for whole in groups(data, by):
+        group, chosen = paired(whole), how.chosen(several_items(whole.frame))
         group.level("interval")
         about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
         ratings = canonical(group.frame).ratings
@@ -86,7 +86,7 @@ def needed_raters(
             reason = "fewer than three items have two answers"
             steps: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
         else:
-            steps = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
+            steps = _prophecy(group, target=target, up_to=up_to, how=chosen)
         rows += [{**about, **doubted(row, ratings.unit, ratings.value)} for row in steps]
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
 
@@ -142,19 +142,10 @@ def _weighted(group: CountedGroup[Counts], how: Bootstrap, target: float, up_to:
 def _columns(table: Counts) -> Floats:
     moments = table.moments()
     n = moments.size
-    return np.column_stack([np.ones(len(n)), n, n**2, moments.first, moments.second, moments.squared / n])
+    return np.column_stack([np.ones(len(n)), n, n**2, moments.first, moments.squared / n, moments.second])
 
 
-def _one_way(sums: Floats) -> Floats:
-    """ICC(1) with Donner's mean group size, from the number of units and sums over them."""
-    units, answers, squares, first, second, between = sums.T
-    mean_between = (between - first**2 / answers) / (units - 1)
-    mean_within = (second - between) / (answers - units)
-    size = (answers - squares / answers) / (units - 1)
-    return np.asarray((mean_between - mean_within) / (mean_between + (size - 1) * mean_within))
-
-
-ONE_OF_MANY: Final = Statistic(_columns, _one_way, (-1.0, 1.0), 2)
+ONE_OF_MANY: Final = Statistic(_columns, one_way_reliability, (-1.0, 1.0), 2)
 """The reliability of one rater, of effective numbers of answers."""
 
 

@@ -21,10 +21,10 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, PercentileOptions, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, Ratings, canonical, groups, paired
 from vantage.measures.relations.correlations import midranks
 from vantage.measures.reliability.variance_draws import OneRater
-from vantage.measures.resampling import Choice
 
 Bools: TypeAlias = NDArray[np.bool_]
 Split = Literal["annotations", "raters"]
@@ -94,9 +94,9 @@ def split_half(
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
     bootstrap = Bootstrap(**resampling, over=OVER)
-    chosen = Choice.of(data, by, bootstrap)
     rows = []
-    for group in map(paired, groups(data, by)):
+    for whole in groups(data, by):
+        group, how = paired(whole), bootstrap.chosen(several_items(whole.frame))
         group.level("interval")
         row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
         row["note"] = group.note
@@ -125,7 +125,7 @@ def split_half(
         sd = float(defined.std(ddof=1)) if len(defined) > 1 else None
         estimate, same = float(defined.mean()), split == "raters"
         row |= {"estimate": estimate, "sd": sd, "splits": len(defined), "split_low": low, "split_high": high}
-        bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
+        bounds = OneRater.of(group, how, same_raters=same).carried(estimate, same_raters=same)
         if bootstrap.ci != "none" and bounds["low"] is None:
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
         rows.append({**row, **doubted(bounds, ratings.unit, ratings.value)})

@@ -355,7 +355,7 @@ class OneRater:
         With `same_raters` the interval is that of the reliability without raters' bias.
         """
         sums = _item_sums(canonical(group.frame))
-        one = float(_reliability(sums.sum(axis=0)[None])[0])
+        one = float(np.maximum(one_way_reliability(sums.sum(axis=0)[None])[0], 0.0))
         design = VarianceDesign.of(group.frame)
         variances = design.best() if design.problem() is None else np.full(3, np.nan)
         share, consistent = None, None
@@ -370,7 +370,9 @@ class OneRater:
             return cls(one, low, high, how, share, consistent)
         how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
         kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-        low, high = how.bounds(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
+        low, high = how.bounds(
+            lambda weight: np.maximum(one_way_reliability(weight @ kinds), 0), multiplicity, (-np.inf, 1.0)
+        )
         return cls(one, low, high, how, share, consistent)
 
     def carried(self, estimate: float, *, same_raters: bool = False) -> dict[str, Any]:
@@ -407,8 +409,12 @@ def _item_sums(named: Named) -> Floats:
     return per_item(named.units["item"], columns)
 
 
-def _reliability(sums: Floats) -> Floats:
-    """ICC(1) of each row of sums, at least zero; NaN where the answers do not vary."""
+def one_way_reliability(sums: Floats) -> Floats:
+    """ICC(1) with Donner's (1986) mean group size, of each row of sums over units; NaN where the answers do not vary.
+
+    The sums are of ones, of the number of answers to a unit and its square, of their total and its square over their
+    number, and of their squares.
+    """
     units, n, n_squared, total, between, squares = sums.T
     defined = (units > 1) & (n > units)
     units, within_df = np.where(defined, units, 2), np.where(defined, n - units, 1)
@@ -419,4 +425,4 @@ def _reliability(sums: Floats) -> Floats:
     defined &= variance > 1e-12 * squares / n
     undefined = np.full(len(sums), np.nan)
     reliability: Floats = np.divide(between_ms - within_ms, variance, out=undefined, where=defined)
-    return np.maximum(reliability, 0)
+    return reliability

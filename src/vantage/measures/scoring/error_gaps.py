@@ -15,15 +15,15 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
 
 from vantage.corpora.schema import RATERS
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
+from vantage.measures.intervals import Contrast
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import names, parts, stacked, unit_table
 from vantage.measures.presentation import Against, Column, View
-from vantage.measures.ratings import By, Floats, Judgments, has_column, level_of
+from vantage.measures.ratings import By, Judgments, has_column, level_of
 from vantage.measures.reliability.variance_design import rater_scores
 from vantage.measures.scoring.references import sides_of
 from vantage.scales import Level
@@ -228,14 +228,14 @@ class Errors:
         row["ceiling"] = float(theirs["apart"].mean()) if len(theirs) else None  # type: ignore[arg-type]
         if min(len(mine), len(others)) < fewest:
             return {**row, "reason": FEW.format(fewest)}
-        row |= welch(mine, others, confidence)
+        row |= tested(Contrast.of_means(mine, others), confidence)
         # Each person's error less their distance from their own side, on the items where that is known.
         beyond = within.with_columns(pl.col("value") - pl.col("apart"))
         if not beyond.is_empty():
             freed = self._scores(beyond, pl.col("inside"))
             sides = [freed.filter(pl.col("inside") == side)["score"].to_numpy() for side in (True, False)]
             if min(map(len, sides)) >= fewest:
-                left = welch(sides[0], sides[1], confidence)
+                left = tested(Contrast.of_means(*sides), confidence)
                 row |= {"beyond": float(sides[0].mean() - sides[1].mean()), "beyond_p": left["p"]}
                 row |= {"beyond_low": left.get("low"), "beyond_high": left.get("high")}
         return row
@@ -252,7 +252,7 @@ class Errors:
         left = y - y.mean() - slope * centred
         freedom = len(y) - 2
         error = float(np.sqrt(left @ left / max(freedom, 1) / (centred @ centred)))
-        return {**row, "estimate": slope, **_tested(slope, error, freedom, confidence)}
+        return {**row, "estimate": slope, **tested(Contrast(slope, error, freedom), confidence)}
 
     def _scores(self, frame: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
         """The error of each person, freed from their items, and on which side they are."""
@@ -293,20 +293,11 @@ def _distance(first: pl.Expr, second: pl.Expr, *, nominal: bool) -> pl.Expr:
     return (first != second).cast(pl.Float64) if nominal else (first - second).abs()
 
 
-def welch(first: Floats, second: Floats, confidence: float, over: str = "raters") -> dict[str, Any]:
-    """The test and the interval of the difference of two means with unequal variances (Welch 1947)."""
-    parts = [float(one.var(ddof=1)) / len(one) for one in (first, second)]
-    variance = sum(parts)
-    if variance <= 1e-24:
+def tested(gap: Contrast, confidence: float) -> dict[str, Any]:
+    """Student's interval and test of a gap, and the smallest one that four of five such studies would find."""
+    if not gap.freedom >= 1 or not gap.error > 1e-12:
         return {"p": None, "reason": ALIKE}
-    freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
-    return {**_tested(float(first.mean() - second.mean()), variance**0.5, freedom, confidence), "over": over}
-
-
-def _tested(estimate: float, error: float, freedom: float, confidence: float) -> dict[str, Any]:
-    """Student's interval and test of an estimate, and the smallest one that four of five such studies would find."""
-    if freedom < 1 or error <= 0:
-        return {"p": None, "reason": ALIKE}
-    reach, further = float(stdtrit(freedom, (1 + confidence) / 2)), float(stdtrit(freedom, POWER))
-    ends = {"low": estimate - reach * error, "high": estimate + reach * error, "over": "raters"}
-    return {**ends, "p": 2 * float(stdtr(freedom, -abs(estimate) / error)), "detectable": (reach + further) * error}
+    # A quantile of one tail is an end of the interval that leaves as much out on either side.
+    detectable = gap.reach(confidence) + gap.reach(2 * POWER - 1)
+    low, high = gap.ends(confidence)
+    return {"low": low, "high": high, "over": "raters", "p": gap.p, "detectable": detectable}

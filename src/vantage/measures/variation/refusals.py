@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Final, Unpack
 
+import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, SHARES, SourceOptions, wilson
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, SourceOptions, wilson
+from vantage.measures.kernel import Statistic
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import several_items, without_raters
-from vantage.measures.ratings import OPTED_OUT, By, Judgments
-from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
+from vantage.measures.ratings import OPTED_OUT, By, Judgments, recoded
+from vantage.measures.sources import counted_groups
 
 REPLY: Final = ("item", "rater", "condition", "sample")
+REFUSED: Final = Statistic(
+    lambda table: np.column_stack([table.table @ table.values, table.size]),
+    lambda sums: sums[:, 0] / sums[:, 1],
+    SHARES,
+)
+"""The share of all replies, of which a unit may have many."""
 
 
 VIEW: Final = View(
@@ -39,18 +46,18 @@ def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpac
     >>> refusals(rows).select("refused", "unparsed", "failed", "estimate", "unparsed_share", "over").rows()
     [(1, 1, 1, 0.33..., 0.33..., 'runs')]
     """
-    bootstrap = Resampling(**resampling, over=OVER)
+    status = pl.col("status").cast(pl.String)
+    replied = recoded(data, by, pl.when(status != "failed").then((status == "refused").cast(pl.Float64)))
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=REPLY):
-        status = part.frame["status"].cast(pl.String)
-        count = {name: int((status == name).sum()) for name in ("answered", "refused", "unparsed", "failed")}
-        opted_out = len(part.frame.filter(OPTED_OUT))
-        replied = part.frame.filter(status != "failed")
-        received = len(replied)
+    counted = counted_groups(replied, by, Bootstrap(**resampling, over=OVER))
+    for part, (group, how) in zip(parts(data, by, extra=REPLY), counted, strict=True):
+        seen = part.frame["status"].cast(pl.String)
+        count = {name: int((seen == name).sum()) for name in ("answered", "refused", "unparsed", "failed")}
+        received = group.counts.total
         row: dict[str, Any] = {
             **part.key,
             **count,
-            "opted_out": opted_out,
+            "opted_out": len(part.frame.filter(OPTED_OUT)),
             "unparsed_share": count["unparsed"] / received if received else None,
             "items": part.frame["item"].n_unique(),
             "raters": part.frame["rater"].n_unique(),
@@ -60,23 +67,14 @@ def refusals(data: Judgments, *, by: By = ("rater", "item"), **resampling: Unpac
         if not received:
             rows.append({**row, "reason": "no reply was received"})
             continue
-        row["replies"] = len(replied.select(REPLY).unique())
-        rows.append({**row, **_share(replied, row["replies"], bootstrap.chosen(several_items(replied)))})
+        row["replies"] = len(part.frame.filter(seen != "failed").select(REPLY).unique())
+        if group.items > 1 or how.ci == "none":
+            rows.append({**row, **group.estimated(REFUSED, how)})
+            continue
+        share = count["refused"] / received
+        # Replies of one rater depend on each other, so that several raters count as what they are.
+        n = row["replies"] if group.raters == 1 else group.raters
+        low, high = wilson(share * n, n, how.confidence)
+        over = "runs" if group.raters == 1 else "raters"
+        rows.append({**row, "estimate": share, "low": low, "high": high, "over": over})
     return table(rows, names(by))
-
-
-def _share(replied: pl.DataFrame, replies: int, how: Resampling) -> dict[str, Any]:
-    """The share of refusals with its interval."""
-    item, refused = _refused(replied)
-    if replied["item"].n_unique() > 1 or how.ci == "none":
-        without = (_refused(rest) for rest in without_raters(replied, how.seed))
-        return mean_with_interval(item, refused, how, SHARES, without=lambda: without)
-    share, raters = float(refused.mean()), replied["rater"].n_unique()
-    # Replies of one rater depend on each other, so that several raters count as what they are.
-    n = replies if raters == 1 else raters
-    low, high = wilson(share * n, n, how.confidence)
-    return {"estimate": share, "low": low, "high": high, "over": "runs" if raters == 1 else "raters"}
-
-
-def _refused(replied: pl.DataFrame) -> UnitValues:
-    return replied["item"], (replied["status"].cast(pl.String) == "refused").cast(pl.Float64).to_numpy()

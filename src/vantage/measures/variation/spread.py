@@ -1,14 +1,14 @@
 """Variation: how much the answers to one item differ, and in which direction.
 
 Nothing here calls disagreement noise. A unit is an item under one question and one condition, as in
-`ratings`; the average over units has an interval over items, and over raters, who are left out in turn.
+`ratings`; the average over units has the interval of the kernel. Only opposed items look at several questions at once,
+which no unit's counts hold: there the table is made again without each rater.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -18,7 +18,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts
-from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
+from vantage.measures.intervals import OVER, SHARES, Bootstrap, IntervalOptions, WeightedIntervalOptions
 from vantage.measures.kernel import Statistic
 from vantage.measures.parts import (
     Part,
@@ -34,18 +34,18 @@ from vantage.measures.parts import (
 from vantage.measures.powered.contributions import Contribution
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import left_out_together, without_raters
-from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, canonical, judgments_frame
-from vantage.measures.resampling import Choice, Resampling, UnitValues, mean_with_interval
-from vantage.measures.sources import CountedGroup, counted_groups
+from vantage.measures.rater_variance import several_items, without_raters
+from vantage.measures.ratings import ALONE, OPTED_OUT, UNIT, By, Floats, Judgments, judgments_frame, recoded
+from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
+from vantage.measures.sources import CountedGroup, counted_groups, source_for
+from vantage.measures.statistic import NOBODY, contribution
 from vantage.scales import Scale
 
 Per: TypeAlias = Literal["mean", "item"]
 """One row per group (the average, with an interval), or one row per unit."""
 Base: TypeAlias = Literal["nats", "bits", "k"]
 
-SEVERAL: Final = pl.col("answers") > 1
-"""The units whose answers can differ."""
+GIVEN: Final = pl.col("value").is_not_null()
 CATEGORY: Final = pl.coalesce(
     pl.col("value").rank("dense").cast(pl.Float64),
     -pl.col("status").cast(pl.String).rank("dense").cast(pl.Float64),
@@ -75,9 +75,8 @@ ENTROPY_VIEW: Final = View(
 
 def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to the mean entropy."""
-    opt_outs, scale = options["opt_outs"], part.scale()
-    used = part.frame.filter(pl.col("value").is_not_null() | (OPTED_OUT & opt_outs))
-    if used.is_empty() or (scale is not None and scale.range is not None):
+    scale, opt_outs = part.scale(), options["opt_outs"]
+    if scale is not None and scale.range is not None:
         return
     known: dict[str, int] = {}
     if options["normalise"] or options["base"] == "k":
@@ -87,8 +86,9 @@ def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[C
                 remedy="make a corpus of it with vantage.corpus, or use base nats or bits",
             )
         known = _options(part.scales, opt_outs)
-    units = _unit_entropy(used).filter(SEVERAL).with_columns(pl.col("estimate") / _divisor(options["base"], known))
-    yield Contribution.of_units(units["item"], units["estimate"].to_numpy(), limits=(0.0, np.inf))
+    asked = part.frame["question"].unique().to_list()
+    used = replace(part, frame=part.frame.with_columns(value=_category(opt_outs)))
+    yield from contribution(used, lambda _: _entropy_of(options["base"], known, asked))
 
 
 @measure("entropy", "variation", view=ENTROPY_VIEW, powered=Powered(_entropy_contributions))
@@ -117,56 +117,58 @@ def entropy(
     >>> entropy(votes, base="bits")["estimate"].to_list()
     [1.0]
     """
-    how = Resampling(**resampling, over=OVER)
+    how = Bootstrap(**resampling, over=OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
-    if how.weights is not None:
-        if opt_outs or per == "item":
-            what = "opt_outs" if opt_outs else "per item"
-            raise InputError(f"weights of raters do not go with {what}", remedy="leave it out, or use soft-labels")
-        return table(
-            [_weighted_entropy(*group, base, known) for group in counted_groups(data, by, how, paired=True)], by
-        )
-    chosen = Choice.of(data, by, how)
-    used, divisor = pl.col("value").is_not_null() | (OPTED_OUT & opt_outs), _divisor(base, known)
-    rows, frames = [], []
-    for part in parts(data, by):
-        scale = part.scale()
-        given = part.frame.filter(used)
-        if scale is not None and scale.range is not None:
-            rows.append({**part.key, **counts(given, part.frame.filter(~used)), "reason": CONTINUOUS})
-            continue
-        units = _unit_entropy(given).with_columns(pl.col("estimate") / divisor)
-        if per == "item":
-            frames.append(unit_table(units, part, by, UNIT, (), used))
-        else:
-            units = units.filter(SEVERAL)
-            several = _of_units(given, units)
-            without = _counted_without(several, CATEGORY, _entropies, divisor, 2, how.seed)
-            row = _average(
-                units, part, used, chosen[part.key], ALONE, unused="unpaired", limits=(0.0, np.inf), without=without
-            )
-            row |= {"categories": len(scale.codes) if scale is not None else None}
-            row |= {"answers": round(units["answers"].sum() / len(units)) if len(units) else None}
-            rows.append(row)
-    return stacked(rows, frames, by)
+    if how.weights is not None and (opt_outs or per == "item"):
+        what = "opt_outs" if opt_outs else "per item"
+        raise InputError(f"weights of raters do not go with {what}", remedy="leave it out, or use soft-labels")
+    data = recoded(data, by, _category(opt_outs), scales=True) if opt_outs else data
+    if per == "item":
+        return _per_unit(data, by, lambda part: _unit_entropy(part, base, known))
+    return table([_entropy_row(*group, base, known) for group in counted_groups(data, by, how, paired=True)], by)
 
 
-def _weighted_entropy(
-    group: CountedGroup[Counts], how: Bootstrap, base: Base, known: Mapping[str, int]
-) -> dict[str, Any]:
-    """The mean entropy of the answers to an item, of raters who count by their weights."""
-    if not group.counts.units or (group.scale is not None and group.scale.range is not None):
-        return {**group.row, "reason": ALONE if not group.counts.units else CONTINUOUS}
-    sizes = {known[question] for question in group.questions or [""]} if known else set()
+def _entropy_row(group: CountedGroup[Counts], how: Bootstrap, base: Base, known: Mapping[str, int]) -> dict[str, Any]:
+    """The mean entropy of the answers to an item."""
+    row = {**group.row, "note": group.notes[1]}
+    if group.scale is not None and group.scale.range is not None:
+        return {**row, "reason": CONTINUOUS}
+    row |= {"categories": len(group.scale.codes) if group.scale is not None else None, "answers": None}
+    if not group.counts.units:
+        return {**row, "reason": ALONE}
+    row["answers"] = round(group.counts.total / group.counts.units)
+    return {**row, **group.estimated(_entropy_of(base, known, group.questions), how)}
+
+
+def _entropy_of(base: Base, known: Mapping[str, int], questions: Sequence[str]) -> Statistic:
+    """The entropy of a unit's answers in units of the base: that of as many categories as its question has, if known.
+
+    A plain table has as many for every question.
+    """
+    sizes = {known[question] for question in questions or known} if known else set()
     if len(sizes) > 1:
         raise InputError("the questions have different numbers of answers", remedy="group by question")
     unit = np.log(max(*sizes, 2)) if sizes else np.log(2) if base == "bits" else 1.0
-    return {
-        **group.row,
-        "categories": len(group.scale.codes) if group.scale is not None else None,
-        "answers": round(group.counts.total / group.counts.units),
-        **group.estimated(Statistic(lambda table: _entropies(table) / unit, limits=(0.0, np.inf), least=2), how),
-    }
+
+    def rows(table: Counts) -> Floats:
+        shares = replace(table, table=table.scaled(1 / table.size))
+        # Unanimity leaves a negative zero.
+        return np.abs(shares.mapped(lambda share: share * np.log(np.where(share > 0, share, 1.0)))) / unit
+
+    return Statistic(rows, limits=(0.0, np.inf), least=2)
+
+
+def _unit_entropy(part: Part, base: Base, known: Mapping[str, int]) -> pl.DataFrame | str:
+    """The entropy of every unit of a group, or why there is none."""
+    scale, used = part.scale(), part.answered
+    if scale is not None and scale.range is not None:
+        return CONTINUOUS
+    unit, units = dense(encode(used, UNIT))
+    values, column = np.unique(used["value"].to_numpy(), return_inverse=True)
+    answered = Counts.of_units(unit, column.reshape(-1), values, units, many=len(values) > FEW)
+    entropies = _entropy_of(base, known, used["question"].unique().to_list()).rows(answered)
+    first = np.unique(unit, return_index=True)[1]
+    return used[first].select(UNIT).with_columns(estimate=pl.Series(entropies)).sort(UNIT)
 
 
 CONTINUOUS: Final = "the scale is continuous, so answers do not fall into categories"
@@ -196,20 +198,18 @@ def ambiguity(
     >>> ambiguity(votes)["estimate"].to_list()
     [0.5]
     """
-    how = Resampling(**resampling, over=OVER)
-    chosen = Choice.of(data, by, how)
     doubtful = pl.col("status").cast(pl.String) == "ambiguous"
-    used = pl.col("value").is_not_null() | doubtful
-    rows, frames = [], []
-    for part in parts(data, by):
-        given = part.frame.filter(used)
-        units = given.group_by(UNIT).agg(doubtful.mean().alias("estimate")).sort(UNIT)
-        if per == "item":
-            frames.append(unit_table(units, part, by, UNIT, (), used))
-        else:
-            without = _counted_without(given, doubtful.cast(pl.Float64), _means, pl.lit(1.0), 1, how.seed)
-            rows.append(_average(units, part, used, chosen[part.key], limits=SHARES, without=without))
-    return stacked(rows, frames, by)
+    said = recoded(data, by, pl.when(GIVEN | doubtful).then(doubtful.cast(pl.Float64)))
+    if per == "item":
+        return _per_unit(said, by, lambda part: part.answered.group_by(UNIT).agg(estimate=pl.col("value").mean()))
+    rows = []
+    for group, how in counted_groups(said, by, Bootstrap(**resampling, over=OVER)):
+        made = group.estimated(AMBIGUOUS, how) if group.counts.units else {"reason": NOBODY}
+        rows.append({**group.row, "note": None, **made})
+    return table(rows, by)
+
+
+AMBIGUOUS: Final = Statistic(lambda table: table.table @ table.values / table.size, limits=SHARES)
 
 
 TOO_LONG: Final = (
@@ -225,9 +225,10 @@ SPLIT_ITEMS_VIEW: Final = View(
 
 def _split_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to the share of split items."""
-    if len(part.answered):
-        units = _several_split(_sides(part.answered, part, part.scale(), options["neutral"]), options["share"])
-        yield Contribution.of_units(units["item"], units["estimate"].to_numpy(), limits=(0.0, 1.0))
+    ends, scale = part.ends, part.scale()
+    yield from contribution(
+        part, lambda table: _split_of(_sides(table.values, scale, ends, options["neutral"]), options["share"])
+    )
 
 
 @measure("split-items", "variation", view=SPLIT_ITEMS_VIEW, powered=Powered(_split_contributions))
@@ -256,20 +257,31 @@ def split_items(
     """
     if not 0 < share <= 0.5:
         raise InputError(f"share {share} is not above 0 and at most 0.5", remedy="use for example 0.25")
-    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
-    rows, frames = [], []
-    for part in parts(data, by):
-        used = pl.col("value").is_not_null()
-        sides = _sides(part.answered, part, part.scale(), neutral)
-        if per == "item":
-            columns = ("low_share", "high_share", "split")
-            frames.append(unit_table(_split(sides, share), part, by, UNIT, columns, used))
-        else:
-            split = partial(_several_split, share=share)
-            without, how = _without(sides, split, resampling["seed"]), chosen[part.key]
-            row = _average(split(sides), part, used, how, ALONE, unused="unpaired", limits=SHARES, without=without)
-            rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
-    return stacked(rows, frames, by)
+    if per == "item":
+        columns = ("low_share", "high_share", "split")
+        return _per_unit(data, by, lambda part: _split(part, share, neutral), columns)
+    asked = Bootstrap(**resampling, over=OVER)
+    source, rows = source_for(data, by, asked), []
+    ends = (float(source.values[0]), float(source.values[-1])) if len(source.values) else (0.0, 0.0)
+    for group, how in counted_groups(data, by, asked, paired=True, source=source):
+        row = {**group.row, "note": group.notes[1]}
+        if not group.counts.units:
+            rows.append({**row, "reason": ALONE})
+            continue
+        sides = _sides(group.counts.values, group.scale, ends, neutral)
+        row |= group.estimated(_split_of(sides, share), how)
+        rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
+    return table(rows, by)
+
+
+def _split_of(sides: Floats, share: float) -> Statistic:
+    """Whether the raters of a unit are split, of values with these sides."""
+
+    def rows(table: Counts) -> Floats:
+        smaller = np.minimum(table.table @ (sides < 0.0), table.table @ (sides > 0.0))
+        return np.asarray(smaller / table.size >= share - 1e-12, dtype=np.float64)
+
+    return Statistic(rows, limits=SHARES, least=2)
 
 
 OPPOSED_ITEMS_VIEW: Final = View(
@@ -303,115 +315,68 @@ def opposed_items(
     >>> opposed_items(votes, ci="none")["estimate"].to_list()
     [0.5]
     """
-    chosen = Choice.of(data, by, Resampling(**resampling, over=OVER))
-    keys = ("item", "condition")
+    asked = Resampling(**resampling, over=OVER)
+    keys = ["item", "condition"]
+
+    def opposed(answered: pl.DataFrame, part: Part) -> pl.DataFrame:
+        directions = _directions(answered, part, aggregate, rounding, beyond, neutral)
+        both = (pl.col("direction") > 0).any() & (pl.col("direction") < 0).any()
+        counted = directions.group_by(keys).agg(questions=pl.col("question").n_unique(), estimate=both.cast(pl.Float64))
+        return counted.filter(pl.col("questions") > 1).sort(keys)
+
     rows, frames = [], []
     for part in parts(data, by):
-        used = pl.col("value").is_not_null()
-
-        def opposed(answered: pl.DataFrame, part: Part = part) -> pl.DataFrame:
-            directions = _directions(answered, part, aggregate, rounding, beyond, neutral)
-            both = (pl.col("direction") > 0).any() & (pl.col("direction") < 0).any()
-            counted = directions.group_by(keys).agg(
-                questions=pl.col("question").n_unique(), estimate=both.cast(pl.Float64)
-            )
-            return counted.filter(pl.col("questions") > 1).sort(keys)
-
-        units = opposed(part.answered)
+        units = opposed(part.answered, part)
         if per == "item":
-            frames.append(unit_table(units, part, by, keys, ("questions",), used))
-        else:
-            without, how = _without(part.answered, opposed, resampling["seed"]), chosen[part.key]
-            nothing = "no item has answers to two questions"
-            row = _average(units, part, used, how, nothing, unused="incomplete", limits=SHARES, without=without)
-            rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
+            frames.append(unit_table(units, part, by, keys, ("questions",), GIVEN))
+            continue
+        used = part.answered.join(units, on=keys, how="semi", nulls_equal=True)
+        row = {**part.key, "opposed": int(units["estimate"].sum())}
+        row |= counts(used, part.frame, incomplete=len(part.answered) - len(used))
+        if units.is_empty():
+            rows.append({**row, "reason": "no item has answers to two questions"})
+            continue
+
+        def without(part: Part = part) -> Iterator[UnitValues]:
+            for rest in without_raters(part.answered, asked.seed):
+                left = opposed(rest, part)
+                yield left["item"], left["estimate"].to_numpy()
+
+        values, how = units["estimate"].to_numpy(), asked.chosen(several_items(part.answered))
+        rows.append({**row, **mean_with_interval(units["item"], values, how, SHARES, without=without)})
     return stacked(rows, frames, by)
 
 
-def _split(sides: pl.DataFrame, share: float) -> pl.DataFrame:
-    """The share of low and of high answers to every unit, and whether its raters are split."""
+def _per_unit(
+    data: Judgments, by: By, units: Callable[[Part], pl.DataFrame | str], own: Sequence[str] = ()
+) -> pl.DataFrame:
+    """One row per unit; a group that has none is a row that says why."""
+    rows, frames = [], []
+    for part in parts(data, by):
+        made = units(part)
+        if isinstance(made, str):
+            rows.append({**part.key, **counts(part.answered, part.frame), "reason": made})
+        else:
+            frames.append(unit_table(made, part, by, UNIT, own, GIVEN))
+    return stacked(rows, frames, by)
+
+
+def _split(part: Part, share: float, neutral: float | None) -> pl.DataFrame:
+    """The share of low and of high answers to every unit of a group, and whether its raters are split."""
+    side = _sides(part.answered["value"].to_numpy(), part.scale(), part.ends, neutral)
     return (
-        sides.group_by(UNIT)
-        .agg(
-            pl.len().alias("answers"),
-            (pl.col("side") < 0).mean().alias("low_share"),
-            (pl.col("side") > 0).mean().alias("high_share"),
-        )
+        part.answered.with_columns(side=pl.Series(side))
+        .group_by(UNIT)
+        .agg((pl.col("side") < 0).mean().alias("low_share"), (pl.col("side") > 0).mean().alias("high_share"))
         .with_columns(pl.min_horizontal("low_share", "high_share").alias("estimate"))
         .with_columns((pl.col("estimate") >= share - 1e-12).alias("split"))
         .sort(UNIT)
     )
 
 
-def _several_split(sides: pl.DataFrame, share: float) -> pl.DataFrame:
-    """Whether the raters of every unit with several answers are split: 1 or 0."""
-    return _split(sides, share).filter(SEVERAL).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
-
-
-def _without(
-    answered: pl.DataFrame, units: Callable[[pl.DataFrame], pl.DataFrame], seed: int
-) -> Callable[[], Iterator[UnitValues]]:
-    """The units' estimates in the table without each rater in turn."""
-    frames = (units(rest) for rest in without_raters(answered, seed))
-    return lambda: ((each["item"], each["estimate"].to_numpy()) for each in frames)
-
-
-def _counted_without(
-    given: pl.DataFrame,
-    category: pl.Expr,
-    estimates: Callable[[Counts], Floats],
-    divisor: pl.Expr,
-    least: int,
-    seed: int,
-) -> Callable[[], Iterator[UnitValues]]:
-    """The same where estimates follow from how often each category was given to a unit with `least` answers."""
-
-    def tables() -> Iterator[UnitValues]:
-        named = canonical(given.with_columns(category.alias("value")))
-        units = named.units.with_columns(divisor.alias("divisor"))
-        ratings, values = named.ratings, np.unique(named.ratings.value)
-        column = np.searchsorted(values, ratings.value)
-        group = left_out_together(ratings.coders, np.random.default_rng(seed))[ratings.coder]
-        for number in range(int(group.max(initial=-1)) + 1):
-            kept = group != number
-            rest = Counts.of_units(ratings.unit[kept], column[kept], values, ratings.units, many=len(values) > FEW)
-            enough = rest.size >= least
-            left = units.filter(enough)
-            yield left["item"], estimates(rest.rows(enough)) / left["divisor"].to_numpy()
-
-    return tables
-
-
-def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
-    """Entropy in nats of every unit; opt-outs among the rows are categories by their status."""
-    # A value is a category whatever its status says; the status only names the kinds of opt-out.
-    kind = pl.when(pl.col("value").is_null()).then(pl.col("status").cast(pl.String)).otherwise(pl.lit(""))
-    unit, units = dense(encode(used, UNIT))
-    category, categories = dense(encode(used.select("value", kind.alias("kind")), ["value", "kind"]))
-    answered = Counts.of_units(unit, category, np.arange(categories, dtype=np.float64), units, many=categories > FEW)
-    first = np.unique(unit, return_index=True)[1]
-    columns = pl.Series("estimate", _entropies(answered)), pl.Series("answers", np.bincount(unit, minlength=units))
-    return used[first].select(UNIT).with_columns(columns).sort(UNIT)
-
-
-def _means(counts: Counts) -> Floats:
-    """The mean of each unit's categories."""
-    return np.asarray(counts.table @ counts.values / counts.size)
-
-
-def _entropies(counts: Counts) -> Floats:
-    """The entropy of the answers to each unit, in nats."""
-    shares = replace(counts, table=counts.scaled(1 / counts.size))
-    # Unanimity leaves a negative zero.
-    return np.abs(shares.mapped(lambda share: share * np.log(np.where(share > 0, share, 1.0))))
-
-
-def _divisor(base: str, known: Mapping[str, int]) -> pl.Expr:
-    """What natural entropies are divided by: for each question, where the number of its categories counts."""
-    if known:
-        by_question = {question: np.log(max(k, 2)) for question, k in known.items()}
-        return pl.col("question").replace_strict(by_question, return_dtype=pl.Float64)
-    return pl.lit(np.log(2) if base == "bits" else 1.0)
+def _category(opt_outs: bool) -> pl.Expr:
+    """The answers as numbers of categories, of which opt-outs are some where that is asked for."""
+    return pl.when(GIVEN | (OPTED_OUT & opt_outs)).then(CATEGORY)
 
 
 def _options(scales: Mapping[str, Scale], opt_outs: bool) -> dict[str, int]:
@@ -430,17 +395,14 @@ def _categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
     return dict.fromkeys(frame["question"].unique(), values + declined)
 
 
-def _sides(answered: pl.DataFrame, part: Part, scale: Scale | None, neutral: float | None) -> pl.DataFrame:
-    """The answers with their side: −1 low, 1 high, 0 neither."""
-    if scale is not None and scale.bands and neutral is None:
-        bands = sorted(scale.bands, key=lambda band: next(c for c in _probes(scale) if band.holds(c)))
-        codes = answered["value"].unique().to_list()
-        sides = {code: int(bands[-1].holds(code)) - int(bands[0].holds(code)) for code in codes}
-        side = pl.col("value").replace_strict(sides, return_dtype=pl.Int8) if sides else pl.lit(0, dtype=pl.Int8)
-    else:
-        middle = neutral_point(scale, part.ends) if neutral is None else neutral
-        side = (pl.col("value") - middle).sign().cast(pl.Int8)
-    return answered.with_columns(side.alias("side"))
+def _sides(values: Floats, scale: Scale | None, ends: tuple[float, float], neutral: float | None) -> Floats:
+    """The side of each value: −1 low, 1 high, 0 neither."""
+    if scale is None or not scale.bands or neutral is not None:
+        return np.sign(values - (neutral_point(scale, ends) if neutral is None else neutral))
+    bands = sorted(scale.bands, key=lambda band: next(c for c in _probes(scale) if band.holds(c)))
+    codes, place = np.unique(values, return_inverse=True)
+    sides = [float(bands[-1].holds(code)) - float(bands[0].holds(code)) for code in codes.tolist()]
+    return np.array(sides, dtype=np.float64)[place.reshape(-1)]
 
 
 def _probes(scale: Scale) -> Floats:
@@ -465,8 +427,8 @@ def _directions(
         scale = part.scales.get(str(question))
         middle = neutral_point(scale, part.ends) if neutral is None else neutral
         if aggregate == "votes":
-            votes = pl.col("side").cast(pl.Int64).sum().cast(pl.Float64).alias("score")
-            score, middle = _sides(answers, part, scale, neutral).group_by(UNIT).agg(votes), 0.0
+            side = pl.Series(_sides(answers["value"].to_numpy(), scale, part.ends, neutral))
+            score, middle = answers.with_columns(side=side).group_by(UNIT).agg(score=pl.col("side").sum()), 0.0
         else:
             centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
             score = answers.group_by(UNIT).agg(centre.alias("score"))
@@ -475,32 +437,3 @@ def _directions(
         scored.append(score.with_columns(pl.Series("direction", direction)))
     empty = answered.select(UNIT).clear().with_columns(pl.lit(0.0).alias("score"), pl.lit(0.0).alias("direction"))
     return pl.concat(scored) if scored else empty
-
-
-def _average(
-    units: pl.DataFrame,
-    part: Part,
-    used: pl.Expr,
-    how: Resampling,
-    reason: str = "no item has an answer",
-    *,
-    unused: str = "",
-    limits: tuple[float, float] = LIMITS,
-    without: Callable[[], Iterator[UnitValues]] | None = None,
-) -> dict[str, object]:
-    """The row of a group: the mean over its units with an interval, or why there is none.
-
-    `unused` is what answers to other units are called in `left_out`.
-    """
-    given = part.frame.filter(used)
-    rows = _of_units(given, units)
-    based_on = {**part.key, **counts(rows, part.frame.filter(~used), **{unused: len(given) - len(rows)})}
-    if len(units) == 0:
-        return {**based_on, "reason": reason}
-    values = units["estimate"].to_numpy()
-    return {**based_on, **mean_with_interval(units["item"], values, how, limits, without=without)}
-
-
-def _of_units(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
-    """The rows of some units."""
-    return rows.join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)

@@ -21,7 +21,7 @@ from vantage.collect.views import QuestionAnswer
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures.ratings import Floats
+from vantage.measures import Floats
 from vantage.planning.model import RatingModel
 from vantage.planning.pilot import Pilot
 

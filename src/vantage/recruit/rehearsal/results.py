@@ -18,9 +18,7 @@ from vantage.collect.flow_document import AttentionPart, GoldPart
 from vantage.collect.phases import accepts
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
-from vantage.measures.agreement.alpha import alpha
-from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import Floats
+from vantage.measures import Column, Fact, Floats, View, alpha
 from vantage.planning.model import RatingModel, StudyLayout
 from vantage.recruit.base import at_once
 from vantage.recruit.on_prolific import ProlificRecruiter

@@ -11,9 +11,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, VantageError
 from vantage.instruments import Instrument
-from vantage.measures.ratings import Floats
-from vantage.measures.rationale.semantic import OVERLAP, BertScore, Likeness
-from vantage.measures.resampling import Resampling
+from vantage.measures import BertScore, Floats, Likeness, Resampling
+from vantage.measures.rationale.semantic import OVERLAP
 from vantage.report.engine import Analysis, there
 from vantage.studies.appraisals.coding import first_integer, matrix
 from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions

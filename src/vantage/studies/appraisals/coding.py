@@ -15,10 +15,20 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import CORRELATIONS, Bounds, Spread, interval
-from vantage.measures.ratings import Floats, Ints
-from vantage.measures.relations.correlations import coefficient, p_value, weighted_correlation
-from vantage.measures.resampling import Resampling, ratio, several_with_intervals
+from vantage.measures import (
+    CORRELATIONS,
+    Bounds,
+    Floats,
+    Ints,
+    Resampling,
+    Spread,
+    p_value,
+    ratio,
+    several_with_intervals,
+    weighted_correlation,
+)
+from vantage.measures.intervals import interval
+from vantage.measures.relations.correlations import coefficient
 from vantage.report.ledger import p_value as p_value_of_interval
 
 Along: TypeAlias = Literal["questions", "posts", "all"]

@@ -10,11 +10,7 @@ import polars as pl
 from scipy.special import expit
 
 from vantage.corpora.readers.appraisals import EMOTIONS
-from vantage.measures.intervals import SHARES
-from vantage.measures.multiplicity import adjusted
-from vantage.measures.ratings import Floats, Ints
-from vantage.measures.relations.correlations import midranks
-from vantage.measures.resampling import ratio, several_with_intervals
+from vantage.measures import SHARES, Floats, Ints, adjusted, midranks, ratio, several_with_intervals
 from vantage.report.engine import Data, there
 from vantage.report.ledger import p_value
 from vantage.studies.appraisals.analysis import Appraised

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import SHARES
-from vantage.measures.resampling import mean_with_interval, named
+from vantage.measures import SHARES, mean_with_interval, named
 from vantage.report.cells import counted
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised

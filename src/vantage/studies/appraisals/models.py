@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.ratings import Floats
-from vantage.measures.resampling import several_with_intervals
+from vantage.measures import Floats, several_with_intervals
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts

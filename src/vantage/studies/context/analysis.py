@@ -11,9 +11,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.instruments import Question
-from vantage.measures.intervals import student_interval
-from vantage.measures.ratings import Floats
-from vantage.measures.resampling import named
+from vantage.measures import Floats, named, student_interval
 from vantage.report.recipe import Analysis
 from vantage.studies.base import listed, option
 from vantage.studies.context.pipeline.ambiguity import SURFACE, by_surface, votes

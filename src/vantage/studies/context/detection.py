@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.resampling import named
-from vantage.measures.scoring.accuracy import accuracy
+from vantage.measures import accuracy, named
 from vantage.report.cells import counted
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements

@@ -17,12 +17,18 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import LIMITS, SHARES
-from vantage.measures.ratings import Floats
-from vantage.measures.relations.ranks import ranks
-from vantage.measures.resampling import Resampling, several_with_intervals
-from vantage.measures.scoring.accuracy import accuracy
-from vantage.measures.scoring.scores import Metric, Rules, Scores
+from vantage.measures import (
+    LIMITS,
+    SHARES,
+    Floats,
+    Metric,
+    Resampling,
+    Rules,
+    Scores,
+    accuracy,
+    ranks,
+    several_with_intervals,
+)
 from vantage.perspective.fairness import swap_p
 from vantage.raters.style import Style
 from vantage.report.recipe import Data, there

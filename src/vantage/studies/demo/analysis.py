@@ -18,9 +18,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.documents import Document
-from vantage.measures import alpha, alt_test, compare, rater_quality, split_items
-from vantage.measures.ratings import Floats
-from vantage.measures.resampling import Resampling, per_item
+from vantage.measures import Floats, Resampling, alpha, alt_test, compare, per_item, rater_quality, split_items
 from vantage.report.recipe import Analysis, Data
 
 QUESTION: Final = "trust"

@@ -13,19 +13,22 @@ import polars as pl
 from scipy import special, stats
 
 from vantage.instruments import Instrument
-from vantage.measures.ratings import Floats
-from vantage.measures.relations.compare import compare
-from vantage.measures.texts.clusters import (
+from vantage.measures import (
     Clusters,
+    Dictionary,
+    Floats,
     Stability,
+    compare,
+    composites,
+    expected_values,
     kmeans,
     mean_over_runs,
     nearest_centroid,
     run_replicates,
-    stability,
+    scores_by_run,
 )
-from vantage.measures.texts.composites import composites, expected_values, scores_by_run
-from vantage.measures.texts.dictionary import Dictionary, lemmas
+from vantage.measures.texts.clusters import stability
+from vantage.measures.texts.dictionary import lemmas
 from vantage.measures.texts.keywords import matched
 from vantage.report.engine import Analysis
 from vantage.report.ledger import LEVEL

@@ -8,13 +8,20 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import SHARES
-from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.measures.texts.composites import composites, condition_agreement, expected_values, run_spread
-from vantage.measures.texts.diversity import text_diversity
+from vantage.measures import (
+    SHARES,
+    Resampling,
+    class_phrases,
+    composites,
+    condition_agreement,
+    expected_values,
+    mean_with_interval,
+    refusals,
+    run_spread,
+    similar_phrases,
+    text_diversity,
+)
 from vantage.measures.texts.keywords import coverage, profile
-from vantage.measures.texts.phrases import class_phrases, similar_phrases
-from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data, there
 from vantage.studies.stereomap.analysis import PEOPLE, Stereomap
 

@@ -20,7 +20,7 @@ from vantage.corpora import About, Corpus
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
-from vantage.measures.texts.dictionary import Dictionary
+from vantage.measures import Dictionary
 from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot

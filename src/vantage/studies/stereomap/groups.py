@@ -16,7 +16,7 @@ from vantage.corpora.readers.files import SUFFIXES, read_table, text_of
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.measures.texts.dictionary import Dictionary
+from vantage.measures import Dictionary
 
 COLUMNS: Final = ("group", "id", "label", "published", "aliases", "theme", "reference")
 """What may be told of a group, in a file of one's own as in the bundled one; only `group` is needed."""

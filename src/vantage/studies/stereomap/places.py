@@ -8,11 +8,9 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import student_interval
-from vantage.measures.presentation import Column
+from vantage.measures import Column, condition_agreement, k_table, rand_by_chance, student_interval
 from vantage.measures.relations.correlations import coefficient
-from vantage.measures.texts.clusters import described, initials, k_table, overlaps, rand_by_chance
-from vantage.measures.texts.composites import condition_agreement
+from vantage.measures.texts.clusters import described, initials, overlaps
 from vantage.report.engine import Data, there
 from vantage.report.parts import Figure, Part
 from vantage.studies.stereomap.analysis import ALL, PEOPLE, PlacedGroups, Stereomap, contrast, one_against_another

@@ -8,10 +8,8 @@ from typing import Final
 
 import polars as pl
 
-from vantage.measures.multiplicity import adjusted
-from vantage.measures.relations.correlate import correlate
-from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.measures.texts.composites import expected_values, extremes, item_means
+from vantage.measures import Resampling, adjusted, correlate, expected_values, item_means, mean_with_interval
+from vantage.measures.texts.composites import extremes
 from vantage.report.engine import Data, there
 from vantage.studies.stereomap.analysis import ALL, PEOPLE, PlacedGroups, Stereomap
 from vantage.studies.stereomap.elicitation import USUAL

@@ -19,7 +19,7 @@ from scipy.special import entr, polygamma, psi
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.measures.ratings import Floats
+from vantage.measures import Floats
 from vantage.raters.answers import choices
 from vantage.raters.trained.examples import grouped_folds
 from vantage.raters.trained.linear import LinearSettings, Vocabulary

@@ -18,11 +18,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, rel_entr
 
 from vantage.errors import InputError
-from vantage.measures.intervals import wilson
+from vantage.measures import Floats, Resampling, midranks, named, several_with_intervals, weighted_correlation, wilson
 from vantage.measures.multiplicity import Flags
-from vantage.measures.ratings import Floats
-from vantage.measures.relations.correlations import midranks, weighted_correlation
-from vantage.measures.resampling import Resampling, named, several_with_intervals
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, shares_of
 from vantage.studies.context.pipeline.controls import COST
