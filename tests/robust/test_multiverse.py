@@ -198,6 +198,10 @@ def test_the_judgments_of_a_specification_are_selected_and_opened(vantage: Vanta
     assert (
         "no rater is 'p7'" in vantage("corpora", "filter", folder, "--where", "rater!=p7", "--to", tmp_path / "x").err
     )
-    page = tmp_path / "page.html"
-    assert vantage("view", folder, "--where", "rater=m0", "--export", page).code == 0
+    page, words = tmp_path / "page.html", ("--reference", "3", "--vary", "rater", "--to", tmp_path / "robust")
+    assert vantage("robust", "mean", folder, "--where", "question=trust", *words).code == 0
+    table = pl.read_csv(tmp_path / "robust" / "tables" / "robust-specifications.csv")
+    number = table.filter(rater="m0")["specification"].item()
+    assert vantage("view", f"{tmp_path / 'robust'}#{number}", "--export", page).code == 0
     assert '"p0"' not in page.read_text("utf-8")
+    assert "no specification 9; 1 to 4" in vantage("view", f"{tmp_path / 'robust'}#9", "--export", page).err

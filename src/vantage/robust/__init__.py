@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vantage.robust.page import risk_sentences as risk_sentences
     from vantage.robust.page import robust_report as robust_report
     from vantage.robust.page import sentences as sentences
+    from vantage.robust.page import specification_at as specification_at
     from vantage.robust.page import with_plan as with_plan
     from vantage.robust.page import with_robust as with_robust
     from vantage.robust.risk import Risks as Risks
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from vantage.robust.universe import Universe as Universe
     from vantage.robust.universe import offered as offered
 
-_PAGE = ("curve", "risk_frame", "risk_sentences", "robust_report", "sentences", "with_plan", "with_robust")
+_PAGE = ("curve", "risk_frame", "risk_sentences", "robust_report", "sentences", "specification_at", "with_plan",
+         "with_robust")  # fmt: skip
 _HOMES = {
     **dict.fromkeys(("Alternative", "Decision", "Universe", "offered"), "vantage.robust.universe"),
     **dict.fromkeys(("Multiverse", "robust"), "vantage.robust.multiverse"),

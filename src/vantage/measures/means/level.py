@@ -98,7 +98,8 @@ class _Asked:
         sums = units.sums if weight is None else units.sums * weight[:, None]
         if units.compared is not None:
             limits = LIMITS if code is None else (-1.0, 1.0)
-            return Contribution(units.items, sums, self.statistic, limits=limits, weights=weight)
+            said = partial(_said_of_sides, code, self.options["between"], units.compared)
+            return Contribution(units.items, sums, self.statistic, limits=limits, features=said, weights=weight)
         limits = ends_of(self.scale, units.answer) if code is None else SHARES
         said = partial(_said, code)
         return Contribution(
@@ -124,6 +125,15 @@ def ends_of(scale: Scale | None, given: Floats) -> Limits:
 def _said(code: float | None, model: ModelAnswers) -> Floats:
     """The model's mean answer, or the share it gives to one answer."""
     return (model.mean if code is None else model.share(code))[:, None]
+
+
+def _said_of_sides(code: float | None, between: str, compared: Sequence[Any], model: ModelAnswers) -> Floats:
+    """The same within each of two groups of items; of groups of people a model knows nothing."""
+    sides = model.frame.group_by("item").agg(pl.col(between).first()).sort("item")[between]
+    if sides.null_count() == len(sides):
+        return model.features()
+    within = np.column_stack([(sides == one).fill_null(value=False).to_numpy() for one in compared])
+    return np.hstack([within * _said(code, model), within])
 
 
 def _difference(sums: Floats) -> Floats:
