@@ -272,8 +272,8 @@ def leaderboard(
 
     from vantage.interop import read_system
     from vantage.interop.submissions import tasks
+    from vantage.perspective.leaderboard import leaderboard as ranked
     from vantage.perspective.scoring import TaskAnswers
-    from vantage.perspective.scoring import leaderboard as ranked
 
     chosen = tasks(data, part, split=split_folder, only=task)
     systems: dict[str, dict[str, dict[str, TaskAnswers]]] = {}

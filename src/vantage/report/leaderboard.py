@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 
 from vantage.interop import SharedTask
-from vantage.perspective.scoring import Answered, Divisor, Systems, distance, leaderboard, own_measures
+from vantage.perspective.leaderboard import Systems, leaderboard
+from vantage.perspective.losses import Answered, Divisor, distance
+from vantage.perspective.scoring import own_measures
 from vantage.report.cases import text_of_items
 from vantage.report.cells import shortened
 from vantage.report.engine import Analysis
