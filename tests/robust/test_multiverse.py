@@ -17,7 +17,8 @@ from vantage.measures import alpha, find
 from vantage.report import Report, Result, Section, made_at_once, settle
 from vantage.report.views import present
 from vantage.robust import Alternative, Conclusion, Decision, Universe, robust, with_robust
-from vantage.robust.universe import ONE_AT_A_TIME, SAME_COLUMN, offered
+from vantage.robust.offered import offered
+from vantage.robust.universe import ONE_AT_A_TIME, SAME_COLUMN
 
 DIFFERENCE = {"between": "era", "values": ["new", "old"]}
 
@@ -182,6 +183,18 @@ def test_a_difference_in_points_has_no_interval_of_an_effect_size() -> None:
     welch = made.specifications.row(1, named=True)
     assert (welch["low"], welch["verdict"]) == (None, "above")
     assert welch["estimate"] == pytest.approx(made.claimed["estimate"], abs=0.3)
+
+
+def test_weights_of_raters_are_a_choice() -> None:
+    corpus = planted(items=30, people=4)
+    raters = corpus.raters.with_columns(home=pl.Series(["town", "town", "town", "hills"]))
+    corpus = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
+    corpus = corpus.with_weights("census", {"home": {"town": 0.5, "hills": 0.5}})
+    claim = Conclusion.of("mean", reference=4.0)
+    made = robust(corpus, claim, Universe(tuple(d for d in offered(claim, corpus).decisions if d.name == "weights")))
+    assert made.specifications["weights"].to_list() == ["as claimed", "census"]
+    assert made.specifications["command"][1].endswith("--weights census")
+    assert made.specifications["estimate"].n_unique() == 2
 
 
 def test_leaving_out_keeps_what_has_no_value() -> None:

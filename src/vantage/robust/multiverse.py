@@ -22,7 +22,8 @@ from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.report import Claim
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.universe import MOST, Specification, Universe, offered, used_judgments
+from vantage.robust.offered import offered, used_judgments
+from vantage.robust.universe import MOST, Specification, Universe
 
 OF_INTERVALS: Final = ("ci", "interval", "resamples", "confidence", "seed")
 """Options that change intervals and no estimate."""

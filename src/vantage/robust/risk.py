@@ -25,7 +25,7 @@ from vantage.measures import find
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, Floats
 from vantage.robust.multiverse import by_block
-from vantage.robust.universe import CONDITIONS, MANY
+from vantage.robust.offered import CONDITIONS, MANY
 
 ERRORS: Final = ("false_positive", "missed", "wrong_sign", "exaggerated")
 WRONG: Final = slice(0, 3)
