@@ -233,16 +233,16 @@ class Raking:
                         f"no rater has {name} '{' × '.join(value)}' ({share:.1%} of the target): the weights speak "
                         f"for the other {1 - share:.1%}"
                     )
-            known = own.filter(cell.is_null()).drop_nulls()
+            unnamed = own.filter(cell.is_null()).drop_nulls()
             if number[-1]:
-                missing = int(number[-1]) - len(known)
-                other = sorted(" × ".join(row) for row in known.unique().rows())
+                missing = int(number[-1]) - len(unnamed)
+                other = sorted(" × ".join(row) for row in unnamed.unique().rows())
                 without = f"{missing} raters have no {name}" if missing > 1 else f"1 rater has no {name}"
                 parts = [without] if missing else []
                 parts += [f"the target does not name {name} {', '.join(map(repr, other))}"] if other else []
                 notes.append(f"{' and '.join(parts)}; who is not in the target keeps their share of the raters")
             if not number[:-1].any():
-                theirs = ", ".join(sorted(" × ".join(row) for row in known.unique().rows())[:5])
+                theirs = ", ".join(sorted(" × ".join(row) for row in unnamed.unique().rows())[:5])
                 raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs or 'none'}")
             present = np.array(
                 [share if there else 0.0 for share, there in zip(margin.shares.values(), number, strict=False)]
