@@ -14,9 +14,9 @@ import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.perspective import calibration, shared_task, split
-from vantage.perspective.leaderboard import UNREAD, leaderboard
 from vantage.perspective.scoring import TaskAnswers, answered
 from vantage.perspective.splits import people_pairs
+from vantage.report.leaderboard import UNREAD, leaderboard
 
 
 def ordinal(seed: int = 0) -> Corpus:

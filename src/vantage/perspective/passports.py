@@ -12,7 +12,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.measures.intervals import Bounds, student
 from vantage.measures.ratings import Floats, Ints
-from vantage.perspective.measured import Measured, concluded
+from vantage.perspective.losses import Measured, concluded
 from vantage.perspective.splits import known_trait, people_pairs, the_question
 
 PAIR: Final = ["item", "rater"]

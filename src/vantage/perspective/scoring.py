@@ -16,9 +16,17 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats, Ints
-from vantage.perspective.losses import EVALUATIONS, ORDERED, Answered, Divisor, Form, totals
-from vantage.perspective.measured import Measured, concluded
-from vantage.perspective.splits import Split, people_pairs, the_question
+from vantage.perspective.losses import (
+    EVALUATIONS,
+    ORDERED,
+    Answered,
+    Divisor,
+    Form,
+    Measured,
+    concluded,
+    totals,
+)
+from vantage.perspective.splits import Split, tested
 from vantage.perspective.tally import paired
 from vantage.scales import Scale, show_code
 
@@ -231,13 +239,10 @@ def shared_task(
         confidence: Of the intervals.
         seed: Of what is shuffled.
     """
-    corpus = people.corpus if isinstance(people, Split) else people
-    asked = [people.question] if isinstance(people, Split) else _asked(corpus, question)
     parts = []
-    for name in asked:
-        whole = people.test if isinstance(people, Split) else people_pairs(corpus, name)
-        gold = whole.select("item", "rater", "value")
-        parts.append(answered(predictions, gold, corpus, corpus.question(name), targets))
+    for one in [question] if question is None or isinstance(question, str) else question:
+        corpus, asked, gold = tested(people, one)
+        parts.append(answered(predictions, gold, corpus, asked, targets))
     return score_rows(TaskAnswers(parts), measures, divisor=divisor, confidence=confidence, seed=seed)
 
 
@@ -256,12 +261,6 @@ def score_rows(
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*NUMBERS, *SHUFFLED), pl.Float64))
 
 
-def _asked(corpus: Corpus, question: str | Sequence[str] | None) -> list[str]:
-    if question is None or isinstance(question, str):
-        return [the_question(corpus, question)]
-    return [corpus.question(name).id for name in question]
-
-
 def calibration(
     predictions: pl.DataFrame, people: Split | Corpus, *, question: str | None = None, bins: int = 10
 ) -> pl.DataFrame:
@@ -269,10 +268,8 @@ def calibration(
 
     One row per answer and bin: the mean `predicted` probability, the share `observed`, and how many pairs it rests on.
     """
-    corpus = people.corpus if isinstance(people, Split) else people
-    name = people.question if isinstance(people, Split) else the_question(corpus, question)
-    gold = (people.test if isinstance(people, Split) else people_pairs(corpus, name)).select("item", "rater", "value")
-    part = answered(predictions, gold, corpus, corpus.question(name))
+    corpus, asked, gold = tested(people, question)
+    part = answered(predictions, gold, corpus, asked)
     if part.form == "labels":
         raise InputError("labels have no probabilities to be calibrated", remedy="give a column probabilities")
     shares, rows = part.at_pairs(part.predicted), []
