@@ -76,8 +76,8 @@ class NumberedJudgments:
         used = {"items": dense(item[there])[1], "raters": dense(rater[there])[1], "judgments": int(there.sum())}
         compared, of_raters, kept = None, False, np.flatnonzero(there)
         if self.between is not None:
-            present = [self.sides[one] for one in np.flatnonzero(np.bincount(side[there]))]
-            compared = pair_of([one for one in present if one is not None], self.between, values)
+            known = [self.sides[one] for one in np.flatnonzero(np.bincount(side[there]))]
+            compared = pair_of([one for one in known if one is not None], self.between, values)
             of_raters = bool(len(kept)) and dense((rater * len(self.sides) + side)[there])[1] == used["raters"]
             place = np.full(len(self.sides), -1, dtype=np.int64)
             place[[self.sides.index(one) for one in compared]] = 0, 1
@@ -86,7 +86,7 @@ class NumberedJudgments:
         unit, units = dense(unit[kept])
         of_unit = np.empty(units, dtype=np.int64)
         of_unit[unit] = item[kept]
-        present = np.flatnonzero(np.bincount(of_unit))
+        present = np.flatnonzero(np.bincount(of_unit)).astype(np.int64)
         answer = value[kept] if code is None else (value[kept] == code).astype(np.float64)
         cell = side[kept] * units + unit
         return UnitMeans(self.items, present, compared, used, of_raters, dense(of_unit)[0], cell, answer,
@@ -157,7 +157,7 @@ class UnitMeans:
 
     @cached_property
     def _total(self) -> Floats:
-        return np.bincount(self.cell, weights=self.answer, minlength=self._cells)
+        return np.bincount(self.cell, weights=self.answer, minlength=self._cells).astype(np.float64)
 
     @cached_property
     def _size(self) -> Ints:
