@@ -47,6 +47,7 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "perspective": (perspective.app, "Predict what each user says: split, score and compare systems."),
     "plan": (plan.plan, "How many items and raters a goal needs."),
     "plan freeze": (robust.freeze, "Write a plan with a hash before you look."),
+    "plan risk": (robust.plan_risk, "How many labels by people keep conclusions from going wrong."),
     "robust": (robust.robust, "Does a conclusion survive other reasonable choices?"),
     "study": (study.study, "Run a whole study and write its report."),
     "report": (report.report, "Draw a report again, or compare two."),
@@ -103,5 +104,5 @@ for _name, (_verb, _help) in VERBS.items():
     if isinstance(_verb, typer.Typer):
         app.add_typer(_verb, name=_name, short_help=_help)
     else:
-        _settings = OPEN if _name in ("measure", "plan freeze", "robust", "study") else None
+        _settings = OPEN if _name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
         app.command(_name, short_help=_help, context_settings=_settings)(_verb)

@@ -273,7 +273,8 @@ def leaderboard(
     from vantage.interop import read_system
     from vantage.interop.submissions import tasks
     from vantage.perspective.scoring import TaskAnswers
-    from vantage.perspective.scoring import leaderboard as ranked
+    from vantage.report.leaderboard import leaderboard as ranked
+    from vantage.report.leaderboard import leaderboard_report
 
     chosen = tasks(data, part, split=split_folder, only=task)
     systems: dict[str, dict[str, dict[str, TaskAnswers]]] = {}
@@ -290,8 +291,6 @@ def leaderboard(
                 raise InputError(f"two systems are called '{name}'", remedy="name them: ours=a theirs=b")
             mine[name] = {one: chosen[one].answered(frame) for one, frame in of_tasks.items()}
     if out is not None:
-        from vantage.report.leaderboard import leaderboard_report
-
         report = leaderboard_report(chosen, systems)
         report.write(out)
         finished(report, out, as_json=output.json)

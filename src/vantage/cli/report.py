@@ -96,7 +96,9 @@ def _compare(first: Path, second: Path, out: Path) -> None:
 def view(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH…", help="Corpus folders, run stores, study folders or collect files."),
+        typer.Argument(
+            metavar="PATH…", help="Corpus folders, run stores, study folders, collect files, or one ROBUST_PAGE#NUMBER."
+        ),
     ],
     port: Annotated[int, typer.Option(help="The port, on this machine only; 0 takes a free one.")] = 0,
     export: Annotated[
@@ -113,6 +115,12 @@ def view(
     from vantage.view.explorer import Explorer
     from vantage.view.opening import open_paths
 
+    page, mark, number = str(paths[0]).rpartition("#")
+    if mark and number.isdigit() and len(paths) == 1 and not paths[0].exists():
+        from vantage.robust import specification_at
+
+        folder, conditions = specification_at(Path(page), int(number))
+        paths, where = [folder], [*conditions, *(where or [])]
     opened, read = open_paths(paths)
 
     def part() -> vantage.Corpus | None:

@@ -43,7 +43,8 @@ P = ParamSpec("P")
 
 RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
-RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric"}
+RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric",
+                  "weights": "agreement_weights"}  # fmt: skip
 """What options of measures were called once, and what they are called now."""
 ONE_BY_ONE: Final = "the interval takes items for drawn one by one, although they come from sources ('{}')"
 """The reason of rows whose measure cannot leave out whole sources."""
@@ -214,9 +215,9 @@ def measure(
             **kwargs: Any,
         ) -> pl.DataFrame:
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
+                if old == "weights" and RENAMED[old] not in signature.parameters:
+                    raise not_weighted(name)
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
-            if kwargs.get("weights") is not None and "weights" not in signature.parameters:
-                raise not_weighted(name)
             bound = signature.bind(*args, **kwargs)
             first = next(iter(signature.parameters))
             bound.arguments[first] = in_polars(bound.arguments[first])
