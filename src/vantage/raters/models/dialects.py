@@ -8,6 +8,7 @@ does a mark that looks like thinking and stands in no line of the table.
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Final, NamedTuple
 
 
@@ -144,10 +145,7 @@ def split_thinking(text: str) -> Parted:
         opened = _TABLE.opens.search(whole, at)
         # A template may write the opening mark into the prompt, so that the reply has only the closing one; all that
         # stands before the last of those is thinking.
-        bare = None
-        for bare in _TABLE.closes.finditer(whole, at, opened.start() if opened else len(whole)):
-            pass
-        if bare:
+        for bare in deque(_TABLE.closes.finditer(whole, at, opened.start() if opened else len(whole)), 1):
             thought.append("".join(kept) + _TABLE.closes.sub("\n", whole[at : bare.start()]))
             kept, dialect, at = [], _TABLE.name(bare), bare.end()
         if opened is None:
