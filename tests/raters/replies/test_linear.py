@@ -9,7 +9,8 @@ from itertools import product
 
 import pytest
 
-from tests.raters.replies.test_fuzz import AGREE, BOMBS, NINE
+from tests.raters.replies.questions import AGREE, NINE
+from tests.raters.replies.test_fuzz import BOMBS
 from vantage.raters.models.base import defused
 from vantage.raters.models.dialects import DIALECTS, enclosed, split_thinking
 from vantage.raters.replies import parse_reply
