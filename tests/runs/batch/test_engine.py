@@ -137,6 +137,18 @@ def test_a_batch_whose_confirmation_was_lost_is_found_and_not_submitted_again(
     assert [len(batch.requests) for batch in provider.batches] == [4, 3]
 
 
+def test_an_outage_is_waited_out_while_a_batch_is_under_way(
+    provider: Provider, plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vantage.runs.engines.local.LONGEST_WAIT", 0.02)
+    provider.faults = {"GET /batches/": [503] * 20}
+    assert run(plan(3), store, BATCH).complete
+    # A provider that has never answered is a wrong address.
+    provider.faults = {"POST /files": [503] * 20}
+    with pytest.raises(ModelError, match="after 8 tries"):
+        run(plan(4), store, BATCH)
+
+
 def test_a_rejected_parameter_is_left_out_of_the_next_batch(
     provider: Provider, plan: MakePlan, store: RunStore
 ) -> None:

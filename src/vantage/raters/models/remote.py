@@ -167,10 +167,6 @@ class RemoteModel(ABC):
         """Answers requests side by side, in their order; one that fails is a completion that says so."""
         return self.wait(self._all(requests, ()))
 
-    async def acomplete(self, request: Request) -> Completion:
-        """Answers one request, from any event loop."""
-        return await asyncio.wrap_future(self._submit(self._through(request, ())))
-
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
         """The log-probabilities of options whose first tokens differ, from those of the first token.
 
@@ -203,7 +199,7 @@ class RemoteModel(ABC):
             async with asyncio.timeout(self._timeout):
                 return await work
         except self.errors as error:
-            return self._ended(self._fault(error))
+            return self.ended(self._fault(error))
         except TimeoutError:
             raise Passing(f"{self._host} did not answer within {self._timeout:g} seconds.") from None
 
@@ -291,7 +287,7 @@ class RemoteModel(ABC):
         """
         return text.replace(self._key, "[key]") if is_secret(self._key) else text
 
-    def _ended(self, fault: Fault) -> Completion:
+    def ended(self, fault: Fault) -> Completion:
         """What becomes of a request that met a fault; one that may pass raises `Passing`."""
         if fault.filtered:
             return Completion(self.scrubbed(fault.message), "filtered", category=fault.category or "content filter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
@@ -14,10 +15,10 @@ from urllib.parse import urlsplit
 import openai
 
 from vantage.errors import InputError, VantageError
-from vantage.raters.models.base import AccountError, ModelError, Passing
-from vantage.raters.models.faults import of_client, retry_after
+from vantage.raters.models.base import ModelError, Passing
+from vantage.raters.models.faults import of_client
 from vantage.raters.models.remote import RemoteModel
-from vantage.runs.engines.local import back_off
+from vantage.runs.engines.local import OUTAGE, back_off
 
 T = TypeVar("T")
 TRIES: Final = 8
@@ -41,6 +42,7 @@ class Wire:
         # Headers that are to be left out are named with every request; the client does not take them otherwise.
         self._without = {name: value for name, value in headers.items() if not isinstance(value, str)}
         self._options: Any = {"headers": self._without}
+        self._answered = False
         self._draw = random.Random()  # noqa: S311 - spreads retries, decides nothing
 
     def get(self, path: str) -> Any:
@@ -92,17 +94,20 @@ class Wire:
         self._client.close()
 
     def _through(self, send: Callable[[], T]) -> T:
-        """Sends, through faults that pass."""
-        tries = 0
+        """Sends, through faults that pass; an outage of a provider that has answered before costs no tries."""
+        tries, until = 0, time.monotonic() + OUTAGE
         while True:
             tries += 1
             try:
-                return self._tried(send)
+                answer = self._tried(send)
             except Passing as fault:
-                if tries >= TRIES:
+                waited_for = fault.down and self._answered and time.monotonic() < until
+                if tries >= TRIES and not waited_for:
                     raise ModelError(f"{str(fault).rstrip('.')} (after {tries} tries).") from None
-                wait = max(back_off(tries, self._draw), fault.after or 0.0)
-            self.wait(wait)
+                self.wait(max(back_off(tries, self._draw), fault.after or 0.0))
+                continue
+            self._answered = True
+            return answer
 
     def _tried(self, send: Callable[[], T]) -> T:
         try:
@@ -112,12 +117,8 @@ class Wire:
             raise ModelError(f"{self._model.url} has no batch API here ({said}); leave --batch out.") from None
         except openai.OpenAIError as error:
             fault = of_client(error)
-            sentence = self._model.sentence(fault)
-            if fault.of_account:
-                raise AccountError(sentence) from None
-            if fault.passing:
-                raise Passing(sentence, overload=fault.overload, after=retry_after(fault.headers)) from None
-            raise ModelError(sentence) from None
+            self._model.ended(fault)
+            raise ModelError(self._model.sentence(fault)) from None
 
 
 def _data(answer: Any) -> Any:
