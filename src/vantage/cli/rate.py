@@ -118,9 +118,6 @@ def rate(
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, within a day.")
     ] = False,
-    batch_protocol: Annotated[
-        str | None, typer.Option(help="openai, anthropic or mistral; inferred from the address without it.")
-    ] = None,
     batch_wait: Annotated[
         float | None, typer.Option(help="Seconds to wait for batches at most; the same command collects them later.")
     ] = None,
@@ -224,7 +221,6 @@ def rate(
         engine="batch" if batch else engine,
         workers=workers,
         ray_address=ray_address,
-        batch_protocol=batch_protocol,
         batch_wait=batch_wait,
         retry_failed=retry_failed,
         requests_per_minute=rpm,

@@ -38,7 +38,6 @@ class RunOptions:
         tokens_per_minute: A limit on tokens, of prompts and replies together.
         workers: With `ray`: how many workers; one for each GPU or each machine of the cluster without it.
         ray_address: With `ray`: where the cluster is; `RAY_ADDRESS`, or this machine, without it.
-        batch_protocol: With `batch`: how the endpoint speaks of batches; told by its address without it.
         batch_wait: With `batch`: seconds to wait for batches at most; as long as it takes without it.
     """
 
@@ -58,7 +57,6 @@ class RunOptions:
     tokens_per_minute: float | None = None
     workers: int | None = None
     ray_address: str | None = None
-    batch_protocol: str | None = None
     batch_wait: float | None = None
 
     def __post_init__(self) -> None:

@@ -8,8 +8,10 @@ models reply, leaves the reply `unparsed`: a missing value can be asked for agai
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from vantage.raters.replies.copied import COPIED, ECHO, copied, masked, restated, scale_echoes
@@ -72,6 +74,10 @@ _BULLET: Final = re.compile(r"\s{0,8}[-*•]\s")
 _NUMBERED: Final = re.compile(r"^[ \t*]{0,6}\d{1,2}[.)]\s", re.MULTILINE)
 _NUMBER: Final = re.compile(rf"(?<![\w.,/+-]){NUMBER}", re.IGNORECASE)
 _LINES: Final = 400
+_ANSWERS: Final = 40
+"""A text that sets apart so many answers is a list, whatever they say."""
+_AROUND: Final = 600
+"""Characters on either side of an answer in which its sentence may cast doubt on it."""
 
 
 def names_options(text: str, scale: Scale) -> bool:
@@ -112,12 +118,15 @@ class Prose:
         own = masked(text, copied(text, source), COPIED)
         echoes = [*scale_echoes(own, self.scale), *option_lists(own, self.scale), *restated(own, question.ask)]
         self.shown = masked(own, echoes, ECHO)
+        self.sentences = [one.span() for one in _SENTENCES.finditer(self.shown)]
 
     def parse(self) -> ParsedReply:
         """What the text says, if it says one thing and no doubt is left."""
-        readings = list(self._set_apart())
+        readings = list(islice(self._set_apart(), _ANSWERS))
         if not readings:
             return self._silent()
+        if len(readings) == _ANSWERS:
+            return unparsed("several")
         obstacle = next((reading.form for _, _, reading in readings if not reading.usable), "")
         *_, (start, place, last) = readings
         # An option by its name and its number are one answer, of which the number is the exact one.
@@ -170,7 +179,7 @@ class Prose:
         readings = [read_slot(line, at, self.scale) for line, at in written]
         if any(one is None or not self._same(exact, one) for one in readings):
             return True
-        silent = any(phrase(one.group(), self.scale) for one in _SENTENCES.finditer(self.shown))
+        silent = any(phrase(self.shown[slice(*one)], self.scale) for one in self.sentences)
         return exact.value is not None and (silent or _NOT_SAID.search(self.shown) is not None)
 
     def _set_off(self, lead: Reading) -> bool:
@@ -193,8 +202,11 @@ class Prose:
 
     def _doubted(self, start: int, end: int) -> bool:
         """Whether the sentence of an answer doubts it, denies it or makes it a condition, before it or close behind."""
-        sentence = next((one for one in _SENTENCES.finditer(self.shown) if one.start() <= start < one.end()), None)
-        begin, stop = (sentence.start(), sentence.end()) if sentence else (start, end)
+        place = bisect_right(self.sentences, (start, len(self.shown) + 1)) - 1
+        begin, stop = self.sentences[place] if place >= 0 else (start, end)
+        if start >= stop:
+            begin, stop = start, end
+        begin, stop = max(begin, start - _AROUND), min(stop, end + _AROUND)
         answer = re.sub(r"[^\w']+", " ", self.shown[start:end])
         before = self.shown[begin:start]
         behind = re.split(r"\b(?:because|since|as)\b", self.shown[end : max(stop, end)])[0]
@@ -206,7 +218,7 @@ class Prose:
         named = any(reading.usable for _, reading in _named(self.shown, self.scale))
         if refuses(self.shown) and not named:
             return ParsedReply(None, "refused", self.text, "prose:refusal")
-        phrases = [phrase(one.group(), self.scale) for one in _SENTENCES.finditer(self.shown)]
+        phrases = [phrase(self.shown[slice(*one)], self.scale) for one in self.sentences]
         if not named and (reading := next(filter(None, phrases), None)):
             return reading.reply("prose", self.text)
         if has_range(self.shown):
