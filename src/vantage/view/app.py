@@ -35,7 +35,7 @@ HEADERS: Final = {
 }
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 LARGEST_BODY: Final = 100_000
-NUMBERS: Final = ("page", "size", "run", "sample")
+NUMBERS: Final = ("page", "size", "run", "sample", "start", "end")
 
 
 def asset(name: str) -> str:

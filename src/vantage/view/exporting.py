@@ -16,6 +16,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
+from vantage.report import Spectrum
 from vantage.report.cells import finite
 from vantage.report.page import digest
 from vantage.view.app import asset
@@ -68,6 +69,7 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
     return {
         "overview": overview,
         "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
+        "spectra": {id_: _spectrum(explorer, id_) for id_ in questions},
         "texts": {
             row["item"]: {name: str(value) for name, value in row.items() if value is not None}
             for row in corpus.items.iter_rows(named=True)
@@ -78,6 +80,13 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
         | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
+
+
+def _spectrum(explorer: Explorer, question: str) -> dict[str, Any]:
+    """The Spectrum of a question as the ids of its texts in their order: the page has the texts already."""
+    counts, drawn = explorer.distributions(question, "", None), explorer.spectrum(question)
+    order = counts.items.gather(Spectrum.of(counts).order).to_list()
+    return {**drawn, "order": order, "pins": [row["item"] for _, row in drawn["pins"]], "rows": [], "columns": []}
 
 
 def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any]]:

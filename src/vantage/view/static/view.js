@@ -10,7 +10,7 @@ let drawn = 0; // the number of the last view that began to be drawn
 // ---- elements
 
 function h(name, attributes, ...children) {
-  const svg = ["svg", "g", "rect", "circle", "line", "text", "title"].includes(name);
+  const svg = ["svg", "g", "rect", "circle", "line", "path", "text", "title"].includes(name);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -64,17 +64,18 @@ function byNumber(rows, name, descending) {
     return (typeof x === "string" ? x.localeCompare(y) : x - y) * (descending ? -1 : 1);
   });
 }
+function filtered(rows, given) {
+  const words = (given.search || "").toLowerCase(), texts = (row) => data.texts[row.item];
+  const wanted = Object.entries(given).filter(([name]) => name.startsWith("where."));
+  return rows.filter((row) => (!words || Object.values(texts(row)).some((text) => text.toLowerCase().includes(words)))
+    && wanted.every(([name, value]) => (texts(row)[name.slice(6)] || "") === value));
+}
 const inside = {
   overview: () => data.overview,
   items(given) {
     const question = data.overview.questions.find((one) => one.id === asked(given));
     const { rows: every, compared } = data.items[question.id];
-    let rows = every;
-    const words = (given.search || "").toLowerCase();
-    if (words) rows = rows.filter((row) => Object.values(data.texts[row.item]).some((text) => text.toLowerCase().includes(words)));
-    for (const [name, value] of Object.entries(given)) {
-      if (name.startsWith("where.")) rows = rows.filter((row) => (data.texts[row.item][name.slice(6)] || "") === value);
-    }
+    let rows = filtered(every, given);
     if (given.only) rows = rows.filter((row) => [].concat(given.only).includes(row.item));
     const sort = given.sort || "disagreement";
     const value = { mean: (row) => row.pictures[0]?.mean, answers: (row) => row.pictures.reduce((sum, one) => sum + one.counts.reduce((a, b) => a + b, 0), 0) }[sort];
@@ -82,6 +83,12 @@ const inside = {
     rows = byNumber(rows, sort, sort === "item" ? given.descending === "false" : given.descending !== "false");
     const page = Number(given.page || 0), size = 50;
     return { question, compared, total: rows.length, page, size, rows: rows.slice(page * size, (page + 1) * size) };
+  },
+  spectrum(given) {
+    const { order, pins, ...rest } = data.spectra[asked(given)], every = new Map(data.items[asked(given)].rows.map((row) => [row.item, row]));
+    const kept = filtered(order.map((item) => every.get(item)), given), start = Number(given.start || 0), end = Math.min(Number(given.end || kept.length), kept.length);
+    const shown = kept.slice(start, end), placed = pins.map((item) => [shown.findIndex((row) => row.item === item), every.get(item)]);
+    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0), rows: shown, columns: [] };
   },
   item(given) {
     const text = data.texts[given.item];
@@ -293,6 +300,97 @@ function scatter(map, chosen) {
     listed);
 }
 
+// ---- the Spectrum
+
+const COLUMNS = 400; // more texts than this share columns with their neighbours
+const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+const meanOf = (lists) => (lists.length ? lists[0].map((_, at) => total(lists.map((one) => one[at])) / lists.length) : null);
+
+function sharesOf(one) {
+  if (!one) return null;
+  const n = total(one.counts);
+  return one.shares || (n ? one.counts.map((times) => times / n) : null);
+}
+
+// One column for each text; of many texts, the mean of neighbours.
+function columnsOf(rows, groups) {
+  const width = Math.min(rows.length, COLUMNS), parts = Array.from({ length: width }, () => []);
+  rows.forEach((row, at) => parts[Math.floor((at * width) / rows.length)].push(row));
+  return parts.map((part) => {
+    const known = part.map((row) => row.disagreement).filter((value) => value !== null);
+    const of = (name) => part.map((row) => sharesOf(row.pictures.find((one) => one.group === name))).filter(Boolean);
+    return { texts: part.length, apart: known.length ? total(known) / known.length : null, shares: groups.map((name) => meanOf(of(name))) };
+  });
+}
+
+const areas = (width, paths, kind, name) =>
+  h("svg", { class: kind, viewBox: `0 0 ${width} 1`, preserveAspectRatio: "none", role: "img", "aria-label": name }, paths);
+
+// The shares of one group as areas, the first answer at the bottom.
+function strip(columns, group, colours, name) {
+  const paths = colours.map(() => "");
+  columns.forEach((one, at) => {
+    let below = 1;
+    (one.shares[group] || []).forEach((share, answer) => {
+      if (!(share > 0)) return;
+      paths[answer] += `M${at} ${below.toFixed(4)}h1v${(-share).toFixed(4)}h-1z`;
+      below -= share;
+    });
+  });
+  return areas(columns.length, paths.map((d, at) => h("path", { d, fill: colours[at] })), group ? "strip" : "strip first", `Shares of the answers of ${name}`);
+}
+
+function apartStrip(columns) {
+  const highest = Math.max(.5, ...columns.map((one) => one.apart || 0));
+  const d = columns.map((one, at) => (one.apart ? `M${at} 1h1v${(-one.apart / highest).toFixed(4)}h-1z` : "")).join("");
+  return areas(columns.length, [h("path", { d, class: "apart" })], "strip", "How far two answers are apart");
+}
+
+function key(question) {
+  const mark = (at) => h("svg", { width: 12, height: 12, "aria-hidden": "true" }, h("rect", { width: 12, height: 12, fill: question.colours[at] }));
+  return h("p", { class: "legend" }, question.labels.map((label, at) => h("span", {}, mark(at), ` ${label}`)));
+}
+
+function spectrum(answer, given) {
+  const { question, groups, start, end } = answer, many = end - start;
+  const columns = answer.columns.length ? answer.columns : columnsOf(answer.rows, groups), width = columns.length;
+  const single = width === many, first = (at) => Math.ceil((at * many) / width);
+  const target = (at) => (single ? address("item", { item: answer.rows[at].item, question: question.id }) : address("spectrum", { ...given, start: start + first(at), end: start + first(at + 1) }));
+  const cursor = h("div", { class: "cursor", hidden: true });
+  const readout = h("div", { class: "readout" }, h("p", { class: "note" }, `Point at a column to see ${single ? "a text and its votes" : "the votes on its texts"}; press it to open ${single ? "it" : "them"}. The arrow keys move, Enter opens.`));
+  const plot = h("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": `Texts sorted by the answers of ${answer.by}`, "aria-valuemin": 1, "aria-valuemax": width });
+  let current = 0;
+  function point(at) {
+    current = Math.max(0, Math.min(width - 1, at));
+    const row = single ? answer.rows[current] : null, one = columns[current];
+    const title = row ? row.text || row.item : `Texts ${count(start + first(current) + 1)} to ${count(start + first(current + 1))} of ${count(answer.total)}, on average`;
+    const drawn = row ? row.pictures : groups.map((group, at_) => ({ group, shares: one.shares[at_], counts: [] })).filter((part) => part.shares);
+    plot.setAttribute("aria-valuenow", current + 1);
+    plot.setAttribute("aria-valuetext", title.slice(0, 200));
+    cursor.hidden = false;
+    cursor.style.left = `${(100 * (current + .5)) / width}%`;
+    readout.replaceChildren(h("p", {}, h("a", { href: target(current), dir: "auto" }, title)), pictures(drawn, question), h("p", { class: "facts" }, "disagreement ", h("b", {}, number(one.apart))));
+  }
+  const under = (event) => { const box = plot.getBoundingClientRect(); return Math.floor(((event.clientX - box.left) / box.width) * width); };
+  plot.addEventListener("pointermove", (event) => point(under(event)));
+  plot.addEventListener("click", (event) => {
+    point(under(event));
+    if (event.pointerType !== "touch") location.hash = target(current).slice(1); // a finger reads first, and opens below
+  });
+  plot.addEventListener("focus", () => { if (cursor.hidden && plot.matches(":focus-visible")) point(0); });
+  plot.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -width, End: width }[event.key];
+    if (step) { event.preventDefault(); point(current + step); }
+    if (event.key === "Enter") location.hash = target(current).slice(1);
+  });
+  const strips = groups.map((name, at) => [name, at]).filter(([, at]) => columns.some((one) => one.shares[at]));
+  const parts = strips.map(([name, at]) => [h("span", { class: "who" }, name), strip(columns, at, question.colours, name)]);
+  parts.splice(1, 0, [h("span", { class: "who" }, "apart"), apartStrip(columns)]);
+  const pins = answer.pins.map(([at], place) => { const mark = h("span", { class: "pin" }, String(place + 1)); mark.style.left = `${(100 * (at + .5)) / many}%`; return mark; });
+  plot.append(...parts.flat(), ...pins, cursor);
+  return h("div", { class: "spectrum" }, key(question), plot, readout);
+}
+
 // ---- controls
 
 function select(name, title, options, value) {
@@ -325,6 +423,21 @@ function controls(view, given, parts, kept) {
 }
 const questionSelect = (given) => overview.questions.length > 1 ? select("question", "Question", overview.questions.map((one) => [one.id, one.title || one.id]), asked(given)) : null;
 
+// What narrows the texts of the Spectrum and of the list.
+function itemFilters(given) {
+  const columns = Object.keys(overview.columns || {}), [filter] = Object.keys(given).filter((name) => name.startsWith("where."));
+  const traits = Object.keys(overview.traits || {}), conditions = (overview.conditions || []).filter(Boolean);
+  const choice = (names, none) => [["", none], ...names.map((name) => [name, name])];
+  return [
+    field("search", "Search", given.search, { type: "search" }),
+    !data && traits.length ? select("trait", "People by", choice(traits, "all together"), given.trait) : null,
+    !data && conditions.length ? select("condition", "Condition", choice(conditions, "all"), given.condition) : null,
+    columns.length ? select("_column", "Filter by column", choice(columns, "none"), filter?.slice(6)) : null,
+    columns.length ? field("_value", "equal to", filter ? given[filter] : "", { list: "values" }) : null,
+    h("datalist", { id: "values" }, (overview.columns?.[filter?.slice(6)] || []).map((value) => h("option", { value }))),
+  ];
+}
+
 function pages(view, given, total, page, size) {
   if (total <= size) return null;
   const to = Math.min((page + 1) * size, total);
@@ -337,17 +450,27 @@ function pages(view, given, total, page, size) {
 const SORTS = [["disagreement", "Disagreement"], ["ambiguity", "Ambiguity"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
 
 const views = {
+  async spectrum(given) {
+    const answer = await ask("spectrum", given), question = answer.question, part = answer.end - answer.start < answer.total;
+    const form = controls("spectrum", given, [questionSelect(given), ...itemFilters(given),
+      answer.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null]);
+    const head = [h("h1", {}, answer.said || "The answers to every text"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`)];
+    if (!answer.total) return [...head, h("p", {}, "No text matches. Change the search or the filter.")];
+    const { start: _, end: __, ...whole } = given;
+    const divisive = answer.pins.map(([, row]) => h("li", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), pictures(row.pictures, question)));
+    return [...head,
+      part ? h("p", {}, `Texts ${count(answer.start + 1)} to ${count(answer.end)} of ${count(answer.total)}. `, link("spectrum", whole, "Show all")) : null,
+      spectrum(answer, given),
+      divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
+      h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}. `,
+        "“Apart” is how far two people's answers are apart, as a share of the scale. ", link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
+  },
+
   async items(given) {
-    const answer = await ask("items", given), question = answer.question, filters = Object.keys(given).filter((name) => name.startsWith("where."));
-    const columns = Object.keys(overview.columns || {});
+    const answer = await ask("items", given), question = answer.question;
     const form = controls("items", given, [
-      questionSelect(given), field("search", "Search", given.search, { type: "search" }), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
+      questionSelect(given), ...itemFilters(given), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
       overview.models?.length > 1 && !data ? select("rater", "Model", [["", "the first"], ...overview.models.map((name) => [name, name])], given.rater) : null,
-      !data && Object.keys(overview.traits || {}).length ? select("trait", "People by", [["", "all together"], ...Object.keys(overview.traits).map((name) => [name, name])], given.trait) : null,
-      !data && overview.conditions?.length > 1 ? select("condition", "Condition", [["", "all"], ...overview.conditions.filter(Boolean).map((name) => [name, name])], given.condition) : null,
-      columns.length ? select("_column", "Filter by column", [["", "none"], ...columns.map((name) => [name, name])], filters[0]?.slice(6)) : null,
-      columns.length ? field("_value", "equal to", filters.length ? given[filters[0]] : "", { list: "values" }) : null,
-      h("datalist", { id: "values" }, (overview.columns?.[filters[0]?.slice(6)] || []).map((value) => h("option", { value }))),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true"),
     ], given.only ? { only: given.only } : {});
     return [h("h1", {}, "Items"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`),
@@ -529,13 +652,13 @@ function call(one) {
 
 // ---- the page
 
-const NAMES = [["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
+const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
 
 function parsed() {
   const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
   const given = {};
   for (const [name, value] of new URLSearchParams(query)) given[name] = name in given ? [].concat(given[name], value) : value;
-  return [views[view] ? view : overview.questions.length ? "items" : "runs", given];
+  return [views[view] ? view : overview.questions.length ? "spectrum" : "runs", given];
 }
 
 function notice() {
