@@ -115,7 +115,7 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
     unanimous = int((counts.shares[several, 0].max(axis=1, initial=0) >= 1).sum())
     strongly = int(_strongly(counts)[several].sum())
     who = counts.groups[0].removeprefix("all ") if counts.groups else "raters"
-    alike = f"{unanimous / texts:.0%} of {counted(texts, 'text')} are" if unanimous else f"None of {counted(texts, 'text')} is"
+    alike = f"{unanimous / texts:.0%} of {counted(texts, 'text')} are" if unanimous else f"No text of {texts:,} is"
     said = f"{alike} unanimous; {strongly / texts:.0%} divide {who} strongly.".replace("%", " %") if texts else None
     shares = {"unanimous": unanimous / max(texts, 1), "strongly": strongly / max(texts, 1)}
     return {"question": counts.question.id, "texts": texts, **shares, "said": said}

@@ -16,6 +16,7 @@ from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
 from vantage.report import COLUMNS, AnswerCounts, Spectrum, answers_of, colours_of, division, number
+from vantage.view.mapping import axes
 from vantage.view.opening import Opened
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Explorer:
             "models": models["rater"].head(200).to_list(),
             "conditions": corpus.judgments["condition"].unique().sort().to_list(),
             "traits": {name: self._values(corpus.raters, name) for name in corpus.traits},
+            "axes": len(axes(corpus)),
             "columns": {
                 name: self._values(corpus.items, name) for name in corpus.items.columns if name not in ("item", "text")
             },
@@ -238,11 +240,11 @@ class Explorer:
         counts = self.distributions(question, "", None)
         return self._raters(question).one(rater, self.question(question), counts)
 
-    def compare(self, one: str, other: str, question: str = "", size: int = SIZE) -> dict[str, Any]:
+    def compare(self, one: str, other: str, question: str = "", option: str = "", size: int = SIZE) -> dict[str, Any]:
         """Two groups of raters: the overall difference, and the items on which they part."""
         from vantage.view.comparing import compared
 
-        return compared(self.included, self.question(question), one, other, size)
+        return compared(self.included, self.question(question), one, other, size, option)
 
     def measures(self) -> list[dict[str, Any]]:
         """The measures with their options."""
@@ -267,12 +269,16 @@ class Explorer:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""
         return self.calls_of.calls(item=item, rater=rater, run=run, page=page)
 
-    def map(self, kind: str = "raters", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
-        """Points with their intervals: raters, items by two questions, or both on one scale."""
+    def map(
+        self, kind: str = "agreement", question: str = "", x: str = "", y: str = "", trait: str = ""
+    ) -> dict[str, Any]:
+        """Points: raters by agreement, or by severity; items by two questions; or both on one scale."""
         from vantage.view import mapping
 
         corpus = self.included
-        key = ("map", kind, question, x, y)
+        key = ("map", kind, question, x, y, trait)
+        if kind == "agreement":
+            return self.once(key, lambda: mapping.by_agreement(corpus, self.question(question), self._trait(trait)))
         if kind == "raters":
             return self._raters(question).map()
         if kind == "items":
@@ -280,7 +286,7 @@ class Explorer:
             return {**placed, "axes": mapping.axes(corpus)}
         if kind == "wright":
             return self.once(key, lambda: mapping.one_scale(corpus, self.question(question)))
-        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("raters", "items", "wright")))
+        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("agreement", "raters", "items", "wright")))
 
     def question(self, name: str) -> Question:
         """A question by its id; the first that was judged where none is named."""
@@ -303,11 +309,14 @@ class Explorer:
 
     def distributions(self, question: str, trait: str, condition: str | None) -> AnswerCounts:
         """The counts of answers to a question."""
-        asked = self.question(question)
-        if trait and trait not in self.corpus.traits:
-            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
+        asked, trait = self.question(question), self._trait(trait)
         key = ("distributions", asked.id, trait, condition)
         return self.once(key, lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition))
+
+    def _trait(self, trait: str) -> str:
+        if trait and trait not in self.corpus.traits:
+            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
+        return trait
 
     def _raters(self, question: str) -> RaterTable:
         from vantage.view.raters import RaterTable
@@ -392,6 +401,7 @@ class Explorer:
             "ask": question.ask,
             "scale": question.scale.describe(),
             "ordered": question.scale.ordered,
+            "distances": question.scale.has_distances,
             "labels": labels,
             "ticks": ticks,
             "codes": codes.tolist(),

@@ -6,6 +6,7 @@ In a notebook it stands in a frame that can reach nothing outside itself.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -29,6 +30,7 @@ TRAIT_VALUES: Final = 6
 """Traits with at most so many values are compared in the file."""
 COMPARED: Final = 12
 """At most so many comparisons are computed for the file."""
+RATER_MAPS: Final = ("agreement", "raters")
 HEIGHT: Final = 700
 """Pixels of the frame in a notebook."""
 
@@ -65,7 +67,6 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
             columns[name] = {"words": words.to_list(), "places": places.to_list()}
         else:
             columns[name] = values.to_list()
-    ordered = [question["id"] for question in overview["questions"] if question["ordered"]]
     return {
         "overview": overview,
         "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
@@ -77,9 +78,18 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
         "compare": _comparisons(explorer, questions),
-        "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
+        "maps": {
+            f"{kind} {id_}": drawn for kind in RATER_MAPS for id_ in questions if (drawn := _map(explorer, kind, id_))
+        }
         | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
+
+
+def _map(explorer: Explorer, kind: str, question: str) -> dict[str, Any] | None:
+    """A map of raters; nothing where there are too few, or where answers have no order."""
+    with suppress(InputError):
+        return explorer.map(kind, question)
+    return None
 
 
 def _spectrum(explorer: Explorer, question: str) -> dict[str, Any]:

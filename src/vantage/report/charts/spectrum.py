@@ -109,4 +109,3 @@ def _steps_of(axes: Axes, at: Any, low: Any, high: Any, ink: str, label: str = "
     """A filled area of steps, broken where columns are missing."""
     edges = np.column_stack([at - 0.5, at + 0.5]).ravel()
     axes.fill_between(edges, np.repeat(low, 2), np.repeat(high, 2), color=ink, linewidth=0, label=label or None)
-
