@@ -20,6 +20,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from vantage.report.cells import counted, minus, printable, shortened, show
+from vantage.report.marks import svg
 from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
@@ -91,6 +92,7 @@ def template(name: str) -> Any:
     # Sentences of a report, not those of its items: these are quoted as they are.
     environment.filters["prose"] = lambda value: minus(printable(str(value)))
     environment.filters |= {"show": show, "counted": counted, "shortened": shortened}
+    environment.filters["mark"] = lambda value: Markup(svg(value))  # noqa: S704 - escaped there
     environment.loader = FunctionLoader(_file)
     return environment.get_template(name)
 
@@ -216,11 +218,15 @@ def _numbered(result: Result, drawings: Mapping[str, str]) -> tuple[dict[str, An
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
     views = dict(zip(map(id, order), counted_views(_view(part, drawings) for part in order), strict=True))
-    sections = []
+    top, sections = {finding.text for finding in result.findings}, []
     for place, section in enumerate(result.sections, 1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]
         parts = [{**views[id(part)], "above": part is first} for part in section.parts]
-        heading = {"title": section.title, "text": section.text, "findings": section.findings}
+        heading = {
+            "title": section.title,
+            "text": section.text,
+            "findings": [one for one in section.findings if one.text not in top],
+        }
         sections.append({**heading, "parts": parts, "anchor": f"s{place}-{slug}"})
     return views.get(id(first)), sections
 

@@ -5,7 +5,6 @@ It shows at a glance how many texts people agree on, and where they do not; mode
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ import polars as pl
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats, Ints
 from vantage.report.cells import counted, shortened
-from vantage.report.distributions import AnswerCounts, answers_of
+from vantage.report.distributions import AnswerCounts, answers_of, counted_answers
 from vantage.report.engine import Analysis
 from vantage.report.parts import Figure, Part
 from vantage.report.style import scale_colours
@@ -123,7 +122,7 @@ def division(counts: AnswerCounts) -> dict[str, Any]:
 
 def divisions(analysis: Analysis) -> pl.DataFrame | None:
     """How many texts people are unanimous about, and how many divide them strongly, by question."""
-    rows = [division(counts) for _, counts in _counted(analysis)]
+    rows = [division(counts) for _, counts in counted_answers(analysis.corpus)]
     # One question has a sentence of its own, several share one.
     one = {"said": None} if len(rows) > 1 else {}
     named = [{**row, **one, "several": row["question"] if one else None} for row in rows]
@@ -135,7 +134,7 @@ def spectrum(analysis: Analysis) -> list[Part]:
     texts = analysis.corpus.with_texts().items
     said = dict(texts.select("item", "text").iter_rows()) if "text" in texts.columns else {}
     parts: list[Part] = []
-    for question, counts in _counted(analysis):
+    for question, counts in counted_answers(analysis.corpus):
         if len(parts) == QUESTIONS:
             break
         drawn, names = Spectrum.of(counts), answers_of(question)[1]
@@ -155,15 +154,6 @@ def spectrum(analysis: Analysis) -> list[Part]:
         name = "spectrum" if not parts else f"spectrum-{len(parts) + 1}"
         parts.append(Figure(name, caption, "", "spectrum", _columns(drawn, names), options))
     return parts
-
-
-def _counted(analysis: Analysis) -> Iterator[tuple[Question, AnswerCounts]]:
-    """The questions that two raters or more answered about some text, with their answers by text."""
-    for question in analysis.corpus.questions:
-        if question.scale.codes or question.scale.slides:
-            counts = AnswerCounts.of(analysis.corpus, question)
-            if (counts.n[:, 0] > 1).any():
-                yield question, counts
 
 
 def _strongly(counts: AnswerCounts) -> Any:

@@ -85,7 +85,11 @@ def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, An
     mean = np.nanmean(np.where(np.eye(len(apart), dtype=bool), np.nan, apart), axis=1)
     points = [
         {
-            **{"id": rater, "label": rater, "group": known.get(rater) or kind[rater], "x": float(x), "y": float(y)},
+            "id": rater,
+            "label": rater,
+            "group": known.get(rater) or kind[rater],
+            "x": float(x),
+            "y": float(y),
             "note": f"two answers are {far:.2f} apart on average",
         }
         for rater, (x, y), far in zip(wide["rater"], place, mean, strict=True)
@@ -105,8 +109,8 @@ def _apart(values: Floats, question: Question) -> Floats:
     there = (~np.isnan(values)).astype(np.float64)
     answers = np.unique(values[there > 0])
     ordered = question.scale.ordered
-    # A distance on an ordered scale is the sum of the steps that lie between; without an order, two answers differ or not.
-    steps = np.diff(answers) / (answers[-1] - answers[0] or 1.0) if ordered else np.full(len(answers), 0.5)
+    # On an ordered scale the steps that lie between two answers; without an order, whether they differ.
+    steps = np.diff(answers) / np.ptp(question.scale.ends) if ordered else np.full(len(answers), 0.5)
     sums = np.zeros((len(values), len(values)))
     for answer, step in zip(answers[:-1] if ordered else answers, steps, strict=True):
         beyond = np.where(there > 0, values > answer if ordered else values == answer, 0.0)

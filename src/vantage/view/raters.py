@@ -112,7 +112,7 @@ class RaterTable:
 
 
 def _sameness(corpus: Corpus) -> pl.DataFrame:
-    """How often others give the same answer as a rater, and how often a rater gives one: where answers have no order."""
+    """How often others give the same answer as a rater, and how often the rater gives one: without an order."""
     there = corpus.included()
     people = there.people()
     votes = (there if people.judgments.is_empty() else people).judgments.drop_nulls("value")
