@@ -72,7 +72,8 @@ def questions(analysis: CorpusAnalysis) -> Data:
     description = describe(analysis.corpus)
     rows = [
         {
-            "question": question["name"],
+            "question": question["question"],
+            "by": question["kind"] if question["name"] != question["question"] else None,
             **{name: question[name] for name in ("scale", "items", "raters", "judgments")},
             "per_item": question["judgments_per_item"]["mean"],
             "mean": question["mean"],

@@ -132,7 +132,8 @@ def divisions(analysis: Analysis) -> pl.DataFrame | None:
 def spectrum(analysis: Analysis) -> list[Part]:
     """The Spectrum of the first questions."""
     texts = analysis.corpus.with_texts().items
-    said = dict(texts.select("item", "text").iter_rows()) if "text" in texts.columns else {}
+    shown = texts.filter(~pl.col("hidden").fill_null(False)) if texts.schema.get("hidden") == pl.Boolean else texts
+    said = dict(shown.select("item", "text").iter_rows()) if "text" in texts.columns else {}
     parts: list[Part] = []
     for question, counts in counted_answers(analysis.corpus):
         if len(parts) == QUESTIONS:

@@ -32,6 +32,8 @@ def spectrum(
     colours: Sequence[str] = (),
     pins: Sequence[tuple[float, str]] = (),
     width: float = PAGE,
+    height: float = 0.0,
+    title: str = "",
 ) -> Drawing:
     """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order.
 
@@ -46,6 +48,8 @@ def spectrum(
         colours: Their colours; those of series without them.
         pins: Places from 0 to 1 and words of texts that are pointed at.
         width: The width in inches.
+        height: The height in inches; as much as the strips need without it.
+        title: A sentence above it.
     """
     from matplotlib.figure import Figure as Drawing
 
@@ -58,7 +62,7 @@ def spectrum(
     colour = dict(zip(order, colours, strict=True)) if colours else scale_colours(kinds, ordered=False)
     heights = [2.0, 0.42, *[0.42] * (len(names) - 1)]
     listed = 0.2 * len(pins)
-    figure = Drawing(figsize=(width, sum(heights) + 0.9 + listed), layout="constrained")
+    figure = Drawing(figsize=(width, height or sum(heights) + 0.9 + listed), layout="constrained")
     all_axes = list(np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)))
     last = len(frame["column"].unique())
     people = frame.filter(pl.col(series) == names[0])
@@ -88,7 +92,9 @@ def spectrum(
         all_axes[-1].set_xlabel(words, loc="left", fontsize=8)
     handles, labels = all_axes[0].get_legend_handles_labels()
     beside = 7 if sum(map(len, labels)) < WIDEST * width else 4
-    figure.legend(handles, labels, loc="outside upper left", ncols=beside, handlelength=1, columnspacing=1.2)
+    above: dict[str, Any] = {"title": title, "title_fontproperties": {"size": 13, "weight": "bold"}} if title else {}
+    place: dict[str, Any] = {"loc": "outside upper left", "alignment": "left"}
+    figure.legend(handles, labels, ncols=beside, handlelength=1, columnspacing=1.2, **place, **above)
     return figure
 
 
