@@ -167,7 +167,7 @@ def _pairs(place: Ints, value: Floats, items: int) -> Floats:
     place, value = place[order], value[order]
     n = np.bincount(place, minlength=items)
     rank = np.arange(len(place)) - (np.cumsum(n) - n)[place]
-    return np.bincount(place, (2.0 * rank - (n[place] - 1)) * value, minlength=items)
+    return np.asarray(np.bincount(place, (2.0 * rank - (n[place] - 1)) * value, minlength=items), dtype=np.float64)
 
 
 def _unlike(counts: Ints) -> Floats:

@@ -36,8 +36,9 @@ def is_mark(value: object) -> bool:
 def words(value: Mark) -> str:
     """The answers that were given, with how often."""
     whole = all(float(one["votes"]).is_integer() for one in value)
-    often = (lambda n: f"×{n:,.0f}") if whole else (lambda n: f"{100 * n:.0f} %")
-    return ", ".join(f"{one['answer']} {often(one['votes'])}" for one in value if one["votes"])
+    given = [one for one in value if one["votes"]]
+    often = [f"×{one['votes']:,.0f}" if whole else f"{100 * one['votes']:.0f} %" for one in given]
+    return ", ".join(f"{one['answer']} {times}" for one, times in zip(given, often, strict=True))
 
 
 def blocks(value: Mark) -> str:

@@ -194,7 +194,7 @@ const csvButton = (name, rows) => button("CSV", () => save(`${name}.csv`, csv(ro
 
 function scatter(map, chosen) {
   const narrow = window.innerWidth < 700, W = narrow ? 480 : 1000, H = narrow ? 460 : 620, left = 70, bottom = 50, top = 20, right = 20;
-  const points = map.points;
+  const points = map.points, font = narrow ? 16 : 13;
   if (!points.length) return h("p", {}, "There is nothing to draw.");
   const groups = [...new Set(points.map((one) => one.group))];
   const ends = (axis) => {
@@ -220,10 +220,10 @@ function scatter(map, chosen) {
   const within = (low, high) => ({ x1: X(low), y1: Y(low), x2: X(high), y2: Y(high) });
   function draw() {
     svg.replaceChildren();
-    ticks(shown.y).forEach((value) => svg.append(h("line", { class: "rule", x1: left, x2: W - right, y1: Y(value), y2: Y(value) }), h("text", { x: left - 8, y: Y(value) + 4, "text-anchor": "end", "font-size": 13 }, tick(value, shown.y))));
-    if (map.columns) map.columns.forEach((name, at) => svg.append(h("text", { x: X(at), y: H - 18, "text-anchor": "middle", "font-size": 15 }, name)));
-    else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": 13 }, tick(value, shown.x))));
-    svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": 14 }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": 14, transform: `rotate(-90 16 ${H / 2})` }, map.y));
+    ticks(shown.y).forEach((value) => svg.append(h("line", { class: "rule", x1: left, x2: W - right, y1: Y(value), y2: Y(value) }), h("text", { x: left - 8, y: Y(value) + 4, "text-anchor": "end", "font-size": font }, tick(value, shown.y))));
+    if (map.columns) map.columns.forEach((name, at) => svg.append(h("text", { x: X(at), y: H - 18, "text-anchor": "middle", "font-size": font }, name)));
+    else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": font }, tick(value, shown.x))));
+    svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": font }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": font, transform: `rotate(-90 16 ${H / 2})` }, map.y));
     if (map.diagonal) svg.append(h("line", { class: "diagonal", ...within(Math.max(shown.x[0], shown.y[0]), Math.min(shown.x[1], shown.y[1])) }));
     points.forEach((one, at) => {
       const x = X(place(one, at)), y = Y(one.y);
@@ -233,7 +233,7 @@ function scatter(map, chosen) {
         if (Number.isFinite(one.y_low)) svg.append(h("line", { class: `error ${colour}`, x1: x, x2: x, y1: Y(one.y_low), y2: Y(one.y_high) }));
         if (Number.isFinite(one.x_low)) svg.append(h("line", { class: `error ${colour}`, y1: y, y2: y, x1: X(one.x_low), x2: X(one.x_high) }));
       }
-      if (points.length <= 40 && one.label.length <= 24) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": 11 }, one.label));
+      if (points.length <= 40 && one.label.length <= 24) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": font - 1 }, one.label));
       const said = `${one.label}: ${map.columns ? "" : number(one.x) + ", "}${number(one.y)}${one.note ? "; " + one.note : ""}`;
       svg.append(h("circle", { class: colour, cx: x, cy: y, r: points.length > 400 ? 3.5 : 6, "data-id": one.id, onmouseenter: () => { status.textContent = said; }, onclick: (event) => { event.stopPropagation(); chosen(one); } }, h("title", {}, said)));
     });
