@@ -637,7 +637,7 @@ function judged(rows, question, item) {
   return table(["rater", "kind", "answer", ...extra.map(([name]) => name), "traits", "reason", "reply"], rows.map((row) => [
     link("rater", { rater: row.rater, question: question.id }, row.rater), row.kind, h("b", {}, label(row)), ...extra.map(([, get]) => String(get(row) ?? "–")),
     Object.entries(row).filter(([name, value]) => !KNOWN.includes(name) && (typeof value === "string" || typeof value === "number") && String(value).length < 40 && value !== "" && name in (overview.traits || {})).map(([name, value]) => `${name} ${value}`).join(", ") || "–",
-    h("span", { dir: "auto" }, row.rationale || "–"), row.reply ? reply(row, item) : "–"]), `Judgments about ${question.title || question.id}`);
+    row.rationale ? h("span", { dir: "auto" }, row.rationale) : "–", row.reply ? reply(row, item) : "–"]), `Judgments about ${question.title || question.id}`);
 }
 
 function reply(row, item) {
