@@ -51,6 +51,7 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "robust": (robust.robust, "Does a conclusion survive other reasonable choices?"),
     "study": (study.study, "Run a whole study and write its report."),
     "report": (report.report, "Draw a report again, or compare two."),
+    "card": (report.card, "One picture of a corpus for a slide or a post."),
     "view": (report.view, "Look at every judgment in the browser."),
     "doctor": (doctor.doctor, "Check the installation and say what to do."),
 }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,7 @@ def report(
     """Draw a study's report again from what is stored, without asking or measuring anything.
 
     On a plain corpus folder: a first report with counts, distributions, agreement and raters to look at, written to
-    FOLDER/report.
+    FOLDER/report with explorer.html beside it, to which its numbers lead.
     """
     if compare is not None:
         if folder is not None:
@@ -55,6 +56,7 @@ def report(
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
     from vantage.studies.running import redraw
+    from vantage.view import Explorer, export
 
     if is_report(folder):
         if out is not None:
@@ -67,6 +69,7 @@ def report(
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         corpus, place = vantage.Corpus.read(folder), out or folder / "report"
         made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
+        made = replace(made, explorer=export(Explorer([], lambda: corpus), seed=seed))
         made.write(place)
         finished(made, place, as_json=as_json)
     else:
@@ -91,6 +94,22 @@ def _compare(first: Path, second: Path, out: Path) -> None:
     page, sentences = compare(first, second, out)
     put_text(out, page)
     print_lines([*map(printable, sentences), f"\nSide by side: {out}"])
+
+
+def card(
+    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    question: Annotated[str, typer.Option(help="The question; without it the first with several answers.")] = "",
+    out: Annotated[Path | None, typer.Option(*TO, help="The picture (NAME-card.png beside the corpus).")] = None,
+) -> None:
+    """One picture of a corpus for a slide or a post: the Spectrum, one sentence and the source (1200 × 630 pixels).
+
+    Texts of items whose column `hidden` is true are not named.
+    """
+    from vantage.report.card import write_card
+
+    corpus = vantage.Corpus.read(folder)
+    place = out or folder.resolve().with_name(f"{folder.resolve().name}-card.png")
+    typer.echo(f"{write_card(corpus, place, question)}\nThe picture: {place}")
 
 
 def view(

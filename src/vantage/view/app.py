@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
 from vantage.report.cells import finite
+from vantage.report.page import EXPLORER
 from vantage.scales import show_code
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
@@ -35,7 +36,7 @@ HEADERS: Final = {
 }
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 LARGEST_BODY: Final = 100_000
-NUMBERS: Final = ("page", "size", "run", "sample")
+NUMBERS: Final = ("page", "size", "run", "sample", "start", "end")
 
 
 def asset(name: str) -> str:
@@ -61,6 +62,8 @@ class Server:
             Route("/", self.index),
             Route("/view.{kind}", self.static),
             Route("/report/{number:int}", self.report),
+            # Numbers of a report lead to the explorer beside it, which is this one.
+            Route(f"/report/{EXPLORER}", lambda _: RedirectResponse("/", 303, headers=HEADERS)),
             Route("/api/evidence", self.evidence),
             Route("/api/marks", self.mark, methods=["GET", "POST"]),
             Route("/api/{view}", self.api),
