@@ -8,7 +8,6 @@ from string import ascii_uppercase
 from typing import Any, Final
 
 from vantage.instruments import MultipleChoice, Question, put
-from vantage.raters.replies.reply import is_named
 from vantage.scales import Scale, Status, show_code
 
 ALIASES: Final = "".join(letter for letter in ascii_uppercase if letter not in "AIO")
@@ -41,7 +40,7 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """
     worded = all(o.label for o in scale.options)
     lettered = scale.called == "letters"
-    named = not lettered and is_named(scale)
+    named = not lettered and scale.named
     offered = (
         []
         if scale.text

@@ -7,13 +7,12 @@ item last, so that engines that keep a prompt's beginning compute it once.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vantage.errors import InputError
-from vantage.instruments import Instrument, MultipleChoice, Question, put
+from vantage.instruments import REASON, Instrument, MultipleChoice, Question, answer_names, put, rendered, shared_names
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import (
     NONE,
@@ -115,6 +114,11 @@ class Prompter:
         """Whether a reason is asked for beside the answer; a text is no reason."""
         return self.style.reasoning or any(q.rationale == "required" and not q.scale.text for q in questions)
 
+    def reasons(self, questions: Sequence[Question]) -> bool:
+        """Whether the request asks for a reason."""
+        style = self.style
+        return style.reasoning or (not style.scoring and not style.two_step and self._explains(questions))
+
     def _now(self, questions: Sequence[Question]) -> str:
         alone = replace(self, style=replace(self.style, reasoning=False))
         return f"Now give your answer. {self._plainly(questions) if self.style.scoring else alone.form(questions)}"
@@ -157,12 +161,8 @@ class Prompter:
 
     def system(self, questions: Sequence[Question]) -> str:
         """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
-        parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.presentation.guidelines(self.instrument))}"]
-        explained = [
-            f"{question.title}: {self._rephrased(question.guidelines)}"
-            for question in put(questions)
-            if question.guidelines
-        ]
+        general, *explained = self.guided(questions)
+        parts = [self._voiced(), f"# Guidelines\n\n{general}"]
         if explained:
             heading = "# The questions" if len(explained) > 1 else "# The question"
             parts.append(heading + "\n\n" + "\n\n".join(explained))
@@ -214,7 +214,7 @@ class Prompter:
             )
         if self.style.scoring:
             return self._plainly(questions)
-        reason = self.style.reasoning or (not self.style.two_step and self._explains(questions))
+        reason = self.reasons(questions)
         if self._jointly(questions):
             inside = '{"reason": "…", "answer": …}' if reason else "…"
             keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in put(questions))
@@ -264,16 +264,28 @@ class Prompter:
             return _written(question.scale, declined)
         return [question.scale.label(code) for code in question.codes(shot.answers)]
 
-    def _rephrased(self, guidelines: str) -> str:
-        """Guidelines as they are put to somebody who speaks for a described person: whose reading counts is theirs.
+    def _answers(self, question: Question) -> dict[str, str]:
+        """What the answers to a question are called in the prompt."""
+        said = {
+            choice.status if choice.value is None else choice.value: choice.word
+            for choice in choices(question.scale, letters=self.letters(question))
+        }
+        return answer_names(question.scale, said, mirrored=self.presentation.direction == "reversed")
 
-        Asked to answer as this person would and as most readers would, a model could only choose one of the two.
-        """
-        text = guidelines.strip()
-        if not self.voice:
-            return text
-        text = re.sub(r"\bmost\s(?:readers|people\swho\sread\s\w+)\b", "this person", text)
-        return re.sub(r"\byour\sown\s(opinion|view|feeling)", r"this person's \1", text)
+    def guided(self, questions: Sequence[Question]) -> list[str]:
+        """The guidelines and what the questions mean, for whoever is asked, under these circumstances."""
+        conditions = [self.condition] if self.condition else list(self.instrument.conditions)
+        holds = {*conditions, *([REASON] if self.reasons(questions) else [])}
+        names = {question.id: self._answers(question) for question in put(questions)}
+        written = [(self.presentation.guidance(self.instrument), "", shared_names(names.values()))]
+        for question in put(questions):
+            own = self._answers(question.whole) if question.whole else names[question.id]
+            written.append((question.guidance, f"{question.title}: ", own))
+        return [
+            title + text.strip()
+            for guidance, title, answers in written
+            if (text := rendered(guidance, answers, person=bool(self.voice), holds=holds))
+        ]
 
     def _voiced(self) -> str:
         if not self.voice:
