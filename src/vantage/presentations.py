@@ -10,6 +10,7 @@ a question before the question is shown; answers are decoded, so that values are
 | `direction` | plain, reversed, choice | the question, its reversed twin, or a choice between both sides (in data) |
 | `wording` | 1, 2, 3 … | the question's own text and its paraphrases |
 | `format` | line, json, scored | the form of a model's reply |
+| `reason` | first, last, apart | where a model gives its reason: before the answer, behind it, or in a second turn |
 | `middle` | shown, hidden | whether there is a middle option |
 | `optout` | offered, hidden | whether the rater may decline |
 | `shots` | none, forward, backward | worked examples and their order |
@@ -34,6 +35,7 @@ FACTORS: Final[dict[str, tuple[str, ...]]] = {
     "direction": ("plain", "reversed", "choice"),
     "wording": (),
     "format": ("line", "json", "scored"),
+    "reason": ("first", "last", "apart"),
     "middle": ("shown", "hidden"),
     "optout": ("offered", "hidden"),
     "shots": ("none", "forward", "backward"),
@@ -60,6 +62,7 @@ class Presentation:
     optout: str = ""
     order: str = ""
     questions: str = ""
+    reason: str = ""
     seen: str = ""
     """The order that `order=random` came to: the options' places on the rising scale, such as `3.1.2`."""
     shots: str = ""

@@ -83,7 +83,9 @@ class Prompter:
     def _schema(self, questions: Sequence[Question], *, reason: bool) -> Mapping[str, Any] | None:
         if self.style.free or not (self.style.json or self._jointly(questions)):
             return None
-        return answer_schema(questions, reason=reason, together=self._jointly(questions))
+        return answer_schema(
+            questions, reason=reason, together=self._jointly(questions), answer_first=self.style.answer_first
+        )
 
     @property
     def reasons_first(self) -> bool:
@@ -112,12 +114,17 @@ class Prompter:
 
     def _explains(self, questions: Sequence[Question]) -> bool:
         """Whether a reason is asked for beside the answer; a text is no reason."""
-        return self.style.reasoning or any(q.rationale == "required" and not q.scale.text for q in questions)
+        return self.explains or any(q.rationale == "required" and not q.scale.text for q in questions)
+
+    @property
+    def explains(self) -> bool:
+        """Whether the style asks for a reason in the same reply, whatever the questions say."""
+        return self.style.reasoning or self.style.answer_first
 
     def reasons(self, questions: Sequence[Question]) -> bool:
         """Whether the request asks for a reason."""
         style = self.style
-        return style.reasoning or (not style.scoring and not style.two_step and self._explains(questions))
+        return self.explains or (not style.scoring and not style.two_step and self._explains(questions))
 
     def _now(self, questions: Sequence[Question]) -> str:
         alone = replace(self, style=replace(self.style, reasoning=False))
@@ -216,14 +223,14 @@ class Prompter:
             return self._plainly(questions)
         reason = self.reasons(questions)
         if self._jointly(questions):
-            inside = '{"reason": "…", "answer": …}' if reason else "…"
+            inside = self._shape() if reason else "…"
             keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in put(questions))
             brief = " with a reason of one sentence each" if reason else ""
             return f"Reply with one JSON object{brief} and nothing else:\n{{{keys}}}"
         (question,) = put(questions)
         allowed = _allowed(question, as_list=self.style.json)
         if self.style.json:
-            shape = '{"reason": "…", "answer": …}' if reason else '{"answer": …}'
+            shape = self._shape() if reason else '{"answer": …}'
             return f"Reply with one JSON object and nothing else: {shape}. The answer is {allowed}."
         if reason:
             return (
@@ -240,20 +247,27 @@ class Prompter:
         reasons = {id_: shot.reasons.get(part, "") for id_, part in first.items()}
         if self._jointly(questions):
             with_reason = self._explains(questions)
-            full = {
-                q: {"reason": reasons[q], "answer": _json(a)} if with_reason else _json(a) for q, a in answers.items()
-            }
+            full = {q: self._object(reasons[q], _json(a)) if with_reason else _json(a) for q, a in answers.items()}
             return json.dumps(full, ensure_ascii=False)
         (question,) = asked
         answer, reason = answers[question.id], reasons[question.id]
         with_reason = not self.style.scoring and self._explains(questions)
         if self.style.json:
-            parts = {"reason": reason} if with_reason else {}
-            return json.dumps({**parts, "answer": _json(answer)}, ensure_ascii=False)
+            whole = self._object(reason, _json(answer)) if with_reason else {"answer": _json(answer)}
+            return json.dumps(whole, ensure_ascii=False)
         plain = answer if isinstance(answer, str) else "; ".join(answer) or NONE
         if with_reason and not self.style.two_step:
             return f"{reason}\nAnswer: {plain}".strip()
         return plain
+
+    def _shape(self) -> str:
+        """An object with a reason, in the order that the style asks for."""
+        return '{"answer": …, "reason": "…"}' if self.style.answer_first else '{"reason": "…", "answer": …}'
+
+    def _object(self, reason: str, answer: Any) -> dict[str, Any]:
+        if self.style.answer_first:
+            return {"answer": answer, "reason": reason}
+        return {"reason": reason, "answer": answer}
 
     def _shown(self, question: Question, shot: Shot) -> str | list[str]:
         """The answer of a worked example as it is written: a list where several options may apply."""
