@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
 from vantage.instruments import Question
+from vantage.raters.encoders import HuggingFaceEncoder, resolved
 from vantage.raters.item_words import key
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
@@ -132,6 +133,8 @@ MOST: Final = 5_000
 PART: Final = 32
 """Texts between two reports of progress."""
 _FOLDS: Final = 5
+ENDINGS: Final = ("", " [{target}]")
+"""How a frozen encoder sees a text: by itself, and with its target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +168,29 @@ class ProbeSettings:
         return cls(**{**given, "endings": (endings,) if isinstance(endings, str) else tuple(endings)})
 
 
+@dataclass(frozen=True, slots=True)
+class VectorSettings(ProbeSettings):
+    """How a frozen sentence encoder reads texts: as they are, and with their target.
+
+    Args:
+        model: `minilm`, `hf:NAME_OR_PATH` or a folder.
+        before: What stands before the text.
+        endings: What stands behind it, one view each.
+        longest: The most tokens of a text that are read.
+    """
+
+    model: str = "minilm"
+    before: str = ""
+    endings: tuple[str, ...] = ENDINGS
+    longest: int = 256
+
+
 @dataclass
 class ProbePredictor:
-    """A regression on the states of a language model."""
+    """A regression on the states of a language model, or on the vectors of a frozen encoder."""
+
+    kind: ClassVar[str] = "probe"
+    read_by: ClassVar[type[ProbeSettings]] = ProbeSettings
 
     settings: ProbeSettings
     questions: tuple[Question, ...]
@@ -203,7 +226,7 @@ class ProbePredictor:
 
     def about(self) -> dict[str, Any]:
         """The language model, the settings, and how well held-out texts are ordered."""
-        model = f"probe:{short_name(self.settings.model)}"
+        model = f"{self.kind}:{short_name(self.settings.model)}"
         return {"model": model, "settings": asdict(self.settings), "validation": self.validation}
 
     def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
@@ -227,11 +250,34 @@ class ProbePredictor:
         except (KeyError, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
             raise InputError(f"the probe cannot be read ({reason})", file=saved.folder, remedy="fit it again") from None
-        settings = ProbeSettings.of(**data["settings"])
+        settings = cls.read_by.of(**data["settings"])
         return cls(settings, saved.questions, regression, data["errors"], data["validation"])
 
 
-def _loaded(settings: ProbeSettings) -> Stateful:
+@dataclass
+class VectorPredictor(ProbePredictor):
+    """A regression on the vectors of a frozen encoder: nothing of the encoder is changed."""
+
+    kind: ClassVar[str] = "vectors"
+    read_by: ClassVar[type[ProbeSettings]] = VectorSettings
+
+
+class _Encoder:
+    """A sentence encoder as what is probed: its vector of a text with each of its endings."""
+
+    def __init__(self, settings: ProbeSettings) -> None:
+        self.encode = HuggingFaceEncoder(resolved(settings.model), settings.longest)
+        self.longest = self.encode.longest
+
+    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[Floats, int]:  # noqa: ARG002 - as it was made
+        texts = [row[0] + ending for row in rows for ending in row[1:]]
+        views = self.encode(texts).reshape(len(rows), len(rows[0]) - 1, -1)
+        return views, self.encode.longer([row[0] for row in rows])
+
+
+def _loaded(settings: ProbeSettings) -> Stateful | _Encoder:
+    if isinstance(settings, VectorSettings):
+        return _Encoder(settings)
     model = load_model(settings.model)
     if not isinstance(model, Stateful):
         model.close()
@@ -243,7 +289,7 @@ def _loaded(settings: ProbeSettings) -> Stateful:
 class _Kept:
     """A model whose states are kept in a folder: what was interrupted does not read the same texts again."""
 
-    model: Stateful
+    model: Stateful | _Encoder
     folder: Path
 
     @cached_property
@@ -270,7 +316,11 @@ class _Kept:
 
 
 def _views(
-    model: Stateful, settings: ProbeSettings, reading: ItemTexts, notes: list[str], progress: Progress | None
+    model: Stateful | _Encoder | _Kept,
+    settings: ProbeSettings,
+    reading: ItemTexts,
+    notes: list[str],
+    progress: Progress | None,
 ) -> Floats:
     """Text, ending, dimension."""
     targets = reading.second or ("this",) * len(reading)
@@ -287,7 +337,8 @@ def _views(
         if progress:
             progress(min(start + PART, len(rows)), len(rows))
     if cut:
-        note = f"{cut:,} of {len(rows):,} texts are longer than {settings.longest} tokens; what is beyond was not read."
+        read = getattr(getattr(model, "model", model), "longest", settings.longest)
+        note = f"{cut:,} of {len(rows):,} texts are longer than {read} tokens; what is beyond was not read."
         note_once(notes, note)
     views = np.concatenate(blocks)
     ordered = np.empty_like(views)

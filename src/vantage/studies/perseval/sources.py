@@ -204,9 +204,7 @@ def _prepared(
     return Corpus(items, people, moved(judged), instrument, corpus.about), left_out
 
 
-def _chosen(
-    people: pl.DataFrame, corpus: Corpus, traits: str, *, own: bool
-) -> tuple[list[str], dict[str, list[str]]]:
+def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str, *, own: bool) -> tuple[list[str], dict[str, list[str]]]:
     """The traits that are told of users, and those that are not, by reason; those of one's own corpus are all alike."""
     every = list(corpus.traits)
     if "age" in every and people["age"].dtype.is_numeric():
