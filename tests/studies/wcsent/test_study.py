@@ -20,7 +20,7 @@ from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.execution import Context
-from vantage.studies.wcsent import people, predictions
+from vantage.studies.wcsent import latent, people, predictions
 from vantage.studies.wcsent.learning import QUESTIONS, WcsentOptions
 from vantage.studies.wcsent.study import STUDY
 
@@ -80,7 +80,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
     assert corpus.raters.filter(kind="trained").height == 5
 
 
-SAYING = Claiming("vantage.studies.wcsent", people, predictions)
+SAYING = Claiming("vantage.studies.wcsent", latent, people, predictions)
 
 
 def on_noise(corpus: Corpus, seed: int) -> Result:

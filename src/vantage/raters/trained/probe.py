@@ -269,7 +269,7 @@ class _Encoder:
         self.encode = HuggingFaceEncoder(resolved(settings.model), settings.longest)
         self.longest = self.encode.longest
 
-    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[Floats, int]:  # noqa: ARG002 - as it was made
+    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[Floats, int]:
         texts = [row[0] + ending for row in rows for ending in row[1:]]
         views = self.encode(texts).reshape(len(rows), len(rows[0]) - 1, -1)
         return views, self.encode.longer([row[0] for row in rows])
