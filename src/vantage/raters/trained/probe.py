@@ -55,7 +55,7 @@ class KernelRegression:
     """Per question what each text adds."""
 
     @classmethod
-    def fit(cls, views: Floats, reading: ItemTexts, labels: Sequence[Labels]) -> KernelRegression:
+    def fit(cls, views: Floats, reading: ItemTexts, labels: Sequence[Labels], ridge: float = RIDGE) -> KernelRegression:
         """Learns from vectors of texts (text, view, dimension): the shares of options, or a number without options."""
         centres, spreads = views.mean(axis=0), views.std(axis=0)
         targets = tuple(sorted(set(reading.second or ("",))))
@@ -69,8 +69,8 @@ class KernelRegression:
             # A part of a corpus may have no answer at all to a question that was asked of few.
             base[one.question.id] = answers.mean(axis=0) if len(there) else np.full(answers.shape[1], 0.5)
             added = np.zeros((len(views), answers.shape[1]))
-            ridge = alike[np.ix_(there, there)] + RIDGE * np.eye(len(there))
-            added[there] = np.linalg.solve(ridge, answers - base[one.question.id])
+            firm = alike[np.ix_(there, there)] + ridge * np.eye(len(there))
+            added[there] = np.linalg.solve(firm, answers - base[one.question.id])
             parts[one.question.id] = added
         return cls(vectors, centres, spreads, targets, target, base, parts)
 
@@ -133,8 +133,6 @@ MOST: Final = 5_000
 PART: Final = 32
 """Texts between two reports of progress."""
 _FOLDS: Final = 5
-ENDINGS: Final = ("", " [{target}]")
-"""How a frozen encoder sees a text: by itself, and with its target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +145,14 @@ class ProbeSettings:
         endings: What it reads behind the text, one after the other; its state is taken behind each. `{target}` stands
             for the target of the item, or for `this` where items have none.
         longest: The most tokens of a text that are read; longer texts are cut, and a note counts them.
+        ridge: How much the regression is held back.
     """
 
     model: str = "embedded"
     before: str = "Text: "
     endings: tuple[str, ...] = ("\nThe author's opinion of {target} is",)
     longest: int = 150
+    ridge: float = RIDGE
 
     @classmethod
     def of(cls, **given: Any) -> ProbeSettings:
@@ -170,19 +170,21 @@ class ProbeSettings:
 
 @dataclass(frozen=True, slots=True)
 class VectorSettings(ProbeSettings):
-    """How a frozen sentence encoder reads texts: as they are, and with their target.
+    """How a frozen sentence encoder reads texts; the target counts by itself, as for a probe.
 
     Args:
         model: `minilm`, `hf:NAME_OR_PATH` or a folder.
         before: What stands before the text.
         endings: What stands behind it, one view each.
         longest: The most tokens of a text that are read.
+        ridge: How much the regression is held back; vectors of whole texts are more alike than states.
     """
 
     model: str = "minilm"
     before: str = ""
-    endings: tuple[str, ...] = ENDINGS
+    endings: tuple[str, ...] = ("",)
     longest: int = 256
+    ridge: float = 1.0
 
 
 @dataclass
@@ -220,8 +222,9 @@ class ProbePredictor:
             model = _Kept(model, Path(checkpoints))
         notes: list[str] = []
         views = _views(model, settings, texts, notes, progress)
-        errors, met = _held_out(views, texts, labels, seed)
-        questions, regression = tuple(one.question for one in labels), KernelRegression.fit(views, texts, labels)
+        errors, met = _held_out(views, texts, labels, settings.ridge, seed)
+        regression = KernelRegression.fit(views, texts, labels, settings.ridge)
+        questions = tuple(one.question for one in labels)
         return cls(settings, questions, regression, errors, {"held_out": met}, notes, _model=model)
 
     def about(self) -> dict[str, Any]:
@@ -347,7 +350,7 @@ def _views(
 
 
 def _held_out(
-    views: Floats, texts: ItemTexts, labels: Sequence[Labels], seed: int
+    views: Floats, texts: ItemTexts, labels: Sequence[Labels], ridge: float, seed: int
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Per question the error on texts that are held out in turn, and how well their order is met."""
     questions = [one.question for one in labels]
@@ -358,7 +361,7 @@ def _held_out(
     parts_of: dict[str, list[tuple[PredictedAnswers, Labels]]] = {question.id: [] for question in questions}
     for fold in range(count):
         rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels])
+        known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels], ridge)
         said = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(parts_of, 1.0))
         for one in labels:
             parts_of[one.question.id].append((said[one.question.id], one.take(aside)))
