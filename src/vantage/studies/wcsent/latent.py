@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -50,7 +51,7 @@ def latent_relations(analysis: Analysis) -> pl.DataFrame:
     return there(pl.DataFrame(rows, infer_schema_length=None))
 
 
-def _with_interval(products: list[_Products], asked: list[int], items: int, seed: int) -> dict[str, float | None]:
+def _with_interval(products: list[_Products], asked: list[int], items: int, seed: int) -> dict[str, Any]:
     """The correlation with its interval over items and over those who were asked."""
 
     def statistics(out: int | None = None) -> Callable[[Floats], Floats]:
@@ -59,7 +60,11 @@ def _with_interval(products: list[_Products], asked: list[int], items: int, seed
 
     how = Resampling(seed=seed, ci="both", over=OVER)
     low, high = how.intervals(items, statistics(), lambda: [statistics(out) for out in asked], [CORRELATIONS])[0]
-    return {"estimate": float(statistics()(np.ones((1, items)))[0, 0]), "low": low, "high": high}
+    estimate = float(statistics()(np.ones((1, items)))[0, 0])
+    if not np.isfinite(estimate):
+        reason = "items differ no more than annotators do, so that nothing is left to correlate"
+        return {"estimate": None, "low": None, "high": None, "reason": reason}
+    return {"estimate": estimate, "low": low, "high": high, "reason": None}
 
 
 class _Products:
@@ -99,4 +104,5 @@ def _correlated(sums: Floats) -> Floats:
         n, product, x, y = (parts[:, :, place] for place in range(4))
         covariance = product / n - (x / n) * (y / n)
         spread = covariance[:, 1] * covariance[:, 2]
-        return np.asarray(np.where(spread > 0, covariance[:, 0] / np.sqrt(np.maximum(spread, 1e-12)), np.nan))
+        known = (covariance[:, 1] > 0) & (covariance[:, 2] > 0)
+        return np.asarray(np.where(known, np.clip(covariance[:, 0] / np.sqrt(spread), -1, 1), np.nan))
