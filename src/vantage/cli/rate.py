@@ -328,7 +328,7 @@ def _estimate(
     *,
     as_json: bool,
 ) -> None:
-    from vantage.runs.forecast import Forecast, design_notes
+    from vantage.runs.forecast import Forecast, prompt_notes
     from vantage.runs.profiles import kept, suited
     from vantage.runs.store import NAME, RunStore
 
@@ -339,7 +339,7 @@ def _estimate(
             raters = [suited(rater, kept(known, rater), max_tokens=max_tokens)[0] for rater in raters]
         plan, forecast = plan_of(raters), Forecast(options, known)
         forecast.add(plan)
-    notes = design_notes(plan.parts[0])
+    notes = prompt_notes(plan.parts[0])
     if as_json:
         described = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
         print_json([{**asdict(one), **described} for one in forecast.estimates])

@@ -334,6 +334,6 @@ def task_baseline(
         else:
             how = pair_method(method)
             given = UNBALANCED.get(how.kind, {})
-            frame = fit_pairs(parts, method, settings={**given, **(settings or {})}, seed=seed).judge()
+            frame = fit_pairs(parts, method, seed=seed, **{**given, **(settings or {})}).judge()
         frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
     return pl.concat(frames)

@@ -547,6 +547,7 @@ def facets(
     question: str | None = ...,
     thresholds: Literal['common', 'question', 'rater'] = ...,
     unconnected: Unconnected = ...,
+    anchored: bool = ...,
     show: FacetsShow = ...,
     confidence: float = ...,
     **shared: Unpack[Whose],

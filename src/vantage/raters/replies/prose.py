@@ -19,7 +19,7 @@ from vantage.raters.replies.labels import read_label, wordings, words
 from vantage.raters.replies.numbers import NUMBER, NUMERIC, has_range, read_number
 from vantage.raters.replies.opt_outs import phrase
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import ParsedReply, Reading, agree, is_named, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
 from vantage.raters.replies.slots import closed, option_lists, read_all, read_lead, read_slot
 from vantage.scales import Scale
 
@@ -96,7 +96,7 @@ def _named(text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
         reading = read_label(text, option.start(), scale)
         if reading is not None and words(option.group()) not in known.slot_only:
             yield option.start(), reading
-    if not is_named(scale):
+    if not scale.named:
         for number in _NUMBER.finditer(text):
             reading = read_number(text, number.start(), scale)
             if reading is not None and (reading.usable or reading.form in ("range", "conflict")):
@@ -152,12 +152,12 @@ class Prose:
         text, at = self.shown, 0
         listed = len(_NUMBERED.findall(text)) > 1
         lead = read_lead(text, self.scale)
-        if lead is not None and not (lead.form in NUMERIC and (listed or is_named(self.scale))) and self._set_off(lead):
+        if lead is not None and not (lead.form in NUMERIC and (listed or self.scale.named)) and self._set_off(lead):
             yield 0, "lead", lead
         for line in text.split("\n")[:_LINES]:
             own = at and line.strip() and not _BULLET.match(line) and words(line) not in wordings(self.scale).slot_only
             whole = read_all(line, self.scale) if own else None
-            if whole is not None and "=" not in line and not (whole.form in NUMERIC and is_named(self.scale)):
+            if whole is not None and "=" not in line and not (whole.form in NUMERIC and self.scale.named):
                 yield at, "line", Reading(whole.form, at + whole.end, whole.value, whole.opt_out)
             at += len(line) + 1
         for pattern in (_MARKED, _called(self.names)):
@@ -165,7 +165,7 @@ class Prose:
                 reading = read_slot(text, mark.end(), self.scale)
                 if reading is None:
                     continue
-                if pattern is _MARKED and reading.form in (*NUMERIC, "letter") and is_named(self.scale):
+                if pattern is _MARKED and reading.form in (*NUMERIC, "letter") and self.scale.named:
                     continue
                 if words(text[mark.end() : reading.end]) in wordings(self.scale).slot_only:
                     continue
