@@ -62,14 +62,16 @@ def test_the_time_and_the_wording_of_consent_are_stored(
 def test_withdrawal_cannot_be_weakened_once_somebody_has_agreed(open_service: OpenService, tmp_path: Path) -> None:
     place = str(tmp_path / "a.sqlite")
     open_service(study(tmp_path, 3, withdrawal="delete"), place)
-    open_service(study(tmp_path, 3, withdrawal="keep"), place)  # nobody has agreed to anything yet
-    service = open_service(study(tmp_path, 3, withdrawal="delete"), place)
+    for kind in ("keep", "delete"):  # nobody has agreed to anything yet
+        service = open_service(study(tmp_path, 3, withdrawal=kind), place, revision="other words")
+        assert service.study.plan.withdrawal == kind
     begun(service)
     with pytest.raises(InputError, match="people have agreed to a study that deletes their answers; write withdrawal"):
-        open_service(study(tmp_path, 3, withdrawal="keep"), place)
+        open_service(study(tmp_path, 3, withdrawal="keep"), place, revision="other words")
     service = open_service(study(tmp_path, 3, id="other", withdrawal="keep"), str(tmp_path / "b.sqlite"))
     begun(service)
-    open_service(study(tmp_path, 3, id="other", withdrawal="delete"), str(tmp_path / "b.sqlite"))
+    kinder = study(tmp_path, 3, id="other", withdrawal="delete")
+    assert open_service(kinder, str(tmp_path / "b.sqlite"), revision="kinder").study.plan.withdrawal == "delete"
 
 
 def test_declining_leaves_nothing(open_service: OpenService, tmp_path: Path, database: str) -> None:

@@ -73,7 +73,7 @@ class ChosenStudy:
 
         folder, database = self.folder, self.database
         if self.study is not None:
-            chosen = AnnotationStudy.load(self.study, folder)
+            chosen = recruit.read_study(self.study, folder, database)
             if folder is not None and folder.resolve() != chosen.folder:
                 problem = f"The study's corpus is {chosen.folder}, not {folder}"
                 raise InputError(problem, file=self.study, remedy="give only one of them")
@@ -277,19 +277,24 @@ def preview(
 
 @app.command()
 def revise(
-    study: Annotated[Path, typer.Argument(metavar="FILE", help="The corrected study file.")],
-    note: Annotated[str, typer.Option(help="What was corrected, for the log.")],
+    study: Annotated[Path, typer.Argument(metavar="FILE", help="The edited study file.")],
+    note: Annotated[str, typer.Option(help="What was changed, for the log.")],
     database: Database = None,
 ) -> None:
-    """Correct the texts of a study that has started, such as its guidelines.
+    """Apply edits of a study that has started, such as corrected guidelines or more raters.
 
-    The change is recorded with its time and both wordings. Questions and scales cannot be changed.
+    Prints and records what changes, with the time and both wordings. Nothing that answers depend on can be changed.
     """
+    from vantage.collect.revisions import changes
     from vantage.collect.service import StudyService
     from vantage.collect.study import AnnotationStudy
+    from vantage.collect.study_setup import opened_study
 
-    StudyService(AnnotationStudy.load(study), database, revision=note).close()
-    typer.echo("The texts are stored. Restart the server to show them.")
+    edited, (started, _) = AnnotationStudy.load(study), opened_study(study, None, database)
+    StudyService(edited, database, revision=note).close()
+    for edit in changes(started, edited):
+        typer.echo(str(edit))
+    typer.echo("The changes are stored. Restart the server to show them.")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""A study's database: opened, checked against the study file, and holding what both services share."""
+"""A study's database, opened, with the study that it holds and what both services share."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class StudyDatabase:
         revision: str | None = None,
         apart: bool = True,
     ) -> None:
+        self.sql, study = open_database(study, address, read_only=read_only, revision=revision)
         self.study = study
-        self.sql = open_database(study, address, read_only=read_only, revision=revision)
         try:
             self.private = PrivateStore(self.sql, study.id, apart=apart)
         except BaseException:
