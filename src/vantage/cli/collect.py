@@ -330,13 +330,15 @@ def check(
 ) -> None:
     """Check a study file and report every problem with its line."""
     from vantage.adaptive.until import Until
-    from vantage.collect.flow_checks import people_needed
+    from vantage.collect.flow_checks import people_by_block, people_needed
     from vantage.collect.study import AnnotationStudy
     from vantage.collect.study_setup import allocations, rows_of, seats
 
     study = AnnotationStudy.load(file, folder)
     rows = rows_of(study)
     wanted = seats(study, allocations(study, rows))
+    sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
+    people = {name: number for name, number in people_by_block(study.blocks, sizes).items() if number}
     blocks = [
         {
             "block": block.id,
@@ -345,11 +347,11 @@ def check(
             "conditions": [c for c in block.conditions if c],
             "question_sets": [list(group) for group in block.question_sets],
             "ratings_wanted": sum(wanted[arm] for arm in block.arms),
+            "people_needed": people.get(block.id),
         }
         for block in study.blocks
     ]
     own = {row for chosen in rows.values() for row in chosen}
-    sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
     summary = {
         "study": study.id,
         "phases": [phase.stage.replace("working", "block") for phase in study.flow.phases],
@@ -370,6 +372,9 @@ def check(
                 f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "
                 f"{study.instrument.language}: only the pages around them are translated."
             )
+        if len(set(people.values())) > 1 and not any(phase.blocks for phase in study.plan.flow):
+            numbers = ", ".join(f"{name} {number}" for name, number in people.items())
+            typer.echo(f"\nBlocks need different numbers of people ({numbers}); whoever finds a block full skips it.")
         if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
             typer.echo(
                 f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "

@@ -200,8 +200,8 @@ class AnnotationStudy:
             corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
         check_recruitment(document, plan)
         check_languages(document, plan, instruments[""] if instruments else None)
-        if instruments is not None and FlowChecks(document, plan, instruments, corpus).run():
-            check_blocks(document, plan, blocks_of(plan, instruments), corpus)
+        if instruments is not None and (checks := FlowChecks(document, plan, instruments, corpus)).run():
+            check_blocks(document, plan, blocks_of(plan, instruments), corpus, checks.rows)
         document.check()
         assert instruments is not None  # noqa: S101
         assert corpus is not None  # noqa: S101
