@@ -98,7 +98,7 @@ def test_a_database_of_another_study_is_refused(open_service: OpenService, tmp_p
 
 def test_edits_that_answers_depend_on_are_refused(open_service: OpenService, tmp_path: Path) -> None:
     place = str(tmp_path / "a.sqlite")
-    open_service(study(tmp_path, 6), place)
+    begun(open_service(study(tmp_path, 6), place))
     with pytest.raises(InputError, match=r"'conditions\.between\.0' can no longer be changed"):
         open_service(study(tmp_path, 6, conditions={"between": ["plain"]}), place, revision="one condition")
     with pytest.raises(InputError, match="'raters' can no longer be changed"):
@@ -160,6 +160,15 @@ def test_a_study_goes_on_as_it_was_started(open_service: OpenService, tmp_path: 
     assert corpus.judgments.group_by("question").len()["len"].to_list() == [6, 6]
     with pytest.raises(InputError, match=r"corpus has changed since the study started.*--only --to"):
         merged(Corpus.read(started.folder), corpus, "mine")
+
+
+def test_before_anybody_came_everything_may_change(open_service: OpenService, tmp_path: Path) -> None:
+    place = str(tmp_path / "a.sqlite")
+    open_service(study(tmp_path, 6, raters=3), place).close()
+    service = open_service(study(tmp_path, 4, raters=1, conditions={"between": ["plain"]}), place, revision="other")
+    walked(service)
+    assert ratings(service) == {(f"i{n:03}", "plain"): 1 for n in range(4)}
+    assert service.participants.step(service.participants.enter({})).kind == "full"
 
 
 def test_texts_may_change_and_raters_be_added(open_service: OpenService, tmp_path: Path) -> None:

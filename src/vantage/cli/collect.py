@@ -90,11 +90,13 @@ class ChosenStudy:
             database = str(databases[0].absolute())
         return stored_study(database, folder)
 
-    def running(self, loaded: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
+    def running(
+        self, loaded: AnnotationStudy | None = None, *, read_only: bool = False, revision: str | None = None
+    ) -> closing[StudyService]:
         """The study with its database opened."""
         from vantage.collect.service import StudyService
 
-        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only))
+        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only, revision=revision))
 
 
 _with_study = shared("chosen", ChosenStudy)
@@ -121,7 +123,8 @@ def serve(
         typer.echo(f"The texts are stored in {folder}; the judgments will be, too.")
         chosen = replace(chosen, folder=folder)
     study = chosen.load()
-    with chosen.running(study) as service:
+    # Edits hold from here on as long as nobody has come; afterwards the file is not looked at.
+    with chosen.running(study, revision="before the start" if chosen.study else None) as service:
         if not service.researchers.has_password():
             password = secrets.token_urlsafe(9)  # shown once; only its hash is stored
             service.researchers.set_password(password)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,8 @@ from vantage.corpora import storage
 from vantage.errors import InputError
 
 CHUNK: Final = 5000
+FILLED: Final = ("study", "instrument", "instruments", "items_file", "count", "gold", "paused", "rows")
+"""Settings that are filled in with the study."""
 
 
 def open_database(
@@ -63,6 +66,11 @@ def _stored(connection: Connection) -> tuple[dict[str, Any], dict[str, Any]]:
     return plan, {"": own, **others} if own else {}
 
 
+def _begun(connection: Connection) -> bool:
+    """Whether anybody has come."""
+    return connection.execute(select(participants.c.number).limit(1)).first() is not None
+
+
 def _started(connection: Connection, study: AnnotationStudy) -> AnnotationStudy:
     """The study as it was started, with its corpus where it is now; another one is refused."""
     plan, documents = _stored(connection)
@@ -91,7 +99,8 @@ def opened_study(
 ) -> tuple[AnnotationStudy, str]:
     """The study of a file as it was started or, before that, as the file says; and what of the file does not hold.
 
-    A study that has started goes on whatever becomes of its file and of what that refers to.
+    A study starts with its first participant. From then on it goes on whatever becomes of its file and of what that
+    refers to.
     """
     document, beside = study_document(path, folder)
     data = document.data if isinstance(document.data, Mapping) else {}
@@ -102,9 +111,11 @@ def opened_study(
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
             return AnnotationStudy.load(path, folder), ""
         started = stored_study(str(address), corpus)
+        with closing(SqlDatabase(str(address), read_only=True)) as opened:
+            begun = opened.read(_begun)
     except InputError:
         return AnnotationStudy.load(path, folder), ""
-    if started.id != id_:
+    if started.id != id_ or not begun:
         return AnnotationStudy.load(path, folder), ""
     try:
         edits = changes(started, AnnotationStudy.load(path, folder))
@@ -199,8 +210,14 @@ def stored_rows(connection: Connection, study: AnnotationStudy) -> dict[str, Seq
 
 
 def _revise(connection: Connection, started: AnnotationStudy, study: AnnotationStudy, note: str) -> None:
-    """Stores edits of a study that has started, each with both wordings, where no answer depends on them."""
+    """Stores edits of a study, each with both wordings: of one that has started those on which no answer depends."""
     edits = changes(started, study)
+    if not _begun(connection):
+        for table in (items, arms):
+            connection.execute(table.delete())
+        connection.execute(settings.delete().where(settings.c.key.in_(FILLED)))
+        _fill(connection, study)
+        return
     agreed = participants.c.consented_at.is_not(None) | participants.c.stage.not_in(("consent", "declined"))
     anybody = connection.execute(select(participants.c.number).where(agreed).limit(1)).first() is not None
     check_changes(started, study, edits, agreed=anybody)
