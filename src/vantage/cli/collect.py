@@ -14,8 +14,8 @@ from typer.core import TyperGroup
 
 from vantage.cli import plan, recruit
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
-from vantage.cli.options import TO, shared
-from vantage.cli.output import Json, print_json, print_rows, say
+from vantage.cli.options import TO, pairs, shared
+from vantage.cli.output import Json, print_json, print_rows, say, sentences
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -384,6 +384,51 @@ def check(
                 f"at {rule.max}; those on which everyone agrees need {needed[0]}."
             )
         typer.echo(f"\n{file}: no problems")
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with one text per row.")],
+    mapping: TextColumns = None,
+    instrument: InstrumentName = None,
+    ask: Annotated[str | None, typer.Option(help="What is asked about each text, instead of an instrument.")] = None,
+    answers: Annotated[str | None, typer.Option(help="The answers: '1-7', or 'no, unsure, yes'.")] = None,
+    raters: Annotated[int, typer.Option(help="How many people judge each text.", min=1, max=1000)] = 3,
+    to: Annotated[Path | None, typer.Option(*TO, help="The folder to make; by default with the file's name.")] = None,
+) -> None:
+    """Make a study from a table of texts, check it, and rehearse it with simulated people.
+
+    All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
+    """
+    import vantage
+    from vantage.collect.new_study import STUDY, instrument_of, new_study
+    from vantage.recruit.rehearsal.rehearse import rehearse
+    from vantage.recruit.rehearsal.results import VIEWS
+
+    folder = to or Path(file.name.split(".")[0])
+    corpus = vantage.load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
+    if instrument is None:
+        ask = ask or _asked("What is asked about each text", "--ask 'Is this ironic?'")
+        answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")
+    study = new_study(folder, corpus, instrument or instrument_of(folder.name, ask or "", answers or ""), raters)
+    rehearsed = rehearse(study, people=REHEARSED)
+    typer.echo(f"{folder / STUDY}: {len(corpus.items):,} texts, {raters} people each. Rehearsed:")
+    typer.echo("\n".join(f"  {sentence}" for sentence in sentences(rehearsed.summary, VIEWS["summary"])))
+    typer.echo(
+        f"Change the files as you like, then:\n  vantage collect check {folder / STUDY}\n"
+        f"  vantage collect --study {folder / STUDY}   # the dashboard has a link to try it out"
+    )
+
+
+REHEARSED = 40
+"""People who rehearse a new study."""
+
+
+def _asked(what: str, option: str) -> str:
+    """An answer at the terminal."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{what}?", remedy=f"pass --instrument NAME, or {option}")
+    return str(typer.prompt(what))
 
 
 @app.command()
