@@ -109,6 +109,12 @@ def _table_options(
     counts: Annotated[
         str | None, typer.Option(metavar="COLUMN,…", help="Columns that count answers, such as n_*, of unknown people.")
     ] = None,
+    shares: Annotated[
+        str | None, typer.Option(metavar="COLUMN,…", help="Columns that share out answers, such as p_*: distributions.")
+    ] = None,
+    pairs_: Annotated[
+        str | None, typer.Option("--pairs", metavar="A,B", help="The two columns compared; value is the winner.")
+    ] = None,
     lists: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that holds lists of labels.")] = None,
     anonymous: Annotated[
         bool | None, typer.Option("--anonymous", help="Nothing tells who judged: each row is another person.")
@@ -129,13 +135,14 @@ def _table_options(
     """Options of the reader `table`; those that were not given are left out."""
     options: dict[str, Any] = {**locals()}
     del options["mapping"], options["columns"], options["trait"]
+    options["pairs"] = options.pop("pairs_")
     options["map"] = pairs(mapping, "--map") if mapping else None
     options["wide"] = columns or wide or None
     options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
     options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
     options |= {
         name: names(options[name]) or None
-        for name in ("traits", "values", "missing", "valid", "order", "without", "counts")
+        for name in ("traits", "values", "missing", "valid", "order", "without", "counts", "shares", "pairs")
     }
     if trait:
         options["traits"] = dict.fromkeys(options["traits"] or ()) | trait_scales(trait)

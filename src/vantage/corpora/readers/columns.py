@@ -18,6 +18,10 @@ ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", 
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
 SPREAD: Final = ("rater", "item", "question")
 """What the columns of a wide table can be."""
+PLACES: Final = {"1": 1, "2": 2, "a": 1, "b": 2, "first": 1, "second": 2, "left": 1, "right": 2}
+"""How the winner of a pair is written by its place."""
+TIES: Final = re.compile(r"(?:tie|draw|equal|same|both|neither)\b.*|=|0\.5", re.IGNORECASE)
+"""How a comparison that nobody won is written."""
 BOOKKEEPING: Final = (
     "Timestamp", "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished",
     "RecordedDate", "ResponseId", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",

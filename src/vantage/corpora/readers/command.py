@@ -12,7 +12,7 @@ FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {
     "strip": {True: "--strip", False: "--keep-spaces"},
     "anonymous": {True: "--anonymous"},
 }
-LISTS: Final = ("missing", "valid", "values", "traits", "order", "without", "counts")
+LISTS: Final = ("missing", "valid", "values", "traits", "order", "without", "counts", "shares", "pairs")
 """Options that take several words."""
 
 

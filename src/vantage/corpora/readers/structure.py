@@ -22,7 +22,7 @@ import polars as pl
 
 from vantage.corpora.orders import known_order
 from vantage.corpora.readers.cleaning import CLEAN, NOTHING, RAW, SENTINELS, as_code, plain
-from vantage.corpora.readers.columns import ROLES, fits
+from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fits
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 
@@ -38,6 +38,9 @@ AGREEMENT: Final = 0.05
 """Columns without the names of raters that agree less than this beyond chance (kappa) may be questions."""
 KEYS: Final = 12
 """How many columns are tried as ids."""
+MEMBERS: Final = 2000
+PAIRS: Final = 6
+"""A table of comparisons has at most so many members in the rows looked at, and at least so many rows."""
 NAMES: Final[Mapping[str, re.Pattern[str]]] = {
     role: re.compile(rf"(?:{words})(?:_?(?:id|nr|no|nummer|num|code|name|pid|key))?\d*", re.IGNORECASE)
     for role, words in tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8")).items()
@@ -342,6 +345,10 @@ class _Table:
         """The readings that fit."""
         if wide := self.given.get("wide"):
             return self._wide("rater" if wide is True else str(wide))
+        if self.given.get("pairs") or self.given.get("shares") or self.given.get("counts"):
+            return self._shape()
+        if comparison := self._comparison():
+            return comparison
         if {"item", "rater", "value"} <= set(self.map) or {"text", "rater", "value"} <= set(self.map):
             return self._shape(self._long_options(self.map.get("item"), self.map["rater"], self.map.get("question")))
         block = self._block[0]
@@ -354,6 +361,66 @@ class _Table:
 
     def _shape(self, *readings: TableReading, doubt: str = "") -> Structure:
         return Structure(self.facts, tuple(readings), doubt)
+
+    # Comparisons
+
+    def _comparison(self) -> Structure | None:
+        """A table of comparisons: two columns with the same names, never twice in a row, and which of them won."""
+        free = [n for n in self.free if self.facts[n].kind in ("word", "number") and self.facts[n].distinct > 1]
+        held = {n: set(self.frame[n].drop_nulls().cast(pl.String)) for n in free if self.facts[n].distinct <= MEMBERS}
+        for one, other in combinations(held, 2):
+            if 2 * len(held[one] & held[other]) < min(len(held[one]), len(held[other])) or len(self.frame) < PAIRS:
+                continue
+            first, second = (self.frame[n].cast(pl.String) for n in (one, other))
+            if first.null_count() or second.null_count() or (first == second).any():
+                continue
+            won = [n for n in held if n not in (one, other) and self._wins(n, first, second, (one, other))]
+            if len(won) == 1:
+                return self._compared(one, other, won[0], len(held[one] | held[other]))
+        return None
+
+    def _wins(self, name: str, first: pl.Series, second: pl.Series, columns: Sequence[str]) -> bool:
+        """Whether a column says which of two won, by its name or, where it has no other words, by its place."""
+        cells = self.frame[name].cast(pl.String)
+        ties = cells.str.contains(f"^(?i:{TIES.pattern})$")
+        named = (cells == first) | (cells == second)
+        if (named | ties).fill_null(value=False).all():
+            return bool(named.any())
+        places = {*PLACES, *(column.casefold() for column in columns)}
+        words = set(cells.filter(~ties).drop_nulls().str.to_lowercase())
+        return bool(words) and words <= places and not words <= {"1", "2"} and not cells.null_count()
+
+    def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
+        rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
+        rest = [n for n in rest if self.facts[n].distinct > 1 and self.facts[n].kind in ("word", "number", "text")]
+        raters = [n for n in rest if n == self.map.get("rater") or self._said("rater", n)]
+        what = f"'{winner}' always is '{one}' or '{other}', which never are the same"
+        if members <= 3 and not raters:
+            # Two raters who disagree and one who decides look the same.
+            return self._shape(doubt=f"{what}; if it is the winner of a comparison, pass --pairs {one},{other}")
+        judges: list[str | None] = [*(raters[:1] or rest[:2])] or [None]
+        readings = []
+        for rater in judges:
+            mapping = {"value": winner, **({"rater": rater} if rater else {})}
+            if about := self._compared_on([n for n in (one, other, rater) if n], rest):
+                mapping["item"] = about
+            options: dict[str, Any] = {"pairs": [one, other], "map": mapping} | ({} if rater else {"anonymous": True})
+            readings.append(TableReading(options, f"comparisons, judged by '{rater}'" if rater else "comparisons"))
+        if len(readings) == 1 and rest and not raters:
+            readings.append(
+                TableReading(
+                    {**readings[0].options, "map": {"value": winner, "item": rest[0]}, "anonymous": True}, "comparisons"
+                )
+            )
+        return self._shape(*readings, doubt="nothing tells which column is the rater" if len(readings) > 1 else "")
+
+    def _compared_on(self, key: Sequence[str], rest: Sequence[str]) -> str | None:
+        """The column that says on what members were compared: it tells rows apart that pair and rater do not."""
+        free = [n for n in rest if n not in key]
+        said = [n for n in free if self._said("item", n) or self.facts[n].kind == "text"]
+        apart = {n: self.frame.select(pl.struct(*key, n).n_unique()).item() for n in free}
+        now = self.frame.select(pl.struct(key).n_unique()).item()
+        return next((n for n in [*said, *free] if n in said or apart[n] == len(self.frame) > now), None)
 
     # Long tables
 
@@ -791,12 +858,10 @@ class _Table:
         counts = whole and total > 1 and total != 100
         if not counts and total not in (1, 100):
             return ""
-        what = f"columns {named} add up to {total:g} in every row"
+        what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
-            return f"{what}: they are shares of answers and no raters"
-        return (
-            f"{what}: they count answers and are no raters; pass --counts {shlex.quote(','.join(self.patterns(block)))}"
-        )
+            return f"{what}: they are shares of answers and no raters; pass --shares {quoted}"
+        return f"{what}: they count answers and are no raters; pass --counts {quoted}"
 
     def _row_key(self, block: Sequence[str]) -> dict[str, str]:
         """The id and the text of a row."""
