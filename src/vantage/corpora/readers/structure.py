@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from vantage.corpora.orders import known_order
 from vantage.corpora.readers.cleaning import CLEAN, NOTHING, RAW, SENTINELS, as_code, plain
-from vantage.corpora.readers.columns import PLACES, ROLES, TIES, fits
+from vantage.corpora.readers.columns import NAMES, PLACES, ROLES, TIES, fits
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 
@@ -41,11 +39,10 @@ KEYS: Final = 12
 MEMBERS: Final = 2000
 PAIRS: Final = 6
 """A table of comparisons has at most so many members in the rows looked at, and at least so many rows."""
-NAMES: Final[Mapping[str, re.Pattern[str]]] = {
+_SAID: Final = {
     role: re.compile(rf"(?:{words})(?:_?(?:id|nr|no|nummer|num|code|name|pid|key))?\d*", re.IGNORECASE)
-    for role, words in tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8")).items()
+    for role, words in NAMES.items()
 }
-"""How columns are usually called, in several languages; names only break ties."""
 _PEOPLE: Final = re.compile(
     r"[0-9a-f]{24}|R_\w{10,}|A[0-9A-Z]{9,14}|[^@\s]+@[^@\s]+\.\w+|"
     r"(?:r|p|vp|rater|annotator|ann|coder|user|worker|resp(?:ondent)?|participant|person|teilnehmer|proband)[-_ ]?\d+",
@@ -140,6 +137,20 @@ def one_reading(rows: FileRows, given: Mapping[str, Any]) -> dict[str, Any]:
         raise rows.fault(shape.doubt, None)
     commands = " OR ".join(command(rows.path, {**options, **reading.options}) for reading in shape.readings)
     raise rows.fault(f"the table can be read in two ways, since {shape.doubt}", f"run one of: {commands}")
+
+
+def answering(rows: FileRows, taken: Iterable[str]) -> list[str]:
+    """The columns of a wide table, apart from those taken, that can hold answers: no times, no ids, nothing beside."""
+    frame, used = _sample(rows), {*taken, *rows.beside}
+    facts = [_facts(frame[name], rows.labels.get(name)) for name in rows.schema if name not in used]
+    apart = {fact.name for fact in facts if fact.kind == "time" or (fact.unique and _names_rows(fact))}
+    return [fact.name for fact in facts if fact.name not in apart] if len(apart) < len(facts) else []
+
+
+def _names_rows(fact: ColumnFacts) -> bool:
+    """Whether words that occur once each are ids or texts: too many to be answers, addresses or sentences."""
+    many = fact.kind == "word" and fact.rows > FEW
+    return many or fact.kind == "text" or all("@" in word for word in fact.examples)
 
 
 def total_row(frame: pl.DataFrame) -> tuple[int, str] | None:
@@ -249,7 +260,7 @@ def _are_texts(words: Sequence[str]) -> bool:
 
 def said(role: str, name: str) -> bool:
     """Whether the name of a column says that it has a role, in one of several languages."""
-    return NAMES[role].fullmatch(re.sub(r"[\s.\-']+", "_", name.strip()).rstrip("?_")) is not None
+    return _SAID[role].fullmatch(re.sub(r"[\s.\-']+", "_", name.strip()).rstrip("?_")) is not None
 
 
 def stem(name: str) -> str:

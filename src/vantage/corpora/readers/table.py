@@ -24,7 +24,7 @@ from vantage.corpora.readers.coding import averaged, bare, coded, first_row, inf
 from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.shapes import SHARES, from_shares, shaped
-from vantage.corpora.readers.structure import check_alike, check_total, one_reading
+from vantage.corpora.readers.structure import answering, check_alike, check_total, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
 from vantage.corpora.traits import TraitScale, inferred_scale_of
@@ -130,7 +130,8 @@ def read(
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
         raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
-    rows = long(whole, roles, traits, spread, values) if spread else whole
+    held = values or (answering(whole, [*roles.values(), *traits]) if spread else ())
+    rows = long(whole, roles, traits, spread, held) if spread else whole
     asked = _asked(question, known, roles, "value" if spread else roles["value"].removeprefix("__"))
     judged = _judged(rows, roles, asked, traits)
     answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
@@ -154,8 +155,10 @@ def read(
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    cleaning.notes += columns_note(raters, kinds or {}) if spread == "rater" else []
-    cleaning.notes += _remarks(items, raters, int(answers["count"].sum()), roles)
+    cleaning.notes += [
+        *(columns_note(raters, kinds or {}) if spread == "rater" else ()),
+        *_remarks(items, raters, int(answers["count"].sum()), roles),
+    ]
     about = _about(whole, roles, traits, cleaning, rows.cells)
     made = _corpus(rows, judged, items, raters, known, about, duplicates)
     return made.with_trait_scales(scales) if scales else made
