@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -161,9 +161,9 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
     columns = list(rows.schema)
     for trait in index:
         check_column(rows.path, columns, trait)
-    if wrong := next((name for name in values if not any(fits(column, name) for column in columns)), None):
+    if wrong := next((name for name in values if name not in rows.schema and not fitting(columns, [name])), None):
         raise rows.fault(f"there is no column '{wrong}'", nearest(wrong, columns))
-    held = [c for c in columns if c not in index and any(fits(c, name) for name in values or ["*"])]
+    held = [column for column in fitting(columns, values or ["*"]) if column not in index]
     if not held:
         raise rows.fault(f"no column is left for {'an' if spread == 'item' else 'a'} {spread}", "map fewer columns")
     if nested := next((column for column in held if rows.schema[column].is_nested()), None):
@@ -172,9 +172,16 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
     return held
 
 
-def fits(column: str, pattern: str) -> bool:
-    """Whether a column has a name, or fits a pattern such as `Q*`."""
-    return column == pattern or fnmatchcase(column, pattern)
+def fitting(columns: Iterable[str], patterns: Iterable[str]) -> list[str]:
+    """The columns that have one of the names, or fit a pattern such as `Q*`; the name of a column is no pattern.
+
+    >>> fitting(["Q1", "Q2", "age", "Q[1]"], ["Q[1]", "a*"])
+    ['age', 'Q[1]']
+    """
+    columns = list(columns)
+    exact = {*columns} & {*patterns}
+    wild = [pattern for pattern in patterns if pattern not in exact]
+    return [name for name in columns if name in exact or any(fnmatchcase(name, pattern) for pattern in wild)]
 
 
 def _respondents(rows: FileRows, lazy: pl.LazyFrame) -> pl.LazyFrame:

@@ -13,7 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from vantage.corpora.readers.cleaning import Cleaning, code_of, counted, inferred_scale
-from vantage.corpora.readers.columns import PLACES, TIES, fits
+from vantage.corpora.readers.columns import PLACES, TIES, fitting
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import ROW, FileRows, check_column
 from vantage.errors import InputError
@@ -78,7 +78,7 @@ def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str
 
 def _answer_columns(rows: FileRows, patterns: Sequence[str]) -> dict[str, str]:
     """Columns of one answer each, with the answer: what differs between their names."""
-    held = [name for name in rows.schema if any(fits(name, pattern) for pattern in patterns)]
+    held = fitting(rows.schema, patterns)
     if len(held) < 2:
         raise rows.fault(f"fewer than two columns fit {', '.join(patterns)}", "name a column for each answer")
     start = next((n for n, signs in enumerate(zip(*held, strict=False)) if len(set(signs)) > 1), 0)

@@ -16,11 +16,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, Literal
 
+import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from vantage.corpora.orders import known_order
 from vantage.corpora.readers.cleaning import CLEAN, NOTHING, RAW, SENTINELS, as_code, plain
-from vantage.corpora.readers.columns import NAMES, PLACES, ROLES, TIES, fits
+from vantage.corpora.readers.columns import NAMES, PLACES, ROLES, TIES, fitting
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 
@@ -141,10 +143,14 @@ def one_reading(rows: FileRows, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def answering(rows: FileRows, taken: Iterable[str]) -> list[str]:
     """The columns of a wide table, apart from those taken, that can hold answers: no times, no ids, nothing beside."""
-    frame, used = _sample(rows), {*taken, *rows.beside}
-    facts = [_facts(frame[name], rows.labels.get(name)) for name in rows.schema if name not in used]
+    used = {*taken, *rows.beside}
+    frame = _sample(rows).select(name for name in rows.schema if name not in used)
+    words = frame.select(cs.string(), cs.temporal())
+    read = words.select(cs.string().cast(pl.Float64, strict=False).null_count() == cs.string().null_count())
+    numbers = {name for name in read.columns if read[name][0]}
+    facts = [_facts(words[name], None) for name in words.columns if name not in numbers]
     apart = {fact.name for fact in facts if fact.kind == "time" or (fact.unique and _names_rows(fact))}
-    return [fact.name for fact in facts if fact.name not in apart] if len(apart) < len(facts) else []
+    return [name for name in frame.columns if name not in apart] if len(apart) < len(frame.columns) else []
 
 
 def _names_rows(fact: ColumnFacts) -> bool:
@@ -277,6 +283,9 @@ def stem(name: str) -> str:
 def unlike(answers: Mapping[str, Mapping[Any, int]]) -> set[str]:
     """The columns whose answers are not those of the others: no word in common, or numbers mostly beyond theirs."""
     held = Counter(value for codes in answers.values() for value in codes)
+    numbers = {name: [c for c in codes if not isinstance(c, str)] for name, codes in answers.items()}
+    ends = [(min(codes), max(codes), name) for name, codes in numbers.items() if codes]
+    lowest, highest = sorted(ends)[:2], sorted(ends, key=lambda end: end[1])[-2:]
     strange = set()
     for name, codes in answers.items():
         if sum(codes.values()) <= 2 or len(answers) < 2:
@@ -285,10 +294,9 @@ def unlike(answers: Mapping[str, Mapping[Any, int]]) -> set[str]:
             if len(codes) > 1 and all(held[code] == 1 for code in codes):
                 strange.add(name)
             continue
-        others = [
-            code for other, some in answers.items() if other != name for code in some if not isinstance(code, str)
-        ]
-        if not others or (low := min(others)) == (high := max(others)):
+        low = next((end[0] for end in lowest if end[2] != name), 0.0)
+        high = next((end[1] for end in reversed(highest) if end[2] != name), 0.0)
+        if low == high:
             continue
         beyond = {code: max(code - high, low - code) for code in codes}
         outside = sum(count for code, count in codes.items() if beyond[code] > 0)
@@ -378,6 +386,8 @@ class _Table:
     def _comparison(self) -> Structure | None:
         """A table of comparisons: two columns with the same names, never twice in a row, and which of them won."""
         free = [n for n in self.free if self.facts[n].kind in ("word", "number") and self.facts[n].distinct > 1]
+        if len(free) > KEYS:
+            return None
         held = {n: set(self.frame[n].drop_nulls().cast(pl.String)) for n in free if self.facts[n].distinct <= MEMBERS}
         for one, other in combinations(held, 2):
             if 2 * len(held[one] & held[other]) < min(len(held[one]), len(held[other])) or len(self.frame) < PAIRS:
@@ -650,7 +660,7 @@ class _Table:
 
     def _wide(self, spread: str) -> Structure:
         given = self.given.get("values")
-        block, apart, doubt = self._block if not given else (self._fitting(given), [], "")
+        block, apart, doubt = self._block if not given else (fitting(self.facts, given), [], "")
         if len(block) < (1 if spread else 2):
             return self._shape()
         if not given and (what := self._counts(block)):
@@ -666,9 +676,6 @@ class _Table:
             blocks = [block, [n for n in block if n not in apart]] if apart else [block]
         readings = [self._wide_options(columns, row_key, one) for columns in blocks for one in spreads]
         return self._shape(*readings, doubt=doubt if len(readings) > 1 else "")
-
-    def _fitting(self, patterns: Sequence[str]) -> list[str]:
-        return [name for name in self.facts if any(fits(name, pattern) for pattern in patterns)]
 
     @cached_property
     def _block(self) -> tuple[list[str], list[str], str]:
@@ -835,22 +842,24 @@ class _Table:
             pl.col(list(columns)).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
         )
 
-    def _totals(self, block: Sequence[str]) -> list[str]:
+    def _totals(self, block: Sequence[str]) -> set[str]:
         """Columns that are the sum or the mean of the answers beside them."""
         numbers = [n for n in self.free if self.facts[n].kind == "number" and self.facts[n].distinct > 1]
-        held = [n for n in block if n in numbers]
+        members = {*block} & {*numbers}
+        held = [n for n in block if n in members]
         if len(held) < 3 or len(self.frame) < 3:
-            return []
-        table, totals = self._numbers(numbers), []
-        sums = table.select(held).sum_horizontal()
-        filled = len(held) - table.select(pl.sum_horizontal(pl.col(held).is_null())).to_series()
-        for name in numbers:
-            own, inside = table[name], int(name in held)
-            rest, count = sums - own.fill_null(0) * inside, filled - inside * own.is_not_null().cast(pl.Int64)
-            for made in (rest, rest / count):
-                near = ((own - made).abs() <= 0.0051).fill_null(value=False).sum()
-                if near >= max(3, 0.99 * len(own.drop_nulls())) and made.n_unique() > 1:
-                    totals.append(name)
+            return set()
+        table = self._numbers(numbers).to_numpy()
+        known, inside = ~np.isnan(table), np.array([name in members for name in numbers])
+        sums = np.where(known, table, 0.0)[:, inside].sum(axis=1)[:, None] - np.where(known, table, 0.0) * inside
+        counts = known[:, inside].sum(axis=1)[:, None] - known * inside
+        totals: set[str] = set()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for made in (sums, sums / counts):
+                near = (np.abs(table - made) <= 0.0051).sum(axis=0)
+                varied = np.nanmax(made, axis=0) > np.nanmin(made, axis=0)
+                alike = (near >= np.maximum(3, 0.99 * known.sum(axis=0))) & varied
+                totals |= {name for name, is_total in zip(numbers, alike, strict=True) if is_total}
         return totals
 
     def _counts(self, block: Sequence[str]) -> str:
@@ -970,7 +979,7 @@ class _Table:
         made: list[str] = []
         for pattern, members in groups.items():
             safe = "," not in pattern and "[" not in pattern and "*" in pattern and "?" not in pattern
-            if len(members) > 3 and safe and {n for n in self.facts if fits(n, pattern)} <= set(names):
+            if len(members) > 3 and safe and {*fitting(self.facts, [pattern])} <= set(names):
                 made.append(pattern)
             else:
                 # A comma would part names in the command; as a pattern, a question mark fits it.
