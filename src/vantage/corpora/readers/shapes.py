@@ -82,8 +82,8 @@ def _answer_columns(rows: FileRows, patterns: Sequence[str]) -> dict[str, str]:
     if len(held) < 2:
         raise rows.fault(f"fewer than two columns fit {', '.join(patterns)}", "name a column for each answer")
     start = next((n for n, signs in enumerate(zip(*held, strict=False)) if len(set(signs)) > 1), 0)
-    start -= len(re.search(r"\d*$", held[0][:start])[0])  # type: ignore[index]
-    return {name: name[start:].strip(" _-") or name for name in held}
+    start -= len(re.search(r"(?:(?<=[_ ])-)?\d*$", held[0][:start])[0])  # type: ignore[index]
+    return {name: name[start:].strip(" _") or name for name in held}
 
 
 def from_shares(
@@ -121,7 +121,7 @@ def from_shares(
         raise rows.fault(
             problem, "correct the row, or use --counts if they count answers", int(frame[ROW][place]), held[0]
         )
-    shares /= total[:, None]
+    shares = shares / total[:, None]
     at = np.array([codes[name] for name in held], dtype=np.float64)
     loss = np.abs(at[:, None] - at) if scale.ordered and len(at) > 2 else 1 - np.eye(len(at))
     every = sorted(scale.codes)

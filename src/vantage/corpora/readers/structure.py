@@ -374,9 +374,8 @@ class _Table:
         if len(block) > 1 and len({stem(n) for n in block}) == 1 and _JUDGES.fullmatch(stem(block[0]).rstrip("*")):
             return self._wide("" if "rater" in self.map else "rater") if len(block) > 2 else self._wide("")
         key = self._key()
-        if key is not None:
-            return self._long(*key)
-        return self._wide("")
+        shape = self._long(*key) if key is not None else self._shape()
+        return shape if shape.readings or shape.doubt else self._wide("")
 
     def _shape(self, *readings: TableReading, doubt: str = "") -> Structure:
         return Structure(self.facts, tuple(readings), doubt)
@@ -414,7 +413,8 @@ class _Table:
     def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
         rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
         rest = [n for n in rest if self.facts[n].distinct > 1 and self.facts[n].kind in ("word", "number", "text")]
-        raters = [n for n in rest if n == self.map.get("rater") or self._said("rater", n)]
+        given = self.map.get("rater")
+        raters = [given] if given else [n for n in rest if self._said("rater", n)]
         what = f"'{winner}' always is '{one}' or '{other}', which never are the same"
         if members <= 3 and not raters:
             # Two raters who disagree and one who decides look the same.
@@ -437,6 +437,8 @@ class _Table:
 
     def _compared_on(self, key: Sequence[str], rest: Sequence[str]) -> str | None:
         """The column that says on what members were compared: it tells rows apart that pair and rater do not."""
+        if about := self.map.get("item"):
+            return about
         free = [n for n in rest if n not in key]
         said = [n for n in free if self._said("item", n) or self.facts[n].kind == "text"]
         apart = {n: self.frame.select(pl.struct(*key, n).n_unique()).item() for n in free}
@@ -470,7 +472,8 @@ class _Table:
         for count in (2, 3):
             fitting: list[tuple[float, tuple[str, ...]]] = []
             for key in combinations(candidates, count):
-                if not all(name in key for name in named[:count]):
+                ids = any(self.facts[name].unique for name in key)  # tell rows apart alone
+                if not all(name in key for name in named[:count]) or (ids and not {*key} <= {*named}):
                     continue
                 product = 1.0
                 for name in key:
@@ -478,8 +481,20 @@ class _Table:
                 if self._tells_apart(key, product):
                     fitting.append((product, key))
             if fitting:
-                return min(fitting)[1]
+                return self._ids_in(min(fitting)[1], candidates)
         return None
+
+    def _ids_in(self, key: tuple[str, ...], candidates: Sequence[str]) -> tuple[str, ...]:
+        """A key with names instead of numbers that nearly follow them one to one: raters rather than their ages."""
+        made = list(key)
+        for place, name in enumerate(key):
+            own = self.facts[name]
+            if own.kind != "number" or name in self.map.values():
+                continue
+            finer = [n for n in candidates if n not in made and self.facts[n].kind == "word"]
+            finer = [n for n in finer if own.distinct <= self.facts[n].distinct <= own.distinct / 0.6]
+            made[place] = next((n for n in finer if name in self._side(n)), name)
+        return tuple(made)
 
     def _named_pair(self, held: set[str]) -> tuple[str, str] | None:
         """Two columns whose names say that they are the item and the rater, where nothing in the data contradicts."""
@@ -894,6 +909,8 @@ class _Table:
             n for n in free if self._is_row_id(n) and self.facts[n].kind in ("number", "word") and n not in key.values()
         ]
         if "item" not in key and "rater" not in key and ids:
+            # Names rather than numbers, which may be durations.
+            ids = [n for n in ids if self.facts[n].kind == "word"] or ids
             key["id"] = next((n for n in ids if self._said("rater", n) or self._said("item", n)), ids[0])
         return key
 
@@ -909,7 +926,6 @@ class _Table:
             "rater" in key,
             all(len(self.rows.titles.get(n, "").split()) > 2 for n in block)
             or all(self.rows.labels.get(n) for n in block),
-            any(self.facts[n].kind == "time" and self.facts[n].distinct > 2 for n in rest),
             bool(row) and (self._said("rater", row) or self._all(row, _PEOPLE)),
             bool(lone) and (bool(_ASKED.fullmatch(lone)) or "[" in lone) and not _JUDGES.fullmatch(lone),
             any(self._said("trait", n) for n in rest),
