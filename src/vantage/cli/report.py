@@ -1,4 +1,4 @@
-"""`vantage report`: draw a stored study again, put two side by side, or report on a corpus.
+"""`vantage report`: the report on a corpus or a stored study, or two studies side by side.
 
 `vantage view`: look at every judgment in the browser, or write the page into one file.
 """
@@ -39,10 +39,10 @@ def report(
     seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Draw a study's report again from what is stored, without asking or measuring anything.
+    """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
 
-    On a plain corpus folder: a first report with counts, distributions, agreement and raters to look at, written to
-    FOLDER/report.
+    It is written to FOLDER/report. The report of a study's folder is written again from what is stored: nothing is
+    asked or measured.
     """
     if compare is not None:
         if folder is not None:

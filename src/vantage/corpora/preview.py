@@ -93,6 +93,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
 def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], list[Attempt]]:
     """What would be read, and the readings as they were carried out."""
     path = Path(source) if isinstance(source, str | Path) else None
+    if wide := given.pop("wide", None):
+        given["columns"] = "rater" if wide is True else wide
     first = Attempt({name: value for name, value in given.items() if value not in (None, (), [], False)})
     rows: FileRows | None = None
     shape: Structure | None = None
@@ -147,7 +149,7 @@ def _facts(
     first = tried[0]
     columns = shape.columns if shape is not None else {}
     one = len(tried) == 1
-    held = {*fitting(columns, first.options.get("values") or ["*"])} if first.options.get("wide") else set()
+    held = {*fitting(columns, first.options.get("values") or ["*"])} if first.options.get("columns") else set()
     return {
         "file": str(path or "frame"),
         "rows": _rows(rows),

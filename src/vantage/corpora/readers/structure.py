@@ -362,8 +362,8 @@ class _Table:
 
     def structure(self) -> Structure:
         """The readings that fit."""
-        if wide := self.given.get("wide"):
-            return self._wide("rater" if wide is True else str(wide))
+        if spread := self.given.get("columns"):
+            return self._wide(str(spread))
         if self.given.get("pairs") or self.given.get("shares") or self.given.get("counts"):
             return self._shape()
         if comparison := self._comparison():
@@ -548,7 +548,7 @@ class _Table:
             return self._shape(*readings, doubt=what)
         rater = second if item == first else first
         reading = self._long_options(item, rater, None)
-        if "value" not in reading.options["map"] and not reading.options.get("wide"):
+        if "value" not in reading.options["map"] and not reading.options.get("columns"):
             return self._shape()
         return self._shape(reading)
 
@@ -652,7 +652,7 @@ class _Table:
             known = ("item", "text", "rater", "question", "condition", "value")
             options["map"] = {role: mapping[role] for role in (*known, *mapping) if role in mapping}
         elif "value" not in mapping and answers:
-            options |= {"wide": "question", "values": self.patterns(answers)}
+            options |= {"columns": "question", "values": self.patterns(answers)}
         traits = [*self.traits, *of_rater]
         if traits:
             options["traits"] = self._kept_scales(traits)
@@ -949,7 +949,7 @@ class _Table:
             mapping = {row_role: key["id"], **mapping}
         if "text" in key and spread != "item":
             mapping["text"] = key["text"]
-        options: dict[str, Any] = {"map": mapping, "wide": spread}
+        options: dict[str, Any] = {"map": mapping, "columns": spread}
         totals = self._totals(block)
         rest = [
             n

@@ -73,36 +73,37 @@ def read(
 
     Args:
         source: The file, or a frame (Polars, pandas, PyArrow …).
-        map: From roles (`item`, `rater`, `value`, `text`, `question`, `rationale` …) to columns. A column that
-            has the name of its role need not be mapped; any further name makes a column of the items.
-        question: The id of the question that was asked, where no column says it.
-        traits: Columns that describe the rater; as a mapping with their scales, `{"age": "ordered"}` (or null).
+        map: Which column holds what: item, rater, value, text, question, rationale … A column that has the name of
+            its role need not be mapped; any further name makes a column of the items.
+        question: The question that was asked, where no column says it.
+        traits: Columns that describe the rater. As a mapping with their scales: `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
         columns: What the columns are where they hold values: `rater`, `item` or `question`.
         wide: The older name of `columns`; true means `rater`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
         duplicates: What to do with a duplicate judgment, which is refused otherwise.
-        empty: What an empty value means. In a wide table it is skipped; in a long one it must be said.
-        missing: Codes that mean that there is no answer, such as -99 or NA.
-        valid: Codes that are answers although they look like such codes.
-        decimal: The decimal mark, where it is a comma.
+        empty: What an empty value means: `skip`, or a status such as `not_mentioned`. In a wide table it is skipped; in
+            a long one it must be said.
+        missing: Codes for no answer, such as -99 or NA.
+        valid: Codes that look like missing ones but are answers.
+        decimal: The decimal mark.
         order: Words of the scale from the lowest to the highest.
-        strip: Whether spaces around ids mean nothing; where that matters it must be said.
-        case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
-        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`); it must be said.
-        kinds: Of raters who are no people, what they are: `model`, `aggregate` …
-        unlike: `keep` where columns of a wide table hold other answers than the rest and are raters or items.
+        strip: Ignore or keep spaces around ids. Where that matters it must be said.
+        case: Tell ids apart by upper and lower case (`keep`) or not (`fold`). Where that matters it must be said.
+        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`). It must be said.
+        kinds: Raters who are no people, such as gpt-4=model or majority=aggregate.
+        unlike: Columns of a wide table with other answers than the rest are raters or items all the same.
         counts: Columns that count answers; the people behind them are not known.
         shares: Columns that share out answers: each row is a judgment that is a distribution.
         pairs: The two columns that name what was compared; `value` is the column of the winner.
-        lists: The column that holds a list of labels, or of objects with rater and answer, for each row.
-        anonymous: Whether nothing tells who judged, so that each row is the answer of another person.
+        lists: The column that holds lists of labels, or of objects with rater and answer.
+        anonymous: Nothing tells who judged: each row is the answer of another person.
         join: A further table or sheet that describes items or raters.
-        without: Ids of rows that are none, such as a total, which are left out.
+        without: Ids of rows to leave out, such as a total.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
-        quotes: `literal` where quotation marks in a CSV file are part of the text.
+        quotes: Quotation marks in a CSV file are part of the text and enclose nothing.
         sheet: The sheet of a spreadsheet.
     """
     spread = _spread(columns or wide, empty, duplicates)
@@ -118,7 +119,7 @@ def read(
         known = known or bare(whole, {question or "value": scale})
     if not (map or spread or values or named_roles(whole)):
         reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
-        map, spread = reading.get("map") or {}, str(reading.get("wide") or "")  # noqa: A001
+        map, spread = reading.get("map") or {}, str(reading.get("columns") or "")  # noqa: A001
         values, without = reading.get("values") or (), reading.get("without") or without
         traits = list(reading.get("traits") or ())
         anonymous = bool(reading.get("anonymous"))
