@@ -40,8 +40,8 @@ app = typer.Typer(
 )
 
 app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
-app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: draft, publish, pay, stop.")
-app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
+app.add_typer(recruit.app, name="recruit", short_help="Recruit people on Prolific or elsewhere, and pay them.")
+app.add_typer(recruit.app, name="prolific", hidden=True)  # the older name
 
 Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
 StudyFile = Annotated[

@@ -1,4 +1,4 @@
-"""`vantage collect prolific` and `vantage collect recruit`: find people for a study, and pay them."""
+"""`vantage collect recruit`: find people for a study on Prolific or elsewhere, and pay them."""
 
 from __future__ import annotations
 

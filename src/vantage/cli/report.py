@@ -1,4 +1,4 @@
-"""`vantage report`: draw a stored study again, put two side by side, or report on a corpus.
+"""`vantage report`: the report on a corpus or a stored study, or two studies side by side.
 
 `vantage view`: look at every judgment in the browser, or write the page into one file.
 """
@@ -40,10 +40,10 @@ def report(
     seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Draw a study's report again from what is stored, without asking or measuring anything.
+    """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
 
-    On a plain corpus folder: a first report with counts, distributions, agreement and raters to look at, written to
-    FOLDER/report with explorer.html beside it, to which its numbers lead.
+    It is written to FOLDER/report, with explorer.html beside it, to which its numbers lead. The report of a study's
+    folder is written again from what is stored: nothing is asked or measured.
     """
     if compare is not None:
         if folder is not None:
