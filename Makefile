@@ -10,7 +10,7 @@ THOROUGH ?=
 export PYTHONDONTWRITEBYTECODE :=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test explore lint docs reference translations mutate bench clean
+.PHONY: demo test explore lint docs package reference translations mutate bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
@@ -38,8 +38,14 @@ mutate: .venv/.ready-dev
 bench: .venv/.ready-dev
 	$(BIN)/python -m benchmarks
 
+# The source archive and the wheel made from it, which must run the demo where nothing else is installed.
+package: .venv/.ready-dev
+	rm -rf dist && $(BIN)/python -m build --outdir dist . > /dev/null
+	$(PYTHON) -m venv dist/clean && dist/clean/bin/python -m pip --disable-pip-version-check --quiet install dist/*.whl
+	cd dist && clean/bin/vantage --version && clean/bin/vantage demo
+
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo dist
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vantage needs Python 3.11 or newer; run: make PYTHON=python3.12 ...")'

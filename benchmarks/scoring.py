@@ -251,7 +251,10 @@ def on_gpu(folder: Path) -> None:
         print(f"; templates and tokens {written:.2f} s of it; {work / seconds / rate:.0%} of peak FLOPs", end="")
         print(f" ({work / (seconds - written) / rate:.0%} while the GPU works)")
         for batch in (32, 128):
-            compare(harness(folder, "cuda", batch, model), case, batch, scores, seconds)
+            try:
+                compare(harness(folder, "cuda", batch, model), case, batch, scores, seconds)
+            except torch.OutOfMemoryError:
+                print(f"  lm-eval, batch {batch:3}: out of memory")
 
 
 def compare(both: Any, case: str, batch: int, scores: Any, ours_seconds: float) -> None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import vantage
 import vantage.perspective
 from tools.formats import reference
+from tools.gallery import FIGURES, picture
 from tools.signatures import signatures
 from tools.structure import drawing
 from vantage.collect.document import StudyDocument
@@ -58,6 +60,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "study-reference.md": lambda: reference(StudyDocument, "The keys of a study file", STUDY),
     "api.md": api,
     "images/structure.svg": drawing,
+    **{f"images/gallery-{name}.svg": partial(picture, name) for name in FIGURES},
     "../src/vantage/measures/_signatures.pyi": signatures,
 }
 """What writes every generated file, by its path from docs/."""

@@ -10,6 +10,7 @@ a question before the question is shown; answers are decoded, so that values are
 | `direction` | plain, reversed, choice | the question, its reversed twin, or a choice between both sides (in data) |
 | `wording` | 1, 2, 3 … | the question's own text and its paraphrases |
 | `format` | line, json, scored | the form of a model's reply |
+| `reason` | first, last, apart | where a model gives its reason: before the answer, behind it, or in a second turn |
 | `middle` | shown, hidden | whether there is a middle option |
 | `optout` | offered, hidden | whether the rater may decline |
 | `shots` | none, forward, backward | worked examples and their order |
@@ -19,15 +20,14 @@ a question before the question is shown; answers are decoded, so that values are
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from typing import Final, cast
 
 from vantage.errors import InputError, nearest
-from vantage.instruments import Instrument, Question, grouped
-from vantage.scales import Labels, OptOut, Scale
+from vantage.instruments import Instrument, Question, answer_names, grouped, put, rendered, shared_names
+from vantage.scales import Labels, Scale
 
 FACTORS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("up", "down", "random"),
@@ -35,6 +35,7 @@ FACTORS: Final[dict[str, tuple[str, ...]]] = {
     "direction": ("plain", "reversed", "choice"),
     "wording": (),
     "format": ("line", "json", "scored"),
+    "reason": ("first", "last", "apart"),
     "middle": ("shown", "hidden"),
     "optout": ("offered", "hidden"),
     "shots": ("none", "forward", "backward"),
@@ -61,6 +62,7 @@ class Presentation:
     optout: str = ""
     order: str = ""
     questions: str = ""
+    reason: str = ""
     seen: str = ""
     """The order that `order=random` came to: the options' places on the rising scale, such as `3.1.2`."""
     shots: str = ""
@@ -129,10 +131,7 @@ class Presentation:
                 of_what = "reversed wording" if self.direction == "reversed" else "wording"
                 raise lacking("wording", question, f"{of_what} {self.wording}", "add it under wordings:")
             worded = worded.wordings[int(self.wording) - 2]
-        about = worded.guidelines
-        if self.optout == "hidden":
-            about = _without(about, question.scale.opt_outs)
-        return replace(worded, scale=self._arranged(question, worded.scale), guidelines=about)
+        return replace(worded, scale=self._arranged(question, worded.scale))
 
     def decoded(self, question: Question, value: float) -> float:
         """An answer on the scale as shown in the codes of the question.
@@ -144,13 +143,20 @@ class Presentation:
         """
         return question.scale.mirrored(value) if self.direction == "reversed" else value
 
-    def guidelines(self, instrument: Instrument) -> str:
-        """The general guidelines in the wording shown, without what they say about opt-outs that are not offered."""
+    def guidance(self, instrument: Instrument) -> str:
+        """The general guidelines in the wording shown, as they are written."""
         number = int(self.wording or 1)
-        text = instrument.wordings[number - 2] if 2 <= number <= len(instrument.wordings) + 1 else instrument.guidelines
-        if self.optout != "hidden":
-            return text
-        return _without(text, [out for question in instrument.questions for out in question.scale.opt_outs])
+        return instrument.wordings[number - 2] if 2 <= number <= len(instrument.wordings) + 1 else instrument.guidance
+
+    def guidelines(self, instrument: Instrument) -> str:
+        """The general guidelines as people read them: in the wording shown, with answers as they are called there."""
+        # Options in a random order have other letters with every item, so they are called as without letters.
+        still = self.having(order="", seen="", labels="") if self.order == "random" else self
+        return rendered(self.guidance(instrument), shared_names(map(still._names, put(instrument.questions))))
+
+    def _names(self, question: Question) -> dict[str, str]:
+        turned = self.direction == "reversed" and question.reversed is not None
+        return answer_names(self._ordered(question.scale), mirrored=turned)
 
     def arranged(self, questions: Sequence[Question], *key: object) -> list[Question]:
         """Questions that are asked together, in the order shown."""
@@ -171,42 +177,21 @@ class Presentation:
         offered = self.offered(scale)
         if self.labels == "words" and not all(option.label for option in offered.options):
             raise lacking("labels", question, "wording for every option", "use labels=numbers/letters")
-        order, codes = offered.order, offered.codes
         if self.order == "random":
-            places = [int(place) for place in self.seen.split(".") if place]
+            codes, places = offered.codes, [int(place) for place in self.seen.split(".") if place]
             if sorted(places) != list(range(1, len(codes) + 1)):
                 raise InputError(
                     f"the order '{self.seen}' does not fit the {len(codes)} options of question '{question.id}'",
                     remedy="name every place once",
                 )
-            order = tuple(codes[place - 1] for place in places)
-        elif self.order:
-            order = codes[::-1] if self.order == "down" else ()
+            return replace(self._ordered(scale), order=tuple(codes[place - 1] for place in places))
+        return self._ordered(scale)
+
+    def _ordered(self, scale: Scale) -> Scale:
+        """The scale with what is offered, under its names, upwards, downwards or as the instrument has it."""
+        offered = self.offered(scale)
+        order = {"": offered.order, "down": offered.codes[::-1]}.get(self.order, ())
         return replace(offered, order=order, called=cast(Labels, self.labels) if self.labels else scale.called)
-
-
-def _without(guidelines: str, opt_outs: Sequence[OptOut]) -> str:
-    r"""Guidelines without the points that begin with a quoted opt-out, and without other sentences that quote one.
-
-    >>> _without('- Judge it.\n- Choose "unclear" if in doubt. It counts.\n- No idea? Say "unclear".', [
-    ...     OptOut("ambiguous", "unclear: it cannot be told")])
-    '- Judge it.\n- No idea?'
-    """
-    names = {
-        name for out in opt_outs for name in (out.status.replace("_", " "), out.label, out.label.partition(":")[0])
-    }
-    if not names:
-        return guidelines
-    quoted = re.compile(rf"""["“'](?:{"|".join(map(re.escape, sorted(names)))})["”']""", re.IGNORECASE)
-    kept = []
-    for point in re.split(r"(?m)^(?=[ \t]*[-*•] |[ \t]*$)", guidelines):
-        sentences = re.split(r"(?<=[.!?;])\s+", point)
-        if not quoted.search(" ".join(point.split())):
-            kept.append(point)
-        elif not quoted.search(" ".join(sentences[0].split())):
-            rest = [one for one in sentences if not quoted.search(" ".join(one.split()))]
-            kept.append(re.sub(r";$", ".", " ".join(rest).rstrip()) + "\n")
-    return "".join(kept).rstrip("\n") + "\n" * guidelines.endswith("\n")
 
 
 PLAIN: Final = Presentation()

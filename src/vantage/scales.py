@@ -203,6 +203,17 @@ class Scale:
         return self.level != "nominal"
 
     @property
+    def named(self) -> bool:
+        """Whether the answers are put to a rater as words, so that a number is none of them.
+
+        >>> Scale.labels("no", "yes").named, Scale.points(1, 5).named, Scale.continuous(0, 100).named
+        (True, False, False)
+        """
+        if self.called in ("words", "numbers"):
+            return self.called == "words"
+        return not self.ordered or (0 < len(self.options) <= 4 and all(option.label for option in self.options))
+
+    @property
     def has_distances(self) -> bool:
         """Whether the distance of two answers means something: on ordered scales, and on two options.
 

@@ -183,12 +183,14 @@ def test_corrected_guidelines_are_a_recorded_revision(
     words = instrument.read_text("utf-8")
     instrument.write_text(words.replace("guidelines: ", "guidelines: Truely. ", 1), encoding="utf-8")
     done = run(capsys, monkeypatch, "collect", "export", "--study", file, "--to", tmp_path / "out")
-    assert done.code == 2
-    assert "vantage collect revise --note TEXT" in done.err
-    assert run(capsys, monkeypatch, "collect", "revise", file, "--note", "a typo").code == 0
+    assert done.code == 0
+    assert "changes nothing yet (instrument.guidelines)" in done.err
+    done = run(capsys, monkeypatch, "collect", "revise", file, "--note", "a typo")
+    assert done.out.startswith("instrument.guidelines:\n  - ")
+    assert "\n  + Truely. " in done.out
     log = run(capsys, monkeypatch, "collect", "log", plan.folder, "--json").json
     detail = json.loads(log[-1]["detail"])
-    assert (log[-1]["event"], detail["text"], detail["note"]) == ("revised", "instrument", "a typo")
+    assert (log[-1]["event"], detail["text"], detail["note"]) == ("revised", "instrument.guidelines", "a typo")
     assert detail["before"] != detail["after"]
     assert run(capsys, monkeypatch, "collect", "export", "--study", file, "--to", tmp_path / "out").code == 0
     instrument.write_text(words.replace("warm", "cold"), encoding="utf-8")

@@ -49,7 +49,7 @@ def test_a_long_table_is_imported_with_a_mapping(vantage: Vantage, tmp_path: Pat
 
 def test_a_wide_table_is_imported(vantage: Vantage, tmp_path: Path) -> None:
     path = written(tmp_path, "item,ann,bob\na,1,2\nb,3,\n")
-    words = ("--wide", "--question", "trust", "--instrument", "warmth-competence")
+    words = ("--columns", "rater", "--question", "trust", "--instrument", "warmth-competence")
     done = vantage("corpora", "import", "table", "--from", path, *words, "--to", tmp_path / "c", "--json")
     assert done.json["judgments"] == 3
 

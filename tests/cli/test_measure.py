@@ -45,7 +45,7 @@ def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None
         ("unanimity", ("--by", "question")),
         ("fleiss", ("--by", "question")),
         ("randolph", ("--by", "question")),
-        ("cohen", ("--by", "question", "--weights", "quadratic")),
+        ("cohen", ("--by", "question", "--agreement-weights", "quadratic")),
         ("ac1", ("--by", "question")),
         ("icc", ("--by", "question")),
         (

@@ -72,6 +72,6 @@ def test_bad_input_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     text = file.read_text()
     file.write_text(text.replace("via: prolific", "via: invitation").replace("screen_out_code: OUT", ""))
     plain = tmp_path / "plain.yaml"
-    plain.write_text(text[: text.index("recruitment:")])
+    plain.write_text(text[: text.index("recruitment:")].replace("id: ", "id: plain-", 1))
     with pytest.raises(InputError, match="does not say what participants are offered; add 'offer'"):
         run("create", plain)

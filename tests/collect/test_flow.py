@@ -196,9 +196,9 @@ def test_the_consent_of_a_flow_is_shown_and_agreed_to(open_service: OpenService,
     assert service.participants.step(person).kind == "item"
     service.close()
     flow[0] = {"consent": {"text": "Corrected."}}
-    service = open_service(study(tmp_path, 4, consent="Of the study.", flow=flow))
+    service = open_service(study(tmp_path, 4, consent="Of the study.", flow=flow), revision="a typo")
     (revised,) = service.researchers.log().filter(event="revised").to_dicts()
-    assert '"text": "consent"' in revised["detail"]
+    assert '"text": "flow.0.consent.text"' in revised["detail"]
     assert service.study.consent == "Corrected."
 
 

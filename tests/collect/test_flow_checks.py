@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
+from tests.cli.run import run
+from tests.collect.people import begun
 from tests.collect.test_study import written
+from vantage import Corpus
+from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
+from vantage.collect.views import QuestionAnswer
 from vantage.errors import Problems
 
 FLOW = """
@@ -94,6 +101,54 @@ def test_a_problem_is_told_with_its_line(tmp_path: Path, old: str, new: str, mes
     assert old in FLOW
     with pytest.raises(Problems, match=message):
         AnnotationStudy.load(written(tmp_path, FLOW.replace(old, new, 1)))
+
+
+MIXED = """
+id: mixed
+title: Two kinds of texts
+corpus: corpus
+instrument: mine.yaml
+flow:
+  - consent
+  - block: {id: posts, items: {where: {kind: post}}, raters: 2, batch: 2}
+  - block: {id: replies, instrument: irony, items: {where: {kind: reply}}, raters: 5, batch: 1}
+"""
+
+
+def test_instruments_with_different_fields_share_a_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path, MIXED)
+    known = Corpus.read(tmp_path / "corpus")
+    items = pl.DataFrame(
+        {
+            "item": ["p1", "p2", "r1"],
+            "kind": ["post", "post", "reply"],
+            "text": ["One.", "Two.", None],
+            "post": [None, None, "Rain again."],
+            "reply": [None, None, "Lovely."],
+        }
+    )
+    Corpus(items, known.raters, known.judgments, known.instruments).write(tmp_path / "corpus")
+    with closing(StudyService(AnnotationStudy.load(file))) as service:
+        person = begun(service)
+        pages = []
+        while (step := service.participants.step(person)).kind not in ("finished", "full"):
+            if step.kind == "review":
+                service.participants.finish(person)
+            elif step.kind == "guidelines":
+                service.participants.confirm_guidelines(person)
+            else:
+                page = service.participants.page(person, step.position)
+                pages.append((set(page.record), {question.id for question in page.questions}))
+                given = {question.id: QuestionAnswer(1.0) for question in page.questions}
+                service.participants.submit(person, step.position, given, token=page.token)
+    assert pages == [({"text"}, {"warm", "kind"})] * 2 + [({"post", "reply"}, {"irony"})]
+    done = run(capsys, monkeypatch, "collect", "check", file)
+    assert "different numbers of people (posts 2, replies 5)" in done.out
+    file.write_text(MIXED.replace("kind: post}", "kind: [post, reply]}"), "utf-8")
+    with pytest.raises(Problems, match="item 'r1' has nothing to judge: text is empty"):
+        AnnotationStudy.load(file)
 
 
 def test_a_flow_without_a_block_cannot_end(tmp_path: Path) -> None:

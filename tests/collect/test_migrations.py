@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from sqlalchemy import inspect, text
 
 from tests.collect.conftest import OpenService
-from tests.collect.people import begun, ratings, study, walked, work
-from vantage.collect import tables
+from tests.collect.people import begun, instrument, ratings, study, walked, work
+from vantage import Corpus, Instrument
+from vantage.collect import opened_study, tables
+from vantage.collect.export import merged
 from vantage.collect.service import StudyService
+from vantage.collect.study_setup import stored_study
 from vantage.collect.tables import read_setting
+from vantage.documents import dump
 from vantage.errors import InputError
 
+SCHEMAS = Path(__file__).parent / "schemas"
 LATER = (tables.participants.c.note, tables.participants.c.state, tables.participants.c.wording)
 """Columns that an older version might not have had: with a default, and without one."""
 
@@ -87,12 +94,81 @@ def test_a_database_of_another_study_is_refused(open_service: OpenService, tmp_p
     open_service(study(tmp_path, 6), place)
     with pytest.raises(InputError, match="belongs to study 'mine', not to 'other'"):
         open_service(study(tmp_path, 6, id="other"), place)
-    with pytest.raises(InputError, match="'conditions' of the study has changed"):
-        open_service(study(tmp_path, 6, conditions={"between": ["plain"]}), place)
-    with pytest.raises(InputError, match="The items of the corpus have changed"):
-        open_service(study(tmp_path, 7), place)
+
+
+def test_edits_that_answers_depend_on_are_refused(open_service: OpenService, tmp_path: Path) -> None:
+    place = str(tmp_path / "a.sqlite")
+    begun(open_service(study(tmp_path, 6), place))
+    with pytest.raises(InputError, match=r"'conditions\.between\.0' can no longer be changed"):
+        open_service(study(tmp_path, 6, conditions={"between": ["plain"]}), place, revision="one condition")
     with pytest.raises(InputError, match="'raters' can no longer be changed"):
-        open_service(study(tmp_path, 6, raters=1), place)
+        open_service(study(tmp_path, 6, raters=1), place, revision="fewer")
+    document = dict(instrument().document)
+    document["questions"] = [{**one, "ask": "Quite another question?"} for one in document["questions"]]
+    edited = study(tmp_path, 6)
+    edited = replace(edited, instruments={"": Instrument.from_document(document)})
+    with pytest.raises(InputError, match=r"'instrument\.questions\.0\.ask' can no longer be changed"):
+        open_service(edited, place, revision="another question")
+
+
+@pytest.mark.parametrize("version", sorted(path.stem for path in SCHEMAS.glob("*.sql")))
+def test_databases_of_every_released_schema_go_on(open_service: OpenService, tmp_path: Path, version: str) -> None:
+    """Each file is a dump of a study on Prolific: one person has finished, another has answered two pages."""
+    place = tmp_path / "old.sqlite"
+    with sqlite3.connect(place) as connection:
+        connection.executescript((SCHEMAS / f"{version}.sql").read_text("utf-8"))
+    connection.close()
+    service = open_service(stored_study(str(place), study(tmp_path, 6).folder))
+    assert len(service.researchers.corpus().judgments) == 12
+    halfway = service.participants.enter({"PROLIFIC_PID": "b" * 24, "SESSION_ID": "b" * 24 + "s"})
+    assert work(service, halfway) == 3
+    assert service.participants.finish(halfway).code == "DONE"
+    corpus = service.researchers.corpus()
+    assert len(corpus.judgments) == 16
+    assert corpus.raters["age"].to_list() == [33, 33]
+
+
+def test_a_study_goes_on_as_it_was_started(open_service: OpenService, tmp_path: Path) -> None:
+    """Whatever becomes of its file, of its instrument, such as a bundled one in a later version, and of its texts."""
+    file = tmp_path / "study.yaml"
+    written_ = {"id": "mine", "title": "Mine", "corpus": "corpus", "instrument": "mine.yaml", "raters": 2}
+    study(tmp_path, 4)
+    file.write_text(dump({**written_, "gold": {"items": [{"item": "i000", "accept": {"warm": [2]}}]}}), "utf-8")
+    started, note = opened_study(file)
+    assert note == ""
+    walked(open_service(started))
+    words = (tmp_path / "mine.yaml").read_text("utf-8")
+    (tmp_path / "mine.yaml").write_text(words.replace("My questions", "Our questions"), "utf-8")
+    again, note = opened_study(file)
+    assert "changes nothing yet (instrument.title)" in note
+    assert again.instrument.title == "My questions"
+    (tmp_path / "mine.yaml").write_text(words.replace("warm", "cold"), "utf-8")
+    again, note = opened_study(file)
+    assert "unknown question 'warm'" in note
+    assert "goes on as it was started" in note
+    Corpus(
+        pl.DataFrame({"item": ["i001", "new"], "text": ["Corrected.", "New."], "source": ["A", "B"]}),
+        pl.DataFrame(schema={"rater": pl.String}),
+        started.corpus.judgments,
+        instrument(),
+    ).write(started.folder)
+    service = open_service(opened_study(file)[0])
+    walked(service)
+    corpus = service.researchers.corpus()
+    assert corpus.items["text"].to_list() == [f"Text {n}." for n in range(4)]
+    assert corpus.items["source"].to_list() == [None, "A", None, None]
+    assert corpus.judgments.group_by("question").len()["len"].to_list() == [6, 6]
+    with pytest.raises(InputError, match=r"corpus has changed since the study started.*--only --to"):
+        merged(Corpus.read(started.folder), corpus, "mine")
+
+
+def test_before_anybody_came_everything_may_change(open_service: OpenService, tmp_path: Path) -> None:
+    place = str(tmp_path / "a.sqlite")
+    open_service(study(tmp_path, 6, raters=3), place).close()
+    service = open_service(study(tmp_path, 4, raters=1, conditions={"between": ["plain"]}), place, revision="other")
+    walked(service)
+    assert ratings(service) == {(f"i{n:03}", "plain"): 1 for n in range(4)}
+    assert service.participants.step(service.participants.enter({})).kind == "full"
 
 
 def test_texts_may_change_and_raters_be_added(open_service: OpenService, tmp_path: Path) -> None:
@@ -100,9 +176,11 @@ def test_texts_may_change_and_raters_be_added(open_service: OpenService, tmp_pat
     service = open_service(study(tmp_path, 4, raters=1), place)
     walked(service)
     assert service.participants.step(service.participants.enter({})).kind == "full"
-    service = open_service(study(tmp_path, 4, raters=2, consent="New words."), place)
+    edited = study(tmp_path, 4, raters=2, consent="New words.")
+    assert open_service(edited, place).study.plan.raters == 1
+    service = open_service(edited, place, revision="one more")
     walked(service)
     assert set(ratings(service).values()) == {2}
     assert json.loads(service.database.read(lambda c: read_setting(c, "study")) or "")["consent"] == "New words."
-    (revised,) = service.researchers.log().filter(event="revised").to_dicts()
-    assert json.loads(revised["detail"])["text"] == "consent"
+    revised = service.researchers.log().filter(event="revised")["detail"]
+    assert [json.loads(detail)["text"] for detail in revised] == ["raters", "consent"]

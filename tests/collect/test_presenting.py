@@ -135,8 +135,8 @@ def test_without_a_presentation_nothing_is_stored_about_it(tmp_path: Path) -> No
 def test_the_presentation_cannot_change_under_a_running_study(tmp_path: Path) -> None:
     with closing(StudyService(study(tmp_path, presentation={"order": "down"}))) as service:
         taken(service)
-    with pytest.raises(InputError, match="'presentation' of the study has changed"):
-        StudyService(study(tmp_path, presentation={"order": "up"}))
+    with pytest.raises(InputError, match=r"'presentation\.order' can no longer be changed"):
+        StudyService(study(tmp_path, presentation={"order": "up"}), revision="the other way")
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_new_paraphrases_do_not_disturb_a_study_that_shows_none(tmp_path: Path) 
     question["reversed"]["wordings"].append({"ask": "It does not pay to read the text."})
     (tmp_path / "worth.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
     given: dict[str, Any] = {"order": {"items": "fixed"}, "raters": 50}
-    StudyService(AnnotationStudy.of(tmp_path / "corpus", tmp_path / "worth.yaml", **given)).close()
+    StudyService(AnnotationStudy.of(tmp_path / "corpus", tmp_path / "worth.yaml", **given), revision="new").close()
     question["ask"] = "Is it worth reading?"
     (tmp_path / "worth.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-    with pytest.raises(InputError, match="'instrument' of the study has changed"):
-        StudyService(AnnotationStudy.of(tmp_path / "corpus", tmp_path / "worth.yaml", **given))
+    with pytest.raises(InputError, match=r"'instrument\.questions\.0\.ask' can no longer be changed"):
+        StudyService(AnnotationStudy.of(tmp_path / "corpus", tmp_path / "worth.yaml", **given), revision="new")

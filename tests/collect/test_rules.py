@@ -184,9 +184,9 @@ def test_a_researcher_decides_beside_the_rules(tmp_path: Path, open_service: Ope
 
 
 def test_rules_are_written_before_the_study_starts(tmp_path: Path, open_service: OpenService) -> None:
-    open_service(study(tmp_path, rules=[{"exclude": "seconds < 1"}])).close()
-    with pytest.raises(InputError, match="'rules' of the study has changed"):
-        open_service(study(tmp_path))
+    begun(open_service(study(tmp_path, rules=[{"exclude": "seconds < 1"}])))
+    with pytest.raises(InputError, match=r"'rules\.0\.exclude' can no longer be changed"):
+        open_service(study(tmp_path), revision="no rules")
 
 
 @pytest.mark.parametrize(

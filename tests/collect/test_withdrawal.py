@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,12 +14,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
-from tests.collect.conftest import OpenService
+from tests.collect.conftest import OpenService, new_database
 from tests.collect.people import begun, study, walked, work
 from vantage.collect.private import identities
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import METADATA, events, participants, wordings
+from vantage.collect.tables import METADATA, events, participants, submissions, wordings
 from vantage.collect.views import QuestionAnswer
 from vantage.errors import InputError
 
@@ -62,14 +63,16 @@ def test_the_time_and_the_wording_of_consent_are_stored(
 def test_withdrawal_cannot_be_weakened_once_somebody_has_agreed(open_service: OpenService, tmp_path: Path) -> None:
     place = str(tmp_path / "a.sqlite")
     open_service(study(tmp_path, 3, withdrawal="delete"), place)
-    open_service(study(tmp_path, 3, withdrawal="keep"), place)  # nobody has agreed to anything yet
-    service = open_service(study(tmp_path, 3, withdrawal="delete"), place)
+    for kind in ("keep", "delete"):  # nobody has agreed to anything yet
+        service = open_service(study(tmp_path, 3, withdrawal=kind), place, revision="other words")
+        assert service.study.plan.withdrawal == kind
     begun(service)
     with pytest.raises(InputError, match="people have agreed to a study that deletes their answers; write withdrawal"):
-        open_service(study(tmp_path, 3, withdrawal="keep"), place)
+        open_service(study(tmp_path, 3, withdrawal="keep"), place, revision="other words")
     service = open_service(study(tmp_path, 3, id="other", withdrawal="keep"), str(tmp_path / "b.sqlite"))
     begun(service)
-    open_service(study(tmp_path, 3, id="other", withdrawal="delete"), str(tmp_path / "b.sqlite"))
+    kinder = study(tmp_path, 3, id="other", withdrawal="delete")
+    assert open_service(kinder, str(tmp_path / "b.sqlite"), revision="kinder").study.plan.withdrawal == "delete"
 
 
 def test_declining_leaves_nothing(open_service: OpenService, tmp_path: Path, database: str) -> None:
@@ -179,6 +182,52 @@ def test_a_deletion_that_was_interrupted_is_completed_at_the_next_start(
         assert time.monotonic() < until
         time.sleep(0.02)
     assert "annannannann" not in dump(service)
+
+
+def test_people_who_withdraw_together_share_a_purge(
+    open_service: OpenService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_service(study(tmp_path, 4, raters=4))
+    people = [walked(service)[0] for _ in range(4)]
+    purges: list[float] = []
+    release, first = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        purges.append(time.monotonic())
+        first.set()
+        assert release.wait(20)
+
+    monkeypatch.setattr(service.database, "purge", slow)
+    monkeypatch.setattr("vantage.collect.participants.PATIENCE", 0.0)
+    service.participants.withdraw(people[0])
+    assert first.wait(20)
+    for person in people[1:]:
+        service.participants.withdraw(person)
+    release.set()
+    until = time.monotonic() + 20
+    while None in [service.participants.receipt(person).purged_at for person in people]:  # type: ignore[union-attr]
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    service.close()
+    assert len(purges) == 2
+
+
+def test_a_purge_does_not_keep_others_waiting(postgres: str, open_service: OpenService, tmp_path: Path) -> None:
+    """While somebody reads a table for long, its purge waits, and nobody waits behind the purge."""
+    service = open_service(study(tmp_path, 4, raters=4), new_database(postgres))
+    walked(service)
+    sql = service.database.sql
+    with sql.engine.connect() as reader:
+        reader.execute(select(submissions)).all()  # the transaction holds the table until it ends
+        thread = threading.Thread(target=sql.purge, args=([submissions.name],))
+        thread.start()
+        start = time.monotonic()
+        for _ in range(2):
+            walked(service)
+        assert thread.is_alive()
+        assert time.monotonic() - start < 15
+    thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_events_cannot_be_changed(open_service: OpenService, tmp_path: Path, database: str) -> None:

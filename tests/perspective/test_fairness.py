@@ -68,7 +68,7 @@ def test_over_texts_an_interval_needs_no_second_user() -> None:
     assert (served["f1"], served["users"], served["texts"]) == (1.0, 1, 50)
     with_one = values.filter(value="right").row(0, named=True)
     assert with_one["low"] < with_one["f1"] < with_one["high"]
-    with pytest.raises(InputError, match="intervals over 'words' are not known"):
+    with pytest.raises(InputError, match="over 'words' is not known"):
         evaluate(told, corpus, over="words")  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.perspective import calibration, shared_task, split
-from vantage.perspective.scoring import TaskAnswers, answered, leaderboard
+from vantage.perspective.scoring import TaskAnswers, answered
 from vantage.perspective.splits import people_pairs
+from vantage.report.leaderboard import UNREAD, leaderboard
 
 
 def ordinal(seed: int = 0) -> Corpus:
@@ -242,7 +244,8 @@ def test_a_leaderboard_finds_planted_differences_and_no_coin_has_a_place() -> No
         systems_of(corpus, {"good": 0.1, "coin": 1.0, "poor": 0.5, "as good": 0.1}), "perspectivist"
     )
     places = dict(board.select("system", "place").iter_rows())
-    assert places == {"good": 1, "as good": 1, "poor": 3, "coin": None}
+    assert places == {"good": 1, "as good": 1, "poor": 3, UNREAD: None, "coin": None}
+    assert board["system"].to_list()[2:] == ["poor", UNREAD, "coin"]
     assert "reads no text" in board.filter(system="coin")["reason"].item()
     apart = {frozenset(row[:2]): row[2] for row in pairs.select("first", "second", "p_holm").iter_rows()}
     assert apart[frozenset({"good", "as good"})] > 0.05
@@ -255,6 +258,7 @@ def test_coins_lead_no_leaderboard() -> None:
         corpus, _ = crossed(np.random.default_rng(seed), 40, 6)
         board, _ = leaderboard(systems_of(corpus, {"a": 1.0, "b": 1.0}, seed), "perspectivist")
         led += board["place"].count()
+        assert board["system"][0] == UNREAD
     assert led == 0
 
 
@@ -285,6 +289,26 @@ def test_probabilities_are_calibrated_or_not() -> None:
     assert table["annotations"].sum() == len(pairs)
     with pytest.raises(InputError, match="labels have no probabilities"):
         calibration(pairs, planted)
+
+
+@pytest.mark.slow
+def test_a_million_distributions_of_users_are_scored_in_two_seconds() -> None:
+    rng = np.random.default_rng(0)
+    item, turn = np.repeat(np.arange(10**5), 10), np.tile(np.arange(10), 10**5)
+    answers = pl.DataFrame({"item": item, "rater": (item * 7 + turn * 131) % 2000, "value": rng.integers(0, 6, 10**6)})
+    answers = answers.select(pl.col("item", "rater").cast(pl.String), pl.col("value").cast(pl.Float64))
+    corpus = Corpus(
+        answers.select("item").unique(maintain_order=True),
+        answers.select("rater").unique(maintain_order=True),
+        answers.with_columns(question=pl.lit("q")),
+        Instrument.of_questions("q", "Q", {"q": Scale.points(0, 5)}),
+    )
+    shares = pl.Series("probabilities", rng.dirichlet(np.ones(6), 10**6), dtype=pl.Array(pl.Float64, 6))
+    given = answers.select("item", "rater", shares.arr.to_list())
+    begin = time.process_time()
+    made = shared_task(given, corpus)
+    assert time.process_time() - begin < 4  # two seconds on two cores
+    assert made["annotations"].to_list() == [10**6] * 5
 
 
 def test_released_parts_are_a_split() -> None:

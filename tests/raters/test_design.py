@@ -104,6 +104,8 @@ def test_the_smallest_effect_is_seen_with_the_power_that_is_stated() -> None:
         ("order=up", "zero-shot", {}, "order has one level"),
         ("order=up/sideways", "zero-shot", {}, "order has no level 'sideways' here"),
         ("direction=plain/choice", "zero-shot", {}, "direction has no level 'choice' here"),
+        ("reason,format", "zero-shot", {}, "replies have one format; vary format or reason"),
+        ("reason", "together", {}, "two-step asks one question at a time"),
         ("shots", "zero-shot", {}, "the style has no examples to vary; add few-shot:K"),
         ("questions", "zero-shot", {}, "questions are asked one at a time"),
         ("format", "together", {}, "has one form of reply"),

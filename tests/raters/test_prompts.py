@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-from vantage import ChatRater, InputError, Instrument, Personas, demo_corpus
+from vantage import ChatRater, InputError, Instrument, demo_corpus
 from vantage.instruments import bundled
 from vantage.raters.prompts import Prompter
 from vantage.raters.replies import parse_replies, parse_reply
@@ -140,25 +140,6 @@ def test_together_asks_for_one_json_object() -> None:
     form = Prompter(instrument, Style.parse("together")).form(instrument.questions)
     shape = form.splitlines()[-1].replace("…", "0")
     assert list(json.loads(shape)) == ["trust", "sociability", "competence"]
-
-
-def test_a_persona_is_not_told_to_read_as_most_readers_do() -> None:
-    (persona,) = Personas.load("control")
-    told = 0
-    for name in bundled():
-        instrument = Instrument.load(name)
-        rater = ChatRater("openai:x", "persona", persona=persona)
-        prompter = rater.prompter(demo_corpus(), instrument)
-        plain = ChatRater("openai:x").prompter(demo_corpus(), instrument).system(instrument.questions)
-        voiced = prompter.system(instrument.questions)
-        assert "most readers" not in voiced
-        assert "your own opinion" not in voiced
-        told += "most readers" in plain
-    assert told
-    warm = ChatRater("openai:x", "persona", persona=persona).prompter(
-        demo_corpus(), Instrument.load("warmth-competence")
-    )
-    assert "as this person would understand it" in " ".join(warm.system(warm.instrument.questions).split())
 
 
 def test_examples_for_reasoning_have_reasons() -> None:

@@ -21,6 +21,7 @@ from vantage.raters.style import PARTS, Style
         ("together+json+coarse", "together+json+coarse"),
         ("selective-persona+two-step", "two-step+selective-persona"),
         ("two-step+reasoning", "reasoning+two-step"),
+        ("answer-first", "answer-first+json"),
     ],
 )
 def test_styles_have_one_name(text: str, name: str) -> None:
@@ -41,6 +42,8 @@ def test_styles_have_one_name(text: str, name: str) -> None:
         ("sampling:3+two-step", "not one answer to explain"),
         ("scoring+together", "one question at a time"),
         ("scoring+selective-persona", "relevant to it"),
+        ("answer-first+two-step", "each say when the reason is asked for"),
+        ("scoring+answer-first", "no JSON to read"),
         ("perspective", "names its trait"),
         ("history+perspective", "names its trait"),
         ("", "there is no style ''"),

@@ -11,6 +11,7 @@ from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.report.cases import agreed, apart, conversations, declined, divided, unlike_people
 from vantage.report.engine import Absent, Analysis
+from vantage.report.marks import words
 from vantage.report.parts import Dialogue
 from vantage.scales import Scale
 
@@ -53,7 +54,7 @@ def test_texts_that_divide_and_texts_that_unite(analysis: Analysis) -> None:
     assert most["item"].to_list()[:2] == ["b", "d"]
     assert "a" not in most["item"].to_list(), "a text on which all agree divides nobody"
     row = most.row(0, named=True)
-    assert (row["text"], row["answers"]) == ("Text b", "1 ×1, 3 ×1, 5 ×1")
+    assert (row["text"], words(row["answers"])) == ("Text b", "1 ×1, 3 ×1, 5 ×1")
     assert row["reasons"] == "“because b0” · “because b1”"
     assert least is not None
     assert least.row(0, named=True)["text"] == "Text a [about Ann]"

@@ -262,7 +262,7 @@ def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> No
         apart[item] = np.mean(pairs)
     assert found["apart"].to_list() == pytest.approx(sorted(apart.values(), reverse=True)[: len(found)])
     assert found["text"][0] == f"Sentence {found['item'][0][1:]}."
-    assert sum(int(part.split("×")[1]) for part in found["answers"][0].split(", ")) == 6
+    assert sum(one["votes"] for one in found["answers"][0]) == 6
 
 
 def test_answers_without_an_order_are_apart_or_not() -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import struct
+from itertools import combinations
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
+from tests.report.eight import EIGHT
 from vantage import Corpus, demo_corpus, read
+from vantage.errors import InputError
 from vantage.report.beside import CorpusAnalysis
+from vantage.report.card import write_card
 from vantage.report.cases import apart
-from vantage.report.distributions import AnswerCounts
 from vantage.report.overview import overview
 from vantage.report.parts import Figure
 from vantage.report.spectrum import COLUMNS, divisions, spectrum
+from vantage.view.explorer import Explorer
 
 
 def made(answers: list[str]) -> CorpusAnalysis:
@@ -82,13 +89,18 @@ def test_models_stand_below_people_in_the_same_order() -> None:
     assert data.filter(who="machine")["share"].is_in([0.0, 1.0]).all()
 
 
-def test_disagreement_is_the_same_number_in_the_report_and_in_the_explorer() -> None:
-    corpus = demo_corpus()
-    listed = {(item, question): value for item, question, value, _ in apart(corpus).iter_rows()}
-    for question in corpus.questions:
-        counts = AnswerCounts.of(corpus, question)
-        for item, value in zip(counts.items, counts.disagreement, strict=True):
-            assert listed[item, question.id] == pytest.approx(value, abs=1e-12)
+@pytest.mark.parametrize("name", ["nominal", "ordinal", "slider"])
+def test_disagreement_is_that_of_two_people(name: str) -> None:
+    corpus = EIGHT[name]()
+    [question, *_] = corpus.questions
+    reach = np.ptp(question.scale.ends) if question.scale.ordered else 1.0
+    listed = dict(apart(corpus).filter(question=question.id).select("item", "apart").iter_rows())
+    for (item,), part in corpus.judgments.filter(question=question.id).group_by("item"):
+        pairs = list(combinations(part["value"], 2))
+        far = [abs(a - b) / reach if question.scale.ordered else float(a != b) for a, b in pairs]
+        assert listed[str(item)] == pytest.approx(np.mean(far))
+    shown = Explorer([], lambda: corpus).items(question.id, size=500)["rows"]
+    assert {row["item"]: pytest.approx(row["disagreement"]) for row in shown} == listed
 
 
 def test_it_opens_the_report() -> None:
@@ -96,3 +108,19 @@ def test_it_opens_the_report() -> None:
     assert result.sections[0].parts[0].name == "spectrum"
     opening = "How divided the answers are: trust (0 % of the texts unanimous, 30 % strongly divided)"
     assert result.findings[0].text.startswith(opening)
+
+
+def test_a_card_has_the_size_of_a_post_and_names_no_hidden_text(tmp_path: Path) -> None:
+    corpus = made(["yyn", "nnn", "nny", "yyy"]).corpus
+    said = write_card(corpus, tmp_path / "card.png")
+    assert said == "50 % of 4 texts are unanimous; 0 % divide people strongly."
+    head = (tmp_path / "card.png").read_bytes()[:24]
+    assert (head[1:4], *struct.unpack(">II", head[16:24])) == (b"PNG", 1200, 630)
+    hidden = Corpus(
+        corpus.items.with_columns(hidden=pl.col("item") == "t2"), corpus.raters, corpus.judgments, corpus.instruments
+    )
+    [drawn] = spectrum(CorpusAnalysis(hidden, None, 0, None))
+    assert isinstance(drawn, Figure)
+    assert [text for _, text in drawn.options["pins"]] == ["t2", "text 0"]
+    with pytest.raises(InputError, match="'warmth' cannot be drawn"):
+        write_card(corpus, tmp_path / "card.png", "warmth")

@@ -107,6 +107,23 @@ def test_models_are_judged_by_the_items_that_people_judged(vantage: Vantage, tmp
     assert "People judged 80 of 160 items." in done.out
 
 
+def test_a_risk_is_planned_for(vantage: Vantage, tmp_path: Path) -> None:
+    folder = planted(items=400, people=2, judged=100, models={"good": 0.0}, effect=0.3, seed=2).write(tmp_path / "c")
+    words = ("--between", "era", "--values", "new,old", "--price", "0.5")
+    rows = {row["who"]: row for row in vantage("plan", "risk", "mean", folder, *words, "--json").json}
+    assert set(rows) == {"people", "people and good"}
+    helped, alone = rows["people and good"], rows["people"]
+    assert 100 < helped["items"] < alone["items"] <= 400
+    assert helped["risk"] > 0.05
+    assert helped["answers"] == 2 * helped["further"] == 2 * (helped["items"] - 100)
+    assert helped["cost"] == helped["answers"] / 2
+    lenient = vantage("plan", "risk", "mean", folder, *words, "--limit", "0.9", "--json").json
+    assert [row["further"] for row in lenient] == [0, 0]
+    refused = vantage("plan", "risk", "alpha", folder)
+    assert refused.code == 2
+    assert "nothing to plan" in refused.err or "cannot be estimated" in refused.err
+
+
 def test_each_prompt_is_a_configuration() -> None:
     corpus = planted(items=120, people=2, prompts={"plain": 0.0, "loaded": 2.5})
     made = risks(corpus, Conclusion.of("mean", {**DIFFERENCE, "ci": "items"}))

@@ -6,8 +6,10 @@ import asyncio
 import threading
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from typer.testing import CliRunner
@@ -18,6 +20,7 @@ from vantage.cli.app import app
 from vantage.errors import InputError
 from vantage.runs import RunOptions, RunPlan, RunStore, added, control, run
 from vantage.runs.records import ledger, totals
+from vantage.runs.tally import RunTally
 
 from .conftest import MakePlan, corpus
 from .test_local import Here
@@ -29,12 +32,18 @@ def fleet(endpoint: Endpoint, items: int, *names: str) -> RunPlan:
 
 
 def test_models_are_asked_side_by_side_and_each_keeps_its_own(store: RunStore, endpoint: Endpoint) -> None:
-    endpoint.reply = lambda body: Answer({"a": "1", "b": "2", "c": "3"}[body["model"]], wait=0.3)
+    def reply(body: dict[str, Any]) -> str:
+        # One model has eight requests under way at most, so that a ninth is another's.
+        limit = time.monotonic() + 10
+        while endpoint.busiest <= 8 and time.monotonic() < limit:
+            time.sleep(0.01)
+        return {"a": "1", "b": "2", "c": "3"}[body["model"]]
+
+    endpoint.reply = reply
     outcome = run(fleet(endpoint, 12, "a", "b", "c"), store)
     assert [set(one.judgments["value"]) for one in outcome.judged] == [{1.0}, {2.0}, {3.0}]
     assert (outcome.tally.sent, outcome.tally.planned, outcome.complete) == (36, 36, True)
     assert Counter(body["model"] for body in endpoint.requests) == {"a": 12, "b": 12, "c": 12}
-    # One model has eight requests under way at most.
     assert endpoint.busiest > 8
     again = run(fleet(endpoint, 12, "a", "b", "c"), store)
     assert (again.tally.sent, again.complete) == (0, True)
@@ -82,6 +91,27 @@ def test_all_models_share_one_budget(store: RunStore, endpoint: Endpoint) -> Non
     spent = totals(ledger(store, outcome.run))["cost"]
     assert 0 < spent <= 0.5
     assert "over the limit of 0.5" in outcome.tally.ended
+
+
+def test_what_one_model_has_put_aside_does_not_end_the_run_for_another(store: RunStore, endpoint: Endpoint) -> None:
+    """The limit has room for one request at a time, at its most expensive: the models take turns."""
+    endpoint.reply = lambda body: Answer("2", wait=0.05)
+    prices: Any = {f"openai:{name}": {"input": 0.0, "output": 1000.0} for name in ("a", "b")}
+    outcome = run(fleet(endpoint, 2, "a", "b"), store, RunOptions(max_cost=0.55, prices=prices, clarify=False))
+    assert (outcome.tally.sent, outcome.complete) == (4, True)
+
+
+def test_a_budget_for_the_store_counts_what_other_runs_have_spent(store: RunStore, endpoint: Endpoint) -> None:
+    prices: Any = {f"openai:{name}": {"input": 1000.0, "output": 0.0} for name in ("a", "b")}
+    run(fleet(endpoint, 8, "a"), store, RunOptions(prices=prices))
+    spent = totals(ledger(store))["cost"]
+    second = run(fleet(endpoint, 40, "b"), store, RunOptions(max_cost=2 * spent, budget="store", prices=prices))
+    assert f"over the limit of {2 * spent:g}" in second.tally.ended
+    assert 0 < second.tally.sent <= 8
+    assert totals(ledger(store))["cost"] <= 2 * spent
+    # A limit for the run alone does not count the first one.
+    alone = run(fleet(endpoint, 12, "b"), store, RunOptions(max_cost=3 * spent, prices=prices))
+    assert alone.complete
 
 
 @pytest.mark.usefixtures("hasty")
@@ -157,6 +187,41 @@ def test_an_outage_is_waited_out_and_the_run_goes_on_by_itself(
     # What has never answered is no outage but a wrong address.
     count = 11
     assert run(plan(31), store, RunOptions(tries=2)).tally.failed == 1
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_endpoint_that_cannot_be_reached_any_more_is_waited_for(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is gone, connections are refused, and it comes back on the same port."""
+    from vantage.runs.engines import local
+
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key-that-stays-secret")
+    monkeypatch.setattr(local, "LONGEST_WAIT", 0.05)
+    gone, waiting = threading.Event(), threading.Event()
+
+    def reply(body: dict[str, Any]) -> Answer:
+        if len(before.requests) >= 10:
+            gone.set()
+        return Answer("2", cut=gone.is_set())
+
+    def watch(tally: RunTally) -> None:
+        if tally.standing == "waiting for the endpoint":
+            waiting.set()
+
+    with ExitStack() as stack:
+        before = stack.enter_context(Endpoint(reply))
+        plan = fleet(before, 30, "a")
+        thread, results = in_thread(lambda: run(plan, store, RunOptions(tries=2, concurrency=4), progress=watch))
+        assert gone.wait(30)
+        stack.close()
+        assert waiting.wait(30)
+        with Endpoint(lambda body: "2", port=urlsplit(before.url).port or 0) as after:
+            thread.join(60)
+    (outcome,) = results
+    assert (outcome.complete, outcome.tally.failed, outcome.tally.sent) == (True, 0, 30)
+    assert len(after.requests) >= 20
+    assert "cannot be reached" in " ".join(outcome.tally.notes)
 
 
 def test_a_fault_of_one_account_lets_models_of_this_machine_go_on(store: RunStore, endpoint: Endpoint) -> None:

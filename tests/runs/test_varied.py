@@ -20,7 +20,7 @@ from vantage.measures.aggregation.balanced import balanced
 from vantage.presentations import Presentation
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.runs import RunOptions, RunPlan, RunStore, rate
-from vantage.runs.forecast import Forecast, design_notes
+from vantage.runs.forecast import Forecast, prompt_notes
 from vantage.runs.reparse import reparse
 
 REVERSED = ("The text is a waste of time.", "Reading the text does not pay off.")
@@ -195,7 +195,7 @@ def test_judgments_that_are_there_are_not_asked_for_again_and_others_are_replace
 def test_an_estimate_says_what_the_design_asks_and_shows() -> None:
     rater = varied_rater(Reader(), "order,labels,direction,wording,format", design="balanced", samples=2)
     plan = RunPlan.of(items(40), rater, INSTRUMENT, questions=["worth"])
-    first, second = design_notes(plan.parts[0])
+    first, second = prompt_notes(plan.parts[0])
     assert "in 12 of 48 possible presentations, 2 times each" in first
     assert "order 0.23, labels 0.25" in second
     assert "vary by 20 % of the scale's length" in second

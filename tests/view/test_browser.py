@@ -14,6 +14,7 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from tests.view.conftest import ARABIC, HOSTILE
 from vantage import ChatRater, demo_corpus, rate
+from vantage import corpus as corpus_of
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -25,6 +26,7 @@ from vantage.view.opening import STORE, open_paths
 pytestmark = pytest.mark.slow
 
 VIEWS = (
+    "spectrum",
     "items",
     "item?item=b",
     "raters",
@@ -76,8 +78,53 @@ def test_every_view_shows_what_it_is_about(page: Page) -> None:
     assert "Use of the scale" in page.go("rater?rater=ann").inner_text()
     assert "points" in page.go("compare?one=rater=m1&other=people").inner_text()
     assert "vantage measure alpha" in page.go("measures?name=alpha&by=question&resamples=50").inner_text()
-    assert page.go("map").locator("circle").count() == 4
+    assert page.go("map?kind=raters").locator("circle").count() == 4
+    assert page.go("map?trait=home").locator("circle").count() == 6
     assert page.page.title() != "owned"
+
+
+def test_the_spectrum_shows_a_text_and_opens_it(page: Page) -> None:
+    main = page.go("spectrum?question=warm")
+    assert "strongly" in main.locator("h1").inner_text()
+    box = main.locator(".plot").bounding_box()
+    page.page.mouse.move(box["x"] + 5, box["y"] + 60)
+    first = main.locator(".readout a").inner_text()
+    assert "disagreement" in main.locator(".readout").inner_text()
+    main.locator(".plot").focus()
+    page.page.keyboard.press("End")
+    assert main.locator(".readout a").inner_text() != first
+    page.page.keyboard.press("Home")
+    assert main.locator(".readout a").inner_text() == first
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("text=Next item")
+    page.page.go_back()
+    page.page.wait_for_selector(".plot")
+    assert page.page.url.endswith("question=warm")
+
+
+def test_many_texts_are_opened_column_by_column(
+    browser: Any, serve: Callable[[Explorer], Server], tmp_path: Path
+) -> None:
+    rows = [(f"t{item:04}", rater, float(1 + (item * (rater + 3)) % 5)) for item in range(900) for rater in range(4)]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
+    explorer = Explorer([], lambda: corpus_of(frame, question="warm"))
+    opened = Page(browser, serve(explorer))
+    export(explorer, tmp_path / "many.html")
+    other = opened.context.new_page()
+    other.goto(f"file://{tmp_path / 'many.html'}")
+    for page in (opened.page, other):
+        page.wait_for_selector(".plot")
+        box = page.locator(".plot").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 60)
+        assert "of 900, on average" in page.locator(".readout").inner_text()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 60)
+        page.wait_for_selector("text=Show all")
+        page.locator(".plot").focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=Next item")
+    assert opened.problems == []
+    opened.context.close()
 
 
 def test_search_filter_and_history(page: Page) -> None:
@@ -110,7 +157,7 @@ def test_replies_show_the_words_that_were_read_and_can_be_marked(page: Page, tmp
 
 
 def test_a_box_on_a_map_lists_what_is_inside(page: Page) -> None:
-    main = page.go("map")
+    main = page.go("map?kind=raters")
     box = main.locator("svg").first.bounding_box()
     page.page.mouse.move(box["x"] + box["width"] * 0.1, box["y"] + 5)
     page.page.mouse.down()
@@ -224,15 +271,15 @@ def test_the_file_opens_from_disk(browser: Any, explorer: Explorer, tmp_path: Pa
         lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else problems.append(request.url),
     )
     page.goto(f"file://{place}")
-    page.wait_for_selector("main:not([aria-busy]) li")
-    assert page.locator("main ol.rows > li").count() == 6
+    page.wait_for_selector("main:not([aria-busy]) .plot")
+    assert "Measures" not in page.locator("nav").inner_text()
     for view, said in (
         ("item?item=b", HOSTILE),
         ("raters", "m1"),
         ("rater?rater=ann", "Use of the scale"),
         ("compare", "points"),
         ("map", "table"),
-        ("measures", "vantage measure"),
+        ("measures", "most divisive"),  # a file holds none, and has no tab for them
     ):
         page.goto(f"file://{place}#/{view}")
         page.wait_for_selector("main:not([aria-busy]) h1")
@@ -250,8 +297,8 @@ def test_a_notebook_shows_the_file_in_a_frame(browser: Any, corpus: Corpus, tmp_
     page = browser.new_page()
     page.goto(f"file://{place}")
     frame = page.frame_locator("iframe")
-    frame.locator("main ol.rows > li").first.wait_for()
-    frame.locator("main ol.rows a").first.click()
+    frame.locator("main .plot").wait_for()
+    frame.locator("main ol.pinned a").first.click()
     frame.locator("h1", has_text="Item").wait_for()
     assert page.title() == "Notebook"
     page.close()

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from scipy.stats import wasserstein_distance
 
+from tests.report.eight import EIGHT
 from tests.view.conftest import HOSTILE
 from vantage import corpus as corpus_of
 from vantage import demo_corpus
@@ -138,12 +139,69 @@ def test_a_comparison_is_the_paired_difference(explorer: Explorer, corpus: Corpu
     assert ("cannot be told apart" in shown["sentence"]) is bool(abs(apart.mean()) <= half)
     assert "5 items, about these raters alone" in shown["sentence"]
     assert all(row["difference"] > 0 for row in shown["higher"])
-    nominal = explorer.compare("home=north", "home=south", "fair")
-    assert 0 <= nominal["difference"] <= 1
     with pytest.raises(InputError, match="no column 'hme'"):
         explorer.compare("hme=north", "people", "warm")
     with pytest.raises(InputError, match="no answers"):
         explorer.compare("home=west", "people", "warm")
+
+
+def test_without_an_order_groups_are_compared_by_how_often_they_give_an_answer(corpus: Corpus) -> None:
+    explorer = Explorer([], lambda: corpus)
+    shown = explorer.compare("home=north", "home=south", "fair")
+    fair = corpus.judgments.filter(question="fair").join(corpus.raters, on="rater")
+    yes = {home: fair.filter(home=home)["value"].mean() for home in ("north", "south")}
+    assert shown["option"] == "yes"
+    assert shown["shares"] == [pytest.approx([1 - yes[home], yes[home]], abs=1e-4) for home in ("north", "south")]
+    assert f"“yes” is {100 * yes['north']:.1f} % of the answers of raters with home north" in shown["sentence"]
+    assert shown["difference"] == pytest.approx(yes["north"] - yes["south"])
+    assert explorer.compare("home=north", "home=south", "fair", "no")["difference"] == -shown["difference"]
+
+
+def test_the_spectrum_is_sorted_and_opened_in_parts(explorer: Explorer, corpus: Corpus) -> None:
+    drawn = explorer.spectrum("warm")
+    means = [row["pictures"][0]["mean"] for row in drawn["rows"]]
+    assert (means, drawn["total"], drawn["columns"]) == (sorted(means), 6, [])
+    assert drawn["pins"][0][1]["item"] in [row["item"] for row in drawn["rows"]]
+    assert "divide people strongly" in drawn["said"]
+    part = explorer.spectrum("warm", start=2, end=4)
+    assert [row["item"] for row in part["rows"]] == [row["item"] for row in drawn["rows"]][2:4]
+    by_model = explorer.spectrum("warm", rater="m1")
+    assert (by_model["by"], by_model["total"]) == ("m1", 5)  # it refused to judge one
+    assert {row["item"] for row in explorer.spectrum("fair", where={"topic": "law"})["rows"]} == set("bdf")
+
+
+def test_of_many_texts_a_column_is_the_mean_of_neighbours() -> None:
+    values = np.random.default_rng(0).integers(1, 6, (1000, 4))
+    frame = pl.DataFrame(
+        [(f"t{item}", f"r{rater}", float(value)) for (item, rater), value in np.ndenumerate(values)],
+        schema=["item", "rater", "value"],
+        orient="row",
+    )
+    drawn = Explorer([], lambda: corpus_of(frame, question="warm")).spectrum()
+    assert (len(drawn["columns"]), drawn["rows"]) == (400, [])
+    assert sum(column["texts"] for column in drawn["columns"]) == 1000
+    share = sum(column["texts"] * column["shares"][0][4] for column in drawn["columns"]) / 1000
+    assert share == pytest.approx((values == 5).mean(), abs=1e-3)
+
+
+def test_raters_without_an_order_are_listed_by_how_often_others_agree() -> None:
+    made = EIGHT["nominal"]()
+    shown = {row["rater"]: row for row in Explorer([], lambda: made).raters()["rows"]}
+    wide = made.judgments.pivot(on="rater", index="item", values="value").drop("item").to_numpy()
+    mine = [np.mean(wide[:, :1] == np.delete(wide, 0, axis=1))]
+    assert shown["p00"]["agreement"] == pytest.approx(mine[0])
+    assert shown["p00"]["estimate"] is None
+
+
+def test_raters_who_answer_alike_are_near_each_other_on_the_map() -> None:
+    for name in ("nominal", "ordinal"):
+        made = EIGHT[name]()
+        same = made.judgments.filter(rater="p00").with_columns(rater=pl.lit("twin"))
+        twin = made.raters.filter(rater="p00").with_columns(rater=pl.lit("twin"))
+        both = Corpus(made.items, made.raters.vstack(twin), made.judgments.vstack(same), made.instruments)
+        points = {p["id"]: (p["x"], p["y"]) for p in Explorer([], lambda c=both: c).map("agreement")["points"]}
+        assert points["twin"] == pytest.approx(points["p00"], abs=1e-6)
+        assert len({(round(x, 6), round(y, 6)) for x, y in points.values()}) == len(points) - 1
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import Done, run
-from vantage.view.app import COOKIE, Server
+from vantage.view.app import LARGEST_BODY, Server
 from vantage.view.explorer import Explorer
 
 
@@ -42,10 +42,12 @@ def entered(explorer: Explorer, serve: Callable[[Explorer], Server]) -> tuple[Se
 
 def test_the_link_works_once(entered: tuple[Server, str, str]) -> None:
     server, base, cookie = entered
-    assert cookie.startswith(f"{COOKIE}=")
+    assert cookie.startswith(f"{server.cookie}=")
+    assert str(server.port) in server.cookie, "two explorers on one host do not share it"
     assert get(server.address)[0] == 403  # the token is spent
     assert get(f"{base}/api/overview")[0] == 403
-    assert get(f"{base}/api/overview", cookie=f"{COOKIE}=guess")[0] == 403
+    assert get(f"{base}/api/overview", cookie=f"{server.cookie}=guess")[0] == 403
+    assert get(f"{base}/api/overview", cookie=f"{server.cookie}=gu\xe9ss")[0] == 403
     status, body, headers = get(f"{base}/api/overview", cookie=cookie)
     assert (status, json.loads(body)["items"]) == (200, 6)
     assert "default-src 'none'" in headers["content-security-policy"]
@@ -73,6 +75,7 @@ def test_bad_requests_get_one_sentence(entered: tuple[Server, str, str]) -> None
         status, body, _ = get(f"{base}/api/{path}", cookie=cookie)
         assert status == 400, path
         assert said in json.loads(body)["problem"], path
+    assert get(f"{base}/api/items?page={10**30}", cookie=cookie)[0] == 200
     assert get(f"{base}/api/secrets", cookie=cookie)[0] == 404
     assert get(f"{base}/view.py", cookie=cookie)[0] == 404
     assert get(f"{base}/report/7", cookie=cookie)[0] == 404
@@ -82,12 +85,17 @@ def test_a_mark_needs_json_and_an_answer(entered: tuple[Server, str, str], tmp_p
     _, base, cookie = entered
     key = {"item": "a", "question": "warm", "rater": "m1", "condition": "", "sample": 0}
 
-    def send(body: dict[str, Any], kind: str = "application/json") -> tuple[int, str, dict[str, str]]:
+    def send(body: Any, kind: str = "application/json") -> tuple[int, str, dict[str, str]]:
         return get(f"{base}/api/marks", json.dumps(body).encode(), cookie=cookie, content_type=kind)
 
     assert send({**key, "meant": "2"}, "application/x-www-form-urlencoded")[0] == 400
     assert send({**key, "meant": "99"})[0] == 400
     assert send({**key, "rater": "nobody", "meant": "2"})[0] == 400
+    for odd in ([], "2", {"meant": "2"}, {**key}, {**key, "meant": "2", "item": {"a": 1}}, {**key, "sample": "x"}):
+        assert send(odd)[0] == 400, odd
+    large = b" " * (LARGEST_BODY + 1)
+    assert get(f"{base}/api/marks", large, cookie=cookie, content_type="application/json")[0] == 400
+    assert get(f"{base}/api/marks", large, content_type="application/json")[0] == 403, "strangers first"
     status, body, _ = send({**key, "meant": "2"})
     assert (status, json.loads(body)) == (200, {"marks": 1})
     stored = json.loads((tmp_path / "corpus" / "marks.jsonl").read_text("utf-8"))

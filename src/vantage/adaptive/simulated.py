@@ -114,7 +114,7 @@ def savings(shares: Floats, draws: Ints, until: Until, least: int = 3) -> Saving
         return Savings(until, float(exact.max()), adaptive, float(exact.mean()))
     reached = float(error(shares, given[:, None].astype(np.float64)).sum(axis=1).mean() / 2)
     once = float(error(shares, np.ones(1)).sum(axis=1).mean() / 2)
-    even = (once / reached) ** 2
+    even = (once / reached) ** 2 if reached else adaptive  # nobody disagrees about anything
     return Savings(until, even, adaptive, even * (1 - error_saved(shares)))
 
 

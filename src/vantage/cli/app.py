@@ -26,6 +26,7 @@ from vantage.cli import (
     study,
     train,
 )
+from vantage.cli.options import GroupedCommand
 
 VERBS: Final[dict[str, tuple[Any, str]]] = {
     "demo": (study.demo, "A first look, offline: planted truths, a small model, a report."),
@@ -47,9 +48,11 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "perspective": (perspective.app, "Predict what each user says: split, score and compare systems."),
     "plan": (plan.plan, "How many items and raters a goal needs."),
     "plan freeze": (robust.freeze, "Write a plan with a hash before you look."),
+    "plan risk": (robust.plan_risk, "How many labels by people keep conclusions from going wrong."),
     "robust": (robust.robust, "Does a conclusion survive other reasonable choices?"),
     "study": (study.study, "Run a whole study and write its report."),
-    "report": (report.report, "Draw a report again, or compare two."),
+    "report": (report.report, "Write the report on a corpus or a study."),
+    "card": (report.card, "One picture of a corpus for a slide or a post."),
     "view": (report.view, "Look at every judgment in the browser."),
     "doctor": (doctor.doctor, "Check the installation and say what to do."),
 }
@@ -103,5 +106,5 @@ for _name, (_verb, _help) in VERBS.items():
     if isinstance(_verb, typer.Typer):
         app.add_typer(_verb, name=_name, short_help=_help)
     else:
-        _settings = OPEN if _name in ("measure", "plan freeze", "robust", "study") else None
-        app.command(_name, short_help=_help, context_settings=_settings)(_verb)
+        _settings = OPEN if _name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
+        app.command(_name, cls=GroupedCommand, short_help=_help, context_settings=_settings)(_verb)

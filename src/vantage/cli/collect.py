@@ -14,8 +14,8 @@ from typer.core import TyperGroup
 
 from vantage.cli import plan, recruit
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
-from vantage.cli.options import TO, shared
-from vantage.cli.output import Json, print_json, print_rows, say
+from vantage.cli.options import TO, pairs, shared
+from vantage.cli.output import Json, print_json, print_rows, say, sentences
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ app = typer.Typer(
 )
 
 app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
-app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: draft, publish, pay, stop.")
-app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
+app.add_typer(recruit.app, name="recruit", short_help="Recruit people on Prolific or elsewhere, and pay them.")
+app.add_typer(recruit.app, name="prolific", hidden=True)  # the older name
 
 Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
 StudyFile = Annotated[
@@ -73,7 +73,7 @@ class ChosenStudy:
 
         folder, database = self.folder, self.database
         if self.study is not None:
-            chosen = AnnotationStudy.load(self.study, folder)
+            chosen = recruit.read_study(self.study, folder, database)
             if folder is not None and folder.resolve() != chosen.folder:
                 problem = f"The study's corpus is {chosen.folder}, not {folder}"
                 raise InputError(problem, file=self.study, remedy="give only one of them")
@@ -90,11 +90,13 @@ class ChosenStudy:
             database = str(databases[0].absolute())
         return stored_study(database, folder)
 
-    def running(self, loaded: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
+    def running(
+        self, loaded: AnnotationStudy | None = None, *, read_only: bool = False, revision: str | None = None
+    ) -> closing[StudyService]:
         """The study with its database opened."""
         from vantage.collect.service import StudyService
 
-        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only))
+        return closing(StudyService(loaded or self.load(), self.database, read_only=read_only, revision=revision))
 
 
 _with_study = shared("chosen", ChosenStudy)
@@ -121,7 +123,8 @@ def serve(
         typer.echo(f"The texts are stored in {folder}; the judgments will be, too.")
         chosen = replace(chosen, folder=folder)
     study = chosen.load()
-    with chosen.running(study) as service:
+    # Edits hold from here on as long as nobody has come; afterwards the file is not looked at.
+    with chosen.running(study, revision="before the start" if chosen.study else None) as service:
         if not service.researchers.has_password():
             password = secrets.token_urlsafe(9)  # shown once; only its hash is stored
             service.researchers.set_password(password)
@@ -277,19 +280,24 @@ def preview(
 
 @app.command()
 def revise(
-    study: Annotated[Path, typer.Argument(metavar="FILE", help="The corrected study file.")],
-    note: Annotated[str, typer.Option(help="What was corrected, for the log.")],
+    study: Annotated[Path, typer.Argument(metavar="FILE", help="The edited study file.")],
+    note: Annotated[str, typer.Option(help="What was changed, for the log.")],
     database: Database = None,
 ) -> None:
-    """Correct the texts of a study that has started, such as its guidelines.
+    """Apply edits of a study that has started, such as corrected guidelines or more raters.
 
-    The change is recorded with its time and both wordings. Questions and scales cannot be changed.
+    Prints and records what changes, with the time and both wordings. Nothing that answers depend on can be changed.
     """
+    from vantage.collect.revisions import changes
     from vantage.collect.service import StudyService
     from vantage.collect.study import AnnotationStudy
+    from vantage.collect.study_setup import opened_study
 
-    StudyService(AnnotationStudy.load(study), database, revision=note).close()
-    typer.echo("The texts are stored. Restart the server to show them.")
+    edited, (started, _) = AnnotationStudy.load(study), opened_study(study, None, database)
+    StudyService(edited, database, revision=note).close()
+    for edit in changes(started, edited):
+        typer.echo(str(edit))
+    typer.echo("The changes are stored. Restart the server to show them.")
 
 
 @app.command()
@@ -325,13 +333,15 @@ def check(
 ) -> None:
     """Check a study file and report every problem with its line."""
     from vantage.adaptive.until import Until
-    from vantage.collect.flow_checks import people_needed
+    from vantage.collect.flow_checks import people_by_block, people_needed
     from vantage.collect.study import AnnotationStudy
     from vantage.collect.study_setup import allocations, rows_of, seats
 
     study = AnnotationStudy.load(file, folder)
     rows = rows_of(study)
     wanted = seats(study, allocations(study, rows))
+    sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
+    people = {name: number for name, number in people_by_block(study.blocks, sizes).items() if number}
     blocks = [
         {
             "block": block.id,
@@ -340,11 +350,11 @@ def check(
             "conditions": [c for c in block.conditions if c],
             "question_sets": [list(group) for group in block.question_sets],
             "ratings_wanted": sum(wanted[arm] for arm in block.arms),
+            "people_needed": people.get(block.id),
         }
         for block in study.blocks
     ]
     own = {row for chosen in rows.values() for row in chosen}
-    sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
     summary = {
         "study": study.id,
         "phases": [phase.stage.replace("working", "block") for phase in study.flow.phases],
@@ -365,12 +375,60 @@ def check(
                 f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "
                 f"{study.instrument.language}: only the pages around them are translated."
             )
+        if len(set(people.values())) > 1 and not any(phase.blocks for phase in study.plan.flow):
+            numbers = ", ".join(f"{name} {number}" for name, number in people.items())
+            typer.echo(f"\nBlocks need different numbers of people ({numbers}); whoever finds a block full skips it.")
         if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
             typer.echo(
                 f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
                 f"at {rule.max}; those on which everyone agrees need {needed[0]}."
             )
         typer.echo(f"\n{file}: no problems")
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with one text per row.")],
+    mapping: TextColumns = None,
+    instrument: InstrumentName = None,
+    ask: Annotated[str | None, typer.Option(help="What is asked about each text, instead of an instrument.")] = None,
+    answers: Annotated[str | None, typer.Option(help="The answers: '1-7', or 'no, unsure, yes'.")] = None,
+    raters: Annotated[int, typer.Option(help="How many people judge each text.", min=1, max=1000)] = 3,
+    to: Annotated[Path | None, typer.Option(*TO, help="The folder to make; by default with the file's name.")] = None,
+) -> None:
+    """Make a study from a table of texts, check it, and rehearse it with simulated people.
+
+    All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
+    """
+    import vantage
+    from vantage.collect.new_study import STUDY, instrument_of, new_study
+    from vantage.recruit.rehearsal.rehearse import rehearse
+    from vantage.recruit.rehearsal.results import VIEWS
+
+    folder = to or Path(file.name.split(".")[0])
+    corpus = vantage.load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
+    if instrument is None:
+        ask = ask or _asked("What is asked about each text", "--ask 'Is this ironic?'")
+        answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")
+    study = new_study(folder, corpus, instrument or instrument_of(folder.name, ask or "", answers or ""), raters)
+    rehearsed = rehearse(study, people=REHEARSED)
+    typer.echo(f"{folder / STUDY}: {len(corpus.items):,} texts, {raters} people each. Rehearsed:")
+    typer.echo("\n".join(f"  {sentence}" for sentence in sentences(rehearsed.summary, VIEWS["summary"])))
+    typer.echo(
+        f"Change the files as you like, then:\n  vantage collect check {folder / STUDY}\n"
+        f"  vantage collect --study {folder / STUDY}   # the dashboard has a link to try it out"
+    )
+
+
+REHEARSED = 40
+"""People who rehearse a new study."""
+
+
+def _asked(what: str, option: str) -> str:
+    """An answer at the terminal."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{what}?", remedy=f"pass --instrument NAME, or {option}")
+    return str(typer.prompt(what))
 
 
 @app.command()

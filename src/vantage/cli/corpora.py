@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.options import TO, names, number, pairs, shared
+from vantage.cli.options import TO, Command, GroupedCommand, in_groups, names, number, options_of, pairs, shared
 from vantage.cli.output import Json, print_json, print_lines, print_rows, say, show
 from vantage.errors import InputError
 
@@ -30,7 +30,6 @@ Where = Annotated[
     ),
 ]
 IncludeExcluded = Annotated[bool, typer.Option("--include-excluded", help="Include raters marked as excluded.")]
-TRAIT = "The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be repeated."
 Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
 AllowUnique = Annotated[
@@ -54,92 +53,42 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
     print_rows(rows, hint="Import with: vantage corpora import READER --from PATH --to FOLDER")
 
 
-def _table_options(
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="ROLE=COLUMN,…", help="Which column holds what: item, rater, value, text …"),
-    ] = None,
-    question: Annotated[str | None, typer.Option(help="The question that was asked, where no column says it.")] = None,
-    traits: Annotated[str | None, typer.Option(metavar="COLUMN,…", help="Columns that describe the rater.")] = None,
-    trait: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN:LEVEL[:A,B,…]", help=TRAIT),
-    ] = None,
-    instrument: Annotated[str | None, typer.Option(help="The instrument the values belong to (name or file).")] = None,
-    wide: Annotated[bool, typer.Option("--wide", help="The table has one column per rater.")] = False,
-    columns: Annotated[
-        str | None, typer.Option(metavar="rater|item|question", help="What the columns that hold values are.")
-    ] = None,
-    values: Annotated[
-        str | None, typer.Option(metavar="COLUMN,…", help="The columns of a wide table that hold values, such as Q*.")
-    ] = None,
-    duplicates: Annotated[
-        str | None, typer.Option(metavar="first|last|mean", help="Resolve duplicate judgments.")
-    ] = None,
-    empty: Annotated[
-        str | None, typer.Option(metavar="skip|STATUS", help="What an empty value means, such as not_mentioned.")
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(metavar="CODE,…", help="Codes for no answer, such as --missing=-99,NA.")
-    ] = None,
-    valid: Annotated[
-        str | None, typer.Option(metavar="CODE,…", help="Codes that look like missing ones but are answers.")
-    ] = None,
-    decimal: Annotated[str | None, typer.Option(metavar=".|,", help="The decimal mark.")] = None,
-    order: Annotated[
-        str | None, typer.Option(metavar="WORD,…", help="Words of the scale, from lowest to highest.")
-    ] = None,
-    strip: Annotated[
-        bool | None,
-        typer.Option("--strip/--keep-spaces", help="Ignore or keep spaces around ids.", show_default=False),
-    ] = None,
-    case: Annotated[
-        str | None, typer.Option(metavar="keep|fold", help="Tell ids apart by upper and lower case, or not.")
-    ] = None,
-    spelling: Annotated[
-        str | None, typer.Option(metavar="keep|join", help="Whether r01 and r1, Müller and Mueller are two or one.")
-    ] = None,
-    kinds: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RATER=KIND,…", help="Raters who are no people: gpt-4=model, majority=aggregate."),
-    ] = None,
-    unlike: Annotated[
-        str | None, typer.Option(metavar="keep", help="Columns with other answers than the rest are kept as they are.")
-    ] = None,
-    counts: Annotated[
-        str | None, typer.Option(metavar="COLUMN,…", help="Columns that count answers, such as n_*, of unknown people.")
-    ] = None,
-    lists: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that holds lists of labels.")] = None,
-    anonymous: Annotated[
-        bool | None, typer.Option("--anonymous", help="Nothing tells who judged: each row is another person.")
-    ] = None,
-    join: Annotated[
-        str | None, typer.Option(metavar="FILE|SHEET", help="A further table that describes items or raters.")
-    ] = None,
-    without: Annotated[
-        str | None, typer.Option(metavar="ID,…", help="Ids of rows to leave out, such as a total.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")] = None,
-    separator: Annotated[str | None, typer.Option(help="Separator of a CSV file.")] = None,
-    quotes: Annotated[
-        str | None, typer.Option(metavar="literal", help="Quotation marks are part of the text and enclose nothing.")
-    ] = None,
-    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
-) -> dict[str, Any]:
-    """Options of the reader `table`; those that were not given are left out."""
-    options: dict[str, Any] = {**locals()}
-    del options["mapping"], options["columns"], options["trait"]
-    options["map"] = pairs(mapping, "--map") if mapping else None
-    options["wide"] = columns or wide or None
-    options["kinds"] = pairs(kinds, "--kinds", form="RATER=KIND") if kinds else None
-    options["separator"] = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
-    options |= {
-        name: names(options[name]) or None
-        for name in ("traits", "values", "missing", "valid", "order", "without", "counts")
-    }
+_reading = options_of(
+    "corpora/readers/table.py",
+    "read",
+    without="source wide",
+    flags={"strip": "--strip/--keep-spaces", "anonymous": "--anonymous"},
+)
+TABLE_GROUPS = {
+    "What the columns are": "map question traits trait columns values instrument",
+    "Shapes": "counts shares pairs lists anonymous join without",
+    "Answers": "empty missing valid decimal order duplicates unlike",
+    "Ids": "strip case spelling kinds",
+    "The file": "encoding separator quotes sheet",
+}
+
+
+def _with_table_options(command: Command) -> Command:
+    """A verb with the options of the reader `table`, which it receives as `reading`."""
+    return shared("reading", _reading)(command)
+
+
+def _scaled(reading: dict[str, Any], trait: list[str] | None) -> dict[str, Any]:
+    """The options of a reader with the scales of traits, and a tab as people write it."""
     if trait:
-        options["traits"] = dict.fromkeys(options["traits"] or ()) | trait_scales(trait)
-    return {name: value for name, value in options.items() if value is not None}
+        reading["traits"] = dict.fromkeys(reading.get("traits") or ()) | trait_scales(trait)
+    if reading.get("separator") in ("tab", "\\t"):
+        reading["separator"] = "\t"
+    return reading
+
+
+Trait = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN:LEVEL[:A,B,…]",
+        help="The scale of a trait, such as age:ordered, or edu:ordered:school,college; may be repeated.",
+    ),
+]
 
 
 def trait_scales(texts: list[str]) -> dict[str, str]:
@@ -156,13 +105,11 @@ def trait_scales(texts: list[str]) -> dict[str, str]:
     return scales
 
 
-_with_table_options = shared("reading", _table_options)
-
-
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the corpus that is there.")]
 
 
-@app.command("import")
+@app.command("import", cls=GroupedCommand)
+@in_groups({**TABLE_GROUPS, "What is kept": "source to licence origin language option overwrite as_json"})
 @_with_table_options
 def import_(
     reader: Annotated[
@@ -171,6 +118,7 @@ def import_(
     ],
     to: To,
     reading: dict[str, Any],
+    trait: Trait = None,
     source: Annotated[
         Path | None, typer.Option("--from", help="The file or folder to read.", show_default=False)
     ] = None,
@@ -197,24 +145,26 @@ def import_(
     if source is None:
         raise InputError("no file given", remedy=f"run: vantage corpora import {reader} --from PATH --to {to}")
     _vacant(to, overwrite=overwrite)
-    corpus = vantage.load(reader, source, **{**pairs(option or [], "--option"), **reading})
+    corpus = vantage.load(reader, source, **{**pairs(option or [], "--option"), **_scaled(reading, trait)})
     facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in facts.items() if value is not None})
     _written(corpus, to, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
+@in_groups({**TABLE_GROUPS, "Output": "as_json"})
 @_with_table_options
 def preview(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A table in any format.")],
     reading: dict[str, Any],
+    trait: Trait = None,
     as_json: Json = False,
 ) -> None:
     """Say what would be read from a table, what is doubtful, and how to import it."""
     from vantage.cli.description import print_preview
     from vantage.corpora.preview import attempts
 
-    seen, tried = attempts(file, **reading)
+    seen, tried = attempts(file, **_scaled(reading, trait))
     for facts, attempt in zip(seen["readings"] or [seen], tried, strict=False):
         _with_alpha(facts, attempt.corpus)
     (print_json if as_json else print_preview)(seen)
@@ -350,7 +300,7 @@ def traits(
     source: Annotated[
         Path | None, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")
     ] = None,
-    trait: Annotated[list[str] | None, typer.Option(metavar="COLUMN:LEVEL[:A,B,…]", help=TRAIT)] = None,
+    trait: Trait = None,
     rater: Annotated[str | None, typer.Option(help="The column with the rater's id.")] = None,
     to: Annotated[Path | None, typer.Option(*TO, help="Where to write; without it the folder is changed.")] = None,
     overwrite: Overwrite = False,

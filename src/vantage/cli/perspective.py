@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.options import TO, with_output
+from vantage.cli.options import TO, options_of, shared, with_output
 from vantage.cli.output import Output
 from vantage.cli.progress import finished
 from vantage.errors import InputError
@@ -35,19 +35,18 @@ Resamples = Annotated[int, typer.Option(help="Resamples behind intervals; 0 for 
 
 
 @app.command("split")
+@shared(
+    "options",
+    options_of(
+        "perspective/splits.py",
+        "split",
+        only="question users adaptation extended test_users adaptation_items test_texts stratify method seed",
+    ),
+)
 def split(
     folder: Folder,
     out: Annotated[Path, typer.Option(*TO, help="Where the files go.")],
-    question: Annotated[str | None, typer.Option(help="The question; the only one without it.")] = None,
-    users: Annotated[str, typer.Option(help="named (known by traits) or unnamed.")] = "named",
-    adaptation: Annotated[str, typer.Option(help="Earlier answers of test users: none, train or test.")] = "none",
-    extended: Annotated[bool, typer.Option(help="Whether test texts may be in training, judged by others.")] = False,
-    test_users: Annotated[float, typer.Option(help="The share of people to be tested for.")] = 0.2,
-    stratify: Annotated[str | None, typer.Option(help="A trait that test users must have in proportion.")] = None,
-    method: Annotated[
-        str, typer.Option(help="balanced, released, or as PersEval: perseval, perseval-dense.")
-    ] = "balanced",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
+    options: dict[str, Any],
 ) -> None:
     """Write a split as files: training and adaptation answers, test pairs without answers, texts and users.
 
@@ -57,8 +56,6 @@ def split(
     """
     from vantage.interop import write_split
 
-    options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
-    options |= {"test_users": test_users, "stratify": stratify, "method": method, "seed": seed}
     typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)
 
@@ -273,7 +270,8 @@ def leaderboard(
     from vantage.interop import read_system
     from vantage.interop.submissions import tasks
     from vantage.perspective.scoring import TaskAnswers
-    from vantage.perspective.scoring import leaderboard as ranked
+    from vantage.report.leaderboard import leaderboard as ranked
+    from vantage.report.leaderboard import leaderboard_report
 
     chosen = tasks(data, part, split=split_folder, only=task)
     systems: dict[str, dict[str, dict[str, TaskAnswers]]] = {}
@@ -290,8 +288,6 @@ def leaderboard(
                 raise InputError(f"two systems are called '{name}'", remedy="name them: ours=a theirs=b")
             mine[name] = {one: chosen[one].answered(frame) for one, frame in of_tasks.items()}
     if out is not None:
-        from vantage.report.leaderboard import leaderboard_report
-
         report = leaderboard_report(chosen, systems)
         report.write(out)
         finished(report, out, as_json=output.json)

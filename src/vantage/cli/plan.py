@@ -9,7 +9,7 @@ import typer
 
 import vantage
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.options import TO, Seed, names, numbers
+from vantage.cli.options import TO, Seed, in_groups, names, numbers
 from vantage.cli.output import Csv, Json, Output, print_frame, print_lines, print_tables, sentences, write_figure
 from vantage.cli.progress import working
 from vantage.errors import InputError
@@ -17,6 +17,15 @@ from vantage.errors import InputError
 SIMULATED = ("alpha", "alt-test")
 
 
+@in_groups(
+    {
+        "What is wanted": "goal target population question delta models epsilon budget price",
+        "Instead of a pilot": "components prevalence agreement rater_share",
+        "What is possible": "batch raters most model_items",
+        "While it runs": "now looks",
+        "Output": "figure settings out seed where as_json as_csv",
+    }
+)
 def plan(
     pilot: Annotated[
         Path | None, typer.Argument(metavar="[CORPUS]", help="A pilot, or with --during what there is.")

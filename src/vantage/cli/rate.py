@@ -12,10 +12,17 @@ import typer
 
 import vantage
 from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
-from vantage.cli.options import TO, names, with_connection, with_limits
+from vantage.cli.options import TO, in_groups, names, options_of, shared, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 from vantage.cli.progress import print_estimate, run_progress, shown
 from vantage.errors import InputError
+
+_sending = options_of(
+    "runs/options.py",
+    "RunOptions",
+    only="engine workers ray_address batch_protocol batch_wait retry_failed requests_per_minute tokens_per_minute",
+    flags={"requests_per_minute": "--rpm", "tokens_per_minute": "--tpm"},
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +38,25 @@ if TYPE_CHECKING:
     from vantage.runs.store import RunStore
 
 
+@in_groups(
+    {
+        "What is asked": "instrument flow question condition style samples template free",
+        "How it is put": "vary design presentation balanced",
+        "About what": "mapping where limit",
+        "Who answers": "model name persona personas user shots_from retrieval temperature max_tokens min_mass seed",
+        "The connection": "setting base_url concurrency requests_per_minute tokens_per_minute probe clarify canary",
+        "Cost and failures": "prices max_cost fail_on fallback retry_failed",
+        "Engines": "engine workers ray_address batch batch_protocol batch_wait",
+        "Output": "show_ estimate store to as_json",
+    }
+)
 @with_connection
 @with_limits
+@shared("sending", _sending)
 def rate(
     connection: dict[str, Any],
     limits: dict[str, Any],
+    sending: dict[str, Any],
     folder: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder, or a file with one text per row.")
     ] = None,
@@ -112,23 +133,9 @@ def rate(
     store: Annotated[
         Path | None, typer.Option(help="The file that stores every reply (default: runs.sqlite in the corpus folder).")
     ] = None,
-    engine: Annotated[str, typer.Option(help="How requests are sent: local or ray (see docs/scaling.md).")] = "local",
-    workers: Annotated[int | None, typer.Option(help="With --engine ray: how many workers.")] = None,
-    ray_address: Annotated[str | None, typer.Option(help="With --engine ray: where the cluster is.")] = None,
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, within a day.")
     ] = False,
-    batch_protocol: Annotated[
-        str | None, typer.Option(help="openai, anthropic or mistral; inferred from the address without it.")
-    ] = None,
-    batch_wait: Annotated[
-        float | None, typer.Option(help="Seconds to wait for batches at most; the same command collects them later.")
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed/--no-retry-failed", help="Retry requests that failed in an earlier run.")
-    ] = True,
-    rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute.")] = None,
-    tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute.")] = None,
     probe: Annotated[
         bool,
         typer.Option("--probe/--no-probe", help="Ask an unknown endpoint a dozen short questions first."),
@@ -186,6 +193,7 @@ def rate(
             f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
             err=True,
         )
+    engine = sending.get("engine", "local")
     asked, models = names(question), list(dict.fromkeys(model or ["embedded"]))
     for option, given, needed, there in (
         ("--balanced", balanced, "--vary", vary),
@@ -196,8 +204,8 @@ def rate(
         ("--name", name, "one --model", len(models) == 1),
         ("--fallback", limits["fallbacks"], "a --model that is another one", not {*models} & {*limits["fallbacks"]}),
         ("--min-mass", min_mass is not None, "scoring or sampling in --style", parts.distribution),
-        ("--workers", workers, "--engine ray", engine == "ray"),
-        ("--batch-wait", batch_wait is not None, "--batch", batch or engine == "batch"),
+        ("--workers", sending.get("workers"), "--engine ray", engine == "ray"),
+        ("--batch-wait", "batch_wait" in sending, "--batch", batch or engine == "batch"),
     ):
         if given and not there:
             raise InputError(f"{option} has no effect without {needed}", remedy="add it, or leave the option out")
@@ -219,17 +227,7 @@ def rate(
         return
     if batch and engine not in ("local", "batch"):
         raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
-    carried = RunOptions(
-        **limits,
-        engine="batch" if batch else engine,
-        workers=workers,
-        ray_address=ray_address,
-        batch_protocol=batch_protocol,
-        batch_wait=batch_wait,
-        retry_failed=retry_failed,
-        requests_per_minute=rpm,
-        tokens_per_minute=tpm,
-    )
+    carried = RunOptions(**limits, **{**sending, "engine": "batch" if batch else engine})
     if estimate:
         _estimate(plan_of, raters, carried, store or to or folder, max_tokens, as_json=as_json)
     else:
@@ -332,7 +330,7 @@ def _estimate(
     *,
     as_json: bool,
 ) -> None:
-    from vantage.runs.forecast import Forecast, design_notes
+    from vantage.runs.forecast import Forecast, prompt_notes
     from vantage.runs.profiles import kept, suited
     from vantage.runs.store import NAME, RunStore
 
@@ -343,7 +341,7 @@ def _estimate(
             raters = [suited(rater, kept(known, rater), max_tokens=max_tokens)[0] for rater in raters]
         plan, forecast = plan_of(raters), Forecast(options, known)
         forecast.add(plan)
-    notes = design_notes(plan.parts[0])
+    notes = prompt_notes(plan.parts[0])
     if as_json:
         described = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
         print_json([{**asdict(one), **described} for one in forecast.estimates])

@@ -1,4 +1,4 @@
-"""`vantage collect prolific` and `vantage collect recruit`: find people for a study, and pay them."""
+"""`vantage collect recruit`: find people for a study on Prolific or elsewhere, and pay them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
+    from vantage.collect.study import AnnotationStudy
     from vantage.recruit.base import Recruited, Recruiter
     from vantage.recruit.on_prolific import ProlificRecruiter
 
@@ -140,10 +141,9 @@ def stop(study: StudyFile, yes: Yes = False, database: Database = None, as_json:
 def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
     """Print every entry of the ledger."""
     from vantage.collect.service import StudyService
-    from vantage.collect.study import AnnotationStudy
     from vantage.recruit.ledger import RecruitmentLedger
 
-    with closing(StudyService(AnnotationStudy.load(study), database)) as service:
+    with closing(StudyService(read_study(study, None, database), database)) as service:
         entries = [asdict(entry) for entry in RecruitmentLedger(service.database.private.sql).all()]
     if as_json:
         print_json(entries)
@@ -160,11 +160,10 @@ def link(
 ) -> None:
     """Print a link with which somebody can continue who lost theirs, or who was kept out."""
     from vantage.collect.service import StudyService
-    from vantage.collect.study import AnnotationStudy
     from vantage.recruit.draft import offer_of
     from vantage.recruit.visitors import new_link
 
-    with closing(StudyService(AnnotationStudy.load(study), database)) as service:
+    with closing(StudyService(read_study(study, None, database), database)) as service:
         typer.echo(new_link(service, platform_id, offer_of(service.study).url))
 
 
@@ -182,13 +181,23 @@ def subscribe(
     typer.echo(f"Subscription {made}: Prolific sends events to {target}. Set PROLIFIC_WEBHOOK_SECRET for the server.")
 
 
+def read_study(file: Path, folder: Path | None, database: str | None) -> AnnotationStudy:
+    """The study of a file as it was started; says what of the file does not hold."""
+    from vantage.collect.study_setup import opened_study
+
+    study, note = opened_study(file, folder, database)
+    if note:
+        typer.echo(note, err=True)
+    return study
+
+
 @contextmanager
 def _recruiter(file: Path, database: str | None, *, accept_edits: bool = False) -> Iterator[Recruiter]:
     from vantage.collect.service import StudyService
-    from vantage.collect.study import AnnotationStudy
     from vantage.recruit.opened import recruiter
 
-    with closing(StudyService(AnnotationStudy.load(file), database)) as service, closing(recruiter(service)) as one:
+    study = read_study(file, None, database)
+    with closing(StudyService(study, database)) as service, closing(recruiter(service)) as one:
         if accept_edits:
             _prolific(one).accept_edits()
         yield one

@@ -1,10 +1,11 @@
-"""`vantage report`: draw a stored study again, put two side by side, or report on a corpus.
+"""`vantage report`: the report on a corpus or a stored study, or two studies side by side.
 
 `vantage view`: look at every judgment in the browser, or write the page into one file.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,10 +40,10 @@ def report(
     seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Draw a study's report again from what is stored, without asking or measuring anything.
+    """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
 
-    On a plain corpus folder: a first report with counts, distributions, agreement and raters to look at, written to
-    FOLDER/report.
+    It is written to FOLDER/report, with explorer.html beside it, to which its numbers lead. The report of a study's
+    folder is written again from what is stored: nothing is asked or measured.
     """
     if compare is not None:
         if folder is not None:
@@ -55,6 +56,7 @@ def report(
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
     from vantage.studies.running import redraw
+    from vantage.view import Explorer, export
 
     if is_report(folder):
         if out is not None:
@@ -67,6 +69,7 @@ def report(
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         corpus, place = vantage.Corpus.read(folder), out or folder / "report"
         made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
+        made = replace(made, explorer=export(Explorer([], lambda: corpus), seed=seed))
         made.write(place)
         finished(made, place, as_json=as_json)
     else:
@@ -93,10 +96,28 @@ def _compare(first: Path, second: Path, out: Path) -> None:
     print_lines([*map(printable, sentences), f"\nSide by side: {out}"])
 
 
+def card(
+    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    question: Annotated[str, typer.Option(help="The question; without it the first with several answers.")] = "",
+    out: Annotated[Path | None, typer.Option(*TO, help="The picture (NAME-card.png beside the corpus).")] = None,
+) -> None:
+    """One picture of a corpus for a slide or a post: the Spectrum, one sentence and the source (1200 × 630 pixels).
+
+    Texts of items whose column `hidden` is true are not named.
+    """
+    from vantage.report.card import write_card
+
+    corpus = vantage.Corpus.read(folder)
+    place = out or folder.resolve().with_name(f"{folder.resolve().name}-card.png")
+    typer.echo(f"{write_card(corpus, place, question)}\nThe picture: {place}")
+
+
 def view(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH…", help="Corpus folders, run stores, study folders or collect files."),
+        typer.Argument(
+            metavar="PATH…", help="Corpus folders, run stores, study folders, collect files, or one ROBUST_PAGE#NUMBER."
+        ),
     ],
     port: Annotated[int, typer.Option(help="The port, on this machine only; 0 takes a free one.")] = 0,
     export: Annotated[
@@ -113,6 +134,12 @@ def view(
     from vantage.view.explorer import Explorer
     from vantage.view.opening import open_paths
 
+    page, mark, number = str(paths[0]).rpartition("#")
+    if mark and number.isdigit() and len(paths) == 1 and not paths[0].exists():
+        from vantage.robust import specification_at
+
+        folder, conditions = specification_at(Path(page), int(number))
+        paths, where = [folder], [*conditions, *(where or [])]
     opened, read = open_paths(paths)
 
     def part() -> vantage.Corpus | None:

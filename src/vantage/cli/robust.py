@@ -1,4 +1,4 @@
-"""`vantage robust`: does a conclusion survive other choices? `vantage plan freeze`: decide before you look."""
+"""`vantage robust`: does a conclusion survive other choices? `vantage plan freeze`, `plan risk`: plan before."""
 
 from __future__ import annotations
 
@@ -103,6 +103,50 @@ def robust(
         if risk is not None:
             print_frame(risk_frame(risk), title="\nModels beside people")
         print_lines(["", *lines])
+
+
+@with_output
+def plan_risk(
+    context: typer.Context,
+    output: Output,
+    claim: Claim = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="CORPUS", help="A corpus folder.")] = None,
+    limit: Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")] = 0.05,
+    price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
+    reference: Reference = None,
+    row: Row = None,
+    seed: Seed = 0,
+    where: Where = None,
+    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
+) -> None:
+    """How many more labels by people bring the risk of a wrong conclusion below a limit, alone or with a model.
+
+    People judged a part of the items, models all of them. For example:
+
+    vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
+    """
+    if help_:
+        typer.echo(context.get_help())
+        return
+    if claim is None or folder is None:
+        raise InputError("a claim and a corpus are needed", remedy="run: vantage plan risk MEASURE CORPUS")
+    from vantage.robust import risks
+
+    corpus = vantage.Corpus.read(folder)
+    conclusion, _ = claimed(claim, context.args, where, row, reference)
+    filtered(corpus, where)
+    made = risks(corpus, conclusion, limit=limit, seed=seed)
+    if made is None:
+        raise InputError(
+            "the risk cannot be estimated", remedy="let people judge at least 24 of the items that a model judged"
+        )
+    needed = made.needed(price)
+    if output.data:
+        output.print(needed)
+        return
+    print_frame(needed, title=f"What people must judge for a risk of at most {limit:.0%}")
+    known = f"People judged {made.items:,} of {made.of:,} items, {made.per_item:.1f} of them each."
+    print_lines(["", known, "Without a number of items, only labels of nearly all of them are enough."])
 
 
 def claimed(

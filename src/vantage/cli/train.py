@@ -24,13 +24,13 @@ def train(
         str | None, typer.Option("--question", metavar="ID,…", help="Which questions to learn (default: all).")
     ] = None,
     kind: Annotated[
-        str, typer.Option(help="encoder, probe, blend, ridge, logistic, majority, mean or median.")
+        str, typer.Option(help="encoder, vectors, probe, blend, ridge, logistic, majority, mean or median.")
     ] = "encoder",
     model: Annotated[
         str | None,
         typer.Option(
-            help="The encoder (minilm, a folder, or a name on the hub such as vinai/bertweet-base), or the language "
-            "model that is probed (embedded, hf:NAME); minilm and embedded without it.",
+            help="The encoder (minilm, a folder, or a name on the hub such as hf:vinai/bertweet-base), or the "
+            "language model that is probed (embedded, hf:NAME); minilm and embedded without it.",
             show_default=False,
         ),
     ] = None,
@@ -86,7 +86,7 @@ def train(
     options |= {"kind": kind, "seed": seed, **settings(setting)}
     for option, given, without in (
         ("--checkpoints", checkpoints, ("ridge", "logistic", *BASELINES)),
-        ("--validation", validation, ("probe", *BASELINES)),
+        ("--validation", validation, ("probe", "vectors", *BASELINES)),
     ):
         if given and kind in without:
             raise InputError(f"{option} has no effect with --kind {kind}", remedy="leave it out")

@@ -13,10 +13,15 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService as StudyService
     from vantage.collect.study import AnnotationStudy as AnnotationStudy
+    from vantage.collect.study_setup import opened_study as opened_study
 
-_HOMES = {"StudyService": "vantage.collect.service", "AnnotationStudy": "vantage.collect.study"}
+_HOMES = {
+    "StudyService": "vantage.collect.service",
+    "AnnotationStudy": "vantage.collect.study",
+    "opened_study": "vantage.collect.study_setup",
+}
 
-__all__ = ["AnnotationStudy", "StudyService"]
+__all__ = ["AnnotationStudy", "StudyService", "opened_study"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = attach(__name__, _HOMES)

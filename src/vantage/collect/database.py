@@ -1,4 +1,4 @@
-"""A study's database: opened, checked against the study file, and holding what both services share."""
+"""A study's database, opened, with the study that it holds and what both services share."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class StudyDatabase:
         revision: str | None = None,
         apart: bool = True,
     ) -> None:
+        self.sql, study = open_database(study, address, read_only=read_only, revision=revision)
         self.study = study
-        self.sql = open_database(study, address, read_only=read_only, revision=revision)
         try:
             self.private = PrivateStore(self.sql, study.id, apart=apart)
         except BaseException:
@@ -52,6 +52,7 @@ class StudyDatabase:
         self.batches = Batches(study, arms, rows, adapting)
         self._paused = (False, 0.0)
         self._purging = threading.Lock()
+        self._purged = 0.0
         if not read_only and self.read(pending):
             self.complete_deletions()
 
@@ -63,12 +64,16 @@ class StudyDatabase:
 
     def complete_deletions(self, wait: float = 0.0) -> None:
         """Removes the remains of deleted answers in a thread of its own, and waits so many seconds for it."""
-        thread = threading.Thread(target=self._complete_deletions, name="vantage-purge", daemon=True)
+        asked = (time.monotonic(),)
+        thread = threading.Thread(target=self._complete_deletions, args=asked, name="vantage-purge", daemon=True)
         thread.start()
         thread.join(wait)
 
-    def _complete_deletions(self) -> None:
+    def _complete_deletions(self, asked: float) -> None:
         with self._purging:
+            if asked < self._purged:  # one purge serves everybody who waited for it
+                return
+            started = time.monotonic()
             try:
                 waiting = self.read(pending)
                 for rater in waiting.values():
@@ -77,6 +82,7 @@ class StudyDatabase:
                 if waiting:
                     done = update(receipts).where(receipts.c.code.in_(waiting)).values(purged_at=time.time())
                     self.sql.execute(done)
+                self._purged = started
             except (DBAPIError, TimeoutError) as error:
                 LOG.warning("deleted answers are not purged yet: %s", str(error).splitlines()[0])
 

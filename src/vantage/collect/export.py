@@ -158,8 +158,8 @@ def passed_check(block: Block, kind: str, check: str, question: str, value: floa
     return accepts(gold.accept[question], value)
 
 
-def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
-    """The study's items with the judgments of people; excluded raters are marked, not left out."""
+def corpus_of(study: AnnotationStudy, answers: Collected, items: pl.DataFrame) -> Corpus:
+    """The items of a study with the judgments of people; excluded raters are marked, not left out."""
     people = answers.people.filter(pl.col("rater").is_in(answers.judgments["rater"].unique().implode()))
     raters = people.select(
         "rater",
@@ -179,7 +179,7 @@ def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
     if (answers.judgments["sample"] > 0).any():
         notes.append("People judged items again, as further samples; for their agreement use --where sample=0.")
     return Corpus(
-        items=study.corpus.items,
+        items=items,
         raters=raters.hstack(columns),
         judgments=answers.judgments,
         instruments=list({block.instrument.id: block.instrument for block in study.blocks}.values()),
@@ -232,7 +232,11 @@ def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
     """The corpus with the collected judgments; those of an earlier export of the same study are replaced."""
     if "study" in base.traits:
         base = base.of_raters(base.raters.filter(pl.col("study").ne_missing(study)))
-    both = base.merge(new)
+    try:
+        both = base.merge(new)
+    except InputError as error:
+        remedy = "write what was collected to a folder of its own, with --only --to FOLDER"
+        raise InputError(f"The corpus has changed since the study started: {error.problem}", remedy=remedy) from None
     both.about = base.about if base.about.notes else new.about
     return both
 

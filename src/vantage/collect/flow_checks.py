@@ -29,6 +29,8 @@ class FlowChecks(StudyChecks):
         self.asked: dict[str, tuple[TraitPart, Loc]] = {}
         """The questions about the participant so far."""
         self.rules: list[ScreeningRulePart] = []
+        self.rows: dict[str, Sequence[int]] = {}
+        """The rows of the items of each block that has its own."""
 
     def run(self) -> bool:
         """Reports every problem; whether blocks can be checked further."""
@@ -193,7 +195,8 @@ class FlowChecks(StudyChecks):
                     self.note((*at, "distance"), problem)
             else:
                 try:
-                    sizes[block.id] = len(block.rows(self.corpus, apart))
+                    self.rows[block.id] = block.rows(self.corpus, apart)
+                    sizes[block.id] = len(self.rows[block.id])
                 except InputError as error:
                     self.note(at, str(error).rstrip("."))
                     sizes[block.id] = 0
@@ -236,14 +239,21 @@ def people_needed(
     plan: StudyDocument, blocks: Sequence[Block], sizes: Mapping[str, int], ratings: Mapping[str, int] | None = None
 ) -> int:
     """How many batches of participants the wanted ratings take, or so many `ratings` of each block."""
-    wanted = {block.id: _ratings(block, sizes[block.id]) for block in blocks} if ratings is None else ratings
-    each = {block.id: ceil(wanted[block.id] / max(min(block.size, sizes[block.id]), 1)) for block in blocks}
+    each = people_by_block(blocks, sizes, ratings)
     needed = [0]
     for phase in phases_of(plan):
         here = [each[part.id] for part in phase.blocks_here]
         between = phase.blocks is not None and phase.blocks.people == "between"
         needed.append(sum(here) if between else max(here, default=0))
     return max(needed)
+
+
+def people_by_block(
+    blocks: Sequence[Block], sizes: Mapping[str, int], ratings: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """How many batches of participants each block takes; one that repeats another takes no more than that."""
+    wanted = {block.id: _ratings(block, sizes[block.id]) for block in blocks} if ratings is None else ratings
+    return {block.id: ceil(wanted[block.id] / max(min(block.size, sizes[block.id]), 1)) for block in blocks}
 
 
 def _ratings(block: Block, size: int) -> int:

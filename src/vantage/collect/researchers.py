@@ -20,6 +20,7 @@ from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
 from vantage.collect.private import password_hash, password_matches, pseudonym
 from vantage.collect.quality import broken_rules, decide
+from vantage.collect.study_setup import stored_items
 from vantage.collect.tables import invitations, pages, participants, record, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.corpora import Corpus
@@ -166,7 +167,8 @@ class ResearcherService:
 
     def corpus(self) -> Corpus:
         """Everything collected so far as a corpus: the study's items, human raters and their judgments."""
-        return export.corpus_of(self.study, self._collected(now=True))
+        items = self.database.read(lambda c: stored_items(c, self.study))
+        return export.corpus_of(self.study, self._collected(now=True), items)
 
     def checks(self) -> pl.DataFrame:
         """Answers to attention checks and gold items, separate from the judgments."""

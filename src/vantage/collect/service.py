@@ -16,7 +16,8 @@ from vantage.collect.study import AnnotationStudy
 class StudyService:
     """One running study over its database (or the one given), which is created or upgraded where needed.
 
-    With `read_only` nothing is created or changed. `revision` is a note on corrected guidelines of the instrument.
+    A study that has started is run from its database, as it was then. With `read_only` nothing is created or changed.
+    `revision` is a note on edits of the study that are to hold from now on.
     Without `apart`, what is private is kept in the same file, which suits one that is thrown away.
 
     >>> import tempfile
@@ -45,8 +46,8 @@ class StudyService:
         revision: str | None = None,
         apart: bool = True,
     ) -> None:
-        self.study = study
         self.database = StudyDatabase(study, database, read_only=read_only, revision=revision, apart=apart)
+        self.study = self.database.study
         self.participants = ParticipantService(self.database)
         self.researchers = ResearcherService(self.database)
 

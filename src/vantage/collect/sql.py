@@ -38,6 +38,8 @@ RETRIES: Final = 8
 """How often a change is retried after PostgreSQL rolled it back because of a conflict."""
 WAIT: Final = 30.0
 """Seconds for which a request waits for a connection, or a purge for its turn."""
+LOCKED: Final = 100
+"""Milliseconds for which a purge may wait for a table; others wait behind it, so it rather tries again."""
 SPARE: Final = 5
 """Connections of a PostgreSQL server that are left to other programs: status, backup, an administrator."""
 MOST: Final = 56
@@ -138,22 +140,17 @@ class SqlDatabase:
         SQLite overwrites what is deleted (`secure_delete`), so that only its log still has it. Raises `TimeoutError`
         where others use the tables for so long that it must be tried again.
         """
-        until = time.monotonic() + WAIT
-        if not self.sqlite:
-            with self._reader.connect() as connection:
-                connection.exec_driver_sql(f"SET lock_timeout = '{int(WAIT)}s'")
-                try:
-                    for table in tables:
-                        connection.exec_driver_sql(f'VACUUM (FULL) "{table}"')
-                except OperationalError as error:
-                    raise TimeoutError(_first_line(error)) from None
-                finally:
-                    connection.exec_driver_sql("RESET lock_timeout")
+        if self.sqlite:
+            checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)"
+            _persist(lambda: not self.read(lambda c: c.exec_driver_sql(checkpoint).one())[0], "the log is in use")
             return
-        while self.read(lambda c: c.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one())[0]:
-            if time.monotonic() > until:
-                raise TimeoutError("the database's log is in use")
-            time.sleep(0.01)
+        with self._reader.connect() as connection:
+            connection.exec_driver_sql(f"SET lock_timeout = '{LOCKED}ms'")
+            try:
+                for table in tables:
+                    _persist(lambda table=table: _rewritten(connection, table), f"'{table}' is in use")  # type: ignore[misc]
+            finally:
+                connection.exec_driver_sql("RESET lock_timeout")
 
     def close(self) -> None:
         """Completes pending changes and closes all connections."""
@@ -336,6 +333,26 @@ def _sqlite_connected(connection: Any, _: Any) -> None:
 def _sqlite_begins(connection: Connection) -> None:
     # Take the write lock at once: a transaction that reads first could fail to upgrade its lock.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _persist(attempt: Callable[[], bool], problem: str) -> None:
+    """Tries again until it succeeds; `TimeoutError` after a while."""
+    until = time.monotonic() + WAIT
+    while not attempt():
+        if time.monotonic() > until:
+            raise TimeoutError(problem)
+        time.sleep(0.05)
+
+
+def _rewritten(connection: Connection, table: str) -> bool:
+    """Whether PostgreSQL could rewrite a table; false where others hold it (55P03)."""
+    try:
+        connection.exec_driver_sql(f'VACUUM (FULL) "{table}"')
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) != "55P03":
+            raise
+        return False
+    return True
 
 
 def _first_line(error: DBAPIError) -> str:

@@ -47,12 +47,7 @@ class AnnotationStudy:
     @classmethod
     def load(cls, path: str | Path, folder: str | Path | None = None) -> AnnotationStudy:
         """Reads a study file, or a bundled flow by its name (`flow:NAME`); `folder` is its corpus if it names none."""
-        if (name := str(path)).startswith(BUNDLED):
-            document, beside = Document.bundled("vantage.collect", "flows", f"{known_flow(name)}.yaml"), Path()
-        else:
-            document, beside = Document.read(path), Path(path).parent
-        if folder is not None and isinstance(document.data, dict) and "corpus" not in document.data:
-            document.data["corpus"] = str(Path(folder).absolute())
+        document, beside = study_document(path, folder)
         return cls._resolve(document, beside)
 
     @classmethod
@@ -70,10 +65,10 @@ class AnnotationStudy:
 
     @classmethod
     def stored(
-        cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path
+        cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path, database: str
     ) -> AnnotationStudy:
-        """A study from its database, with its corpus at its current place."""
-        whole = StudyDocument.model_validate({**plan, "corpus": str(folder)})
+        """A study from its database, with its corpus and database where they are now."""
+        whole = StudyDocument.model_validate({**plan, "corpus": str(folder), "database": database})
         known = {name: Instrument.from_document(document) for name, document in instruments.items()}
         return cls(whole, known, Corpus.read(folder), folder.resolve())
 
@@ -189,7 +184,7 @@ class AnnotationStudy:
     @property
     def database(self) -> str:
         """The address of the study's database: as given in the file, or a SQLite file in the corpus folder."""
-        return self.plan.database or f"sqlite:///{(self.folder / f'collect-{self.id}.sqlite').absolute()}"
+        return self.plan.database or f"sqlite:///{(self.folder / database_name(self.id)).absolute()}"
 
     @classmethod
     def _resolve(cls, document: Document, beside: Path) -> AnnotationStudy:
@@ -205,13 +200,29 @@ class AnnotationStudy:
             corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
         check_recruitment(document, plan)
         check_languages(document, plan, instruments[""] if instruments else None)
-        if instruments is not None and FlowChecks(document, plan, instruments, corpus).run():
-            check_blocks(document, plan, blocks_of(plan, instruments), corpus)
+        if instruments is not None and (checks := FlowChecks(document, plan, instruments, corpus)).run():
+            check_blocks(document, plan, blocks_of(plan, instruments), corpus, checks.rows)
         document.check()
         assert instruments is not None  # noqa: S101
         assert corpus is not None  # noqa: S101
         assert folder is not None  # noqa: S101
         return cls(plan, instruments, corpus, folder)
+
+
+def database_name(id_: str) -> str:
+    """The file of a study's database in its corpus folder, where the study file names none."""
+    return f"collect-{id_}.sqlite"
+
+
+def study_document(path: str | Path, folder: str | Path | None = None) -> tuple[Document, Path]:
+    """A study file, or a bundled flow, and the folder from which its paths are read; `folder` is its corpus."""
+    if (name := str(path)).startswith(BUNDLED):
+        document, beside = Document.bundled("vantage.collect", "flows", f"{known_flow(name)}.yaml"), Path()
+    else:
+        document, beside = Document.read(path), Path(path).parent
+    if folder is not None and isinstance(document.data, dict) and "corpus" not in document.data:
+        document.data["corpus"] = str(Path(folder).absolute())
+    return document, beside
 
 
 def bundled_flows() -> list[str]:

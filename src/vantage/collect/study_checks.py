@@ -7,8 +7,6 @@ from itertools import product
 from string import Formatter
 from typing import Final
 
-import polars as pl
-
 from vantage.adaptive.until import Until
 from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
@@ -78,10 +76,16 @@ def placed_blocks(plan: StudyDocument) -> Iterator[tuple[BlockPart | None, Loc]]
             yield part, ("flow", index, "blocks", "of", number)
 
 
-def check_blocks(document: Document, plan: StudyDocument, blocks: Sequence[Block], corpus: Corpus | None) -> None:
-    """Checks every block against its instrument and the items."""
+def check_blocks(
+    document: Document,
+    plan: StudyDocument,
+    blocks: Sequence[Block],
+    corpus: Corpus | None,
+    rows: Mapping[str, Sequence[int]],
+) -> None:
+    """Checks every block against its instrument and its own items, whose rows are given where they are known."""
     for block, (part, loc) in zip(blocks, placed_blocks(plan), strict=True):
-        BlockChecks(document, plan, block, part, loc).run(corpus)
+        BlockChecks(document, plan, block, part, loc).run(corpus, rows.get(block.repeats or block.id, ()))
 
 
 class BlockChecks(StudyChecks):
@@ -95,7 +99,7 @@ class BlockChecks(StudyChecks):
         """Where the file says something that holds for the block: in the block, or at the top."""
         return (*self.loc, key) if self.part is not None and getattr(self.part, key, None) is not None else (key,)
 
-    def run(self, corpus: Corpus | None) -> None:
+    def run(self, corpus: Corpus | None, rows: Sequence[int]) -> None:
         """Reports every problem."""
         part, conditions = self.part, [name for name in self.block.conditions if name]
         if part is not None and part.condition:
@@ -124,8 +128,8 @@ class BlockChecks(StudyChecks):
         if whole:
             self._attention_everywhere()
             self._presentation()
-        if corpus is not None:
-            self._items(corpus)
+        if corpus is not None and rows:
+            self._items(corpus, rows)
 
     def _adaptive(self) -> None:
         plan = self.plan.adaptive
@@ -220,10 +224,11 @@ class BlockChecks(StudyChecks):
                 f"them; leave out {', '.join(moved)} or the checks",
             )
 
-    def _items(self, corpus: Corpus) -> None:
-        """Checks that the corpus has the fields that are shown and the gold items."""
-        items, instrument = corpus.scan("items"), self.instrument
-        columns = items.collect_schema().names()
+    def _items(self, corpus: Corpus, rows: Sequence[int]) -> None:
+        """Checks that the items of the block have the fields that are shown, and the corpus the gold items."""
+        items, instrument, gold = corpus.items, self.instrument, list(self.block.gold)
+        own = items[list(rows)] if len(rows) < len(items) else items
+        columns = [column.name for column in own if column.null_count() < len(own)]
         at = (*self.loc, "instrument") if self.part is not None and self.part.instrument else ("corpus",)
         # A target alone can be judged only where the instrument asks about nothing else.
         judged = [field for field in instrument.fields if field.kind != "target"] or instrument.fields
@@ -236,7 +241,7 @@ class BlockChecks(StudyChecks):
         conditions = [name for name in self.block.conditions if name]
         try:
             for condition in conditions or ("",):
-                corpus.check_asked(instrument, condition=condition)
+                corpus.check_asked(instrument, self.block.questions, condition, own)
         except InputError as error:
             self.note(at, str(error).rstrip("."))
             return
@@ -246,8 +251,7 @@ class BlockChecks(StudyChecks):
                 needed |= {word for _, word, _, _ in Formatter().parse(wording) if word}
         for name in sorted(needed - set(columns)):
             self.note(at, f"its items have no column '{name}', which '{instrument.id}' needs")
-        gold = list(self.block.gold)
-        existing = set(items.select("item").filter(pl.col("item").is_in(gold)).collect()["item"]) if gold else set()
+        existing = set(items["item"].filter(items["item"].is_in(gold)))
         for index, item in enumerate(gold):
             if item not in existing:
                 self.note((*self.at("gold"), "items", index, "item"), f"the corpus has no item '{item}'")

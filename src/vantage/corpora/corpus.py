@@ -286,7 +286,12 @@ class Corpus:
         before, after = self.judgments, judgments
         items = items.filter(_still_used("item", before, after))
         raters = raters.filter(_still_used("rater", before, after))
-        return self._with(items=items, raters=raters, judgments=judgments)
+        # A part of what was checked needs no check.
+        part = Corpus.__new__(Corpus)
+        part.instruments, part.about, part.questions = self.instruments, self.about, self.questions
+        part.folder, part.scratch, part._streamed = None, None, None
+        part._tables = {"items": items, "raters": raters, "judgments": judgments}
+        return part
 
     def _equals(self, column: str, value: object) -> pl.Expr:
         """Whether a column has a value, or one of several: numbers are compared as such, true and false in any case."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.columns import fits
+from vantage.corpora.readers.columns import fitting
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.structure import ColumnFacts, Structure, structure
@@ -93,6 +93,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
 def attempts(source: str | Path | Any, **given: Any) -> tuple[dict[str, Any], list[Attempt]]:
     """What would be read, and the readings as they were carried out."""
     path = Path(source) if isinstance(source, str | Path) else None
+    if wide := given.pop("wide", None):
+        given["columns"] = "rater" if wide is True else wide
     first = Attempt({name: value for name, value in given.items() if value not in (None, (), [], False)})
     rows: FileRows | None = None
     shape: Structure | None = None
@@ -147,10 +149,11 @@ def _facts(
     first = tried[0]
     columns = shape.columns if shape is not None else {}
     one = len(tried) == 1
+    held = {*fitting(columns, first.options.get("values") or ["*"])} if first.options.get("columns") else set()
     return {
         "file": str(path or "frame"),
         "rows": _rows(rows),
-        "columns": [_column(fact, first.options) for fact in columns.values()],
+        "columns": [_column(fact, first.options, held) for fact in columns.values()],
         **reading_facts(first),
         "doubts": first.doubts or [],
         "notes": list(first.corpus.about.notes) if first.corpus is not None else list(rows.notes) if rows else [],
@@ -208,21 +211,13 @@ def _first(corpus: Corpus) -> str | None:
     return f"{rater} said {show_code(value)}{label} about '{item}'"
 
 
-def _column(fact: ColumnFacts, options: Mapping[str, Any]) -> dict[str, Any]:
+def _column(fact: ColumnFacts, options: Mapping[str, Any], held: set[str]) -> dict[str, Any]:
     roles = {column: role for role, column in options.get("map", {}).items()}
     roles |= dict.fromkeys(options.get("traits", ()), "trait")
-    role = roles.get(fact.name)
-    if role is None and options.get("wide") and _holds_values(fact.name, options):
-        role = "value"
     return {
         "column": fact.name,
-        "role": role,
+        "role": roles.get(fact.name, "value" if fact.name in held else None),
         "different": fact.distinct,
         "empty": fact.rows - fact.filled,
         "examples": list(fact.examples),
     }
-
-
-def _holds_values(column: str, options: Mapping[str, Any]) -> bool:
-    values = options.get("values")
-    return any(fits(column, name) for name in values) if values else True

@@ -6,7 +6,7 @@ import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, TypeAlias, get_args, overload
 
 from vantage._lazy import provided
 from vantage.corpora import storage
@@ -18,6 +18,8 @@ from vantage.corpora.readers.table_file import Scratch
 from vantage.errors import InputError
 
 NAMED: Final = ("item", "rater", "value", "text")
+Edition: TypeAlias = Literal["lewidi/2023", "lewidi/2025"]
+"""Editions of a shared task, with several corpora each."""
 
 
 class UnreadColumnsWarning(UserWarning):
@@ -26,6 +28,8 @@ class UnreadColumnsWarning(UserWarning):
 
 @overload
 def read(source: str | Path, reader: Literal["lewidi"]) -> dict[str, Corpus]: ...  # type: ignore[overload-overlap]
+@overload
+def read(source: Edition) -> dict[str, Corpus]: ...  # type: ignore[overload-overlap]
 @overload
 def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus: ...
 def read(source: object, reader: str | None = None, *, name: str = "", **options: Any) -> Corpus | dict[str, Corpus]:
@@ -46,7 +50,8 @@ def read(source: object, reader: str | None = None, *, name: str = "", **options
     if isinstance(source, Corpus):
         return source
     if isinstance(source, str | Path) and (corpora := _edition(released(source), reader)):
-        return corpora if reader or len(corpora) > 1 else next(iter(corpora.values()))
+        several = reader is not None or len(corpora) > 1 or source in get_args(Edition)
+        return corpora if several else next(iter(corpora.values()))
     made = corpus(source, name=name, **options) if reader is None else _in_python(source, reader, options)
     if unread := next((note for note in made.about.notes if note.startswith("Columns that were not read")), None):
         warnings.warn(unread, UnreadColumnsWarning, stacklevel=2)

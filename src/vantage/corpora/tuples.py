@@ -89,7 +89,7 @@ def tuples(corpus: Corpus, size: int = 4, each: int = 8, *, field: str = "text",
     made = design(len(ids), size, each, seed)
     width = len(str(len(made)))
     rows: list[dict[str, Any]] = [
-        {"item": f"tuple-{number:0{width}}"}
+        {"item": f"{size}-tuple-{number:0{width}}"}
         | {f"item_{place}": ids[member] for place, member in enumerate(members, 1)}
         | {f"text_{place}": texts[member] for place, member in enumerate(members, 1)}
         for number, members in enumerate(made, 1)

@@ -222,9 +222,10 @@ class Raking:
                     known = [column for column in raters.columns if column not in RATERS]
                     raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, known))
             name, values = " × ".join(margin.traits), list(margin.shares)
-            own = raters.select(as_text(raters[trait]) for trait in margin.traits).rows()
-            place = {value: number for number, value in enumerate(values)}
-            code = np.array([place.get(row, len(values)) for row in own], dtype=np.int64)
+            own = raters.select(as_text(raters[trait]) for trait in margin.traits)
+            place = pl.DataFrame(values, dict.fromkeys(margin.traits, pl.String), orient="row").with_row_index("__cell")
+            cell = own.join(place, on=margin.traits, how="left", maintain_order="left")["__cell"]
+            code = cell.fill_null(len(values)).to_numpy().astype(np.int64)
             number = np.bincount(code, minlength=len(values) + 1)
             for value, share, there in zip(values, margin.shares.values(), number, strict=False):
                 if share > 0 and not there:
@@ -232,15 +233,16 @@ class Raking:
                         f"no rater has {name} '{' × '.join(value)}' ({share:.1%} of the target): the weights speak "
                         f"for the other {1 - share:.1%}"
                     )
+            unnamed = own.filter(cell.is_null()).drop_nulls()
             if number[-1]:
-                missing = sum(None in row for row in own)
-                other = sorted({" × ".join(row) for row in own if None not in row and row not in place})
+                missing = int(number[-1]) - len(unnamed)
+                other = sorted(" × ".join(row) for row in unnamed.unique().rows())
                 without = f"{missing} raters have no {name}" if missing > 1 else f"1 rater has no {name}"
                 parts = [without] if missing else []
                 parts += [f"the target does not name {name} {', '.join(map(repr, other))}"] if other else []
                 notes.append(f"{' and '.join(parts)}; who is not in the target keeps their share of the raters")
             if not number[:-1].any():
-                theirs = ", ".join(sorted({" × ".join(row) for row in own if None not in row})[:5])
+                theirs = ", ".join(sorted(" × ".join(row) for row in unnamed.unique().rows())[:5])
                 raise InputError(f"no rater has a {name} of the target", remedy=f"the raters have: {theirs or 'none'}")
             present = np.array(
                 [share if there else 0.0 for share, there in zip(margin.shares.values(), number, strict=False)]

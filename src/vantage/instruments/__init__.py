@@ -5,11 +5,13 @@ May import `scales`, `documents`, `plugins` and `errors` only. To add one, put a
 no code. The file format is `document.InstrumentDocument`, from which `schema.json` is generated.
 """
 
+from vantage.instruments.guidance import REASON, answer_names, rendered, shared_names
 from vantage.instruments.instrument import PLUGINS, Aggregate, Answer, Check, Example, Field, Instrument, bundled
 from vantage.instruments.questions import MultipleChoice, Question, grouped, part_id, put
 
 __all__ = [
     "PLUGINS",
+    "REASON",
     "Aggregate",
     "Answer",
     "Check",
@@ -18,8 +20,11 @@ __all__ = [
     "Instrument",
     "MultipleChoice",
     "Question",
+    "answer_names",
     "bundled",
     "grouped",
     "part_id",
     "put",
+    "rendered",
+    "shared_names",
 ]

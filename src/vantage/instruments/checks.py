@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from vantage.documents import Document, Loc
 from vantage.errors import nearest
+from vantage.instruments.guidance import READERS, REASON, answer_names, refers
 from vantage.instruments.questions import part_id
 from vantage.scales import Scale, show_code
 
@@ -42,10 +42,16 @@ class Checks:
         self._unique("checks", [c.id for c in self.file.checks], "check")
         for index, question in enumerate(self.file.questions):
             self._question(("questions", index), question)
-        for key in ("guidelines", "warning", "consent"):
+        for key in ("warning", "consent"):
             self._words((key,), getattr(self.file, key), set(self.file.parameters))
-        for index, text in enumerate(self.file.wordings):
-            self._words(("wordings", index), text, set(self.file.parameters))
+        # A form leaves questions out, not what the guidelines say of their scales.
+        answers = {name for scale in self.scales.values() for name in answer_names(scale)}
+        answers |= {name for question in self.file.questions for name in self._answers(question)}
+        for loc, text in (
+            (("guidelines",), self.file.guidelines),
+            *((("wordings", index), text) for index, text in enumerate(self.file.wordings)),
+        ):
+            self._words(loc, text, set(self.file.parameters), answers)
         for name, condition in self.file.conditions.items():
             fields = [f.name for f in self.file.fields]
             self._known(("conditions", name, "shows"), condition.shows, fields, "field")
@@ -79,20 +85,35 @@ class Checks:
             if name not in known and not (what == "question" and name in self.declared_questions):
                 self._note(loc, f"there is no {what} '{name}'; {nearest(name, known)}")
 
-    def _words(self, loc: Loc, text: str, known: set[str]) -> None:
+    def _answers(self, part: QuestionPart | WordingPart, question: QuestionPart | None = None) -> set[str]:
+        """The names by which guidelines may refer to the answers of a question, or of a paraphrase of it."""
+        scale = self.scales.get(part.scale or (question.scale if question else ""))
+        own = {**(question.anchors if question else {}), **part.anchors}
+        return set(answer_names(scale.relabelled({c: own[c] for c in own if scale.holds(c)}))) if scale else set()
+
+    def _words(self, loc: Loc, text: str, known: set[str], answers: set[str] | None = None) -> None:
+        """What stands between braces; in guidelines also roles, such as answers by these names."""
         try:
-            words = [name for _, name, _, _ in Formatter().parse(text) if name is not None]
+            words = refers(text)
         except ValueError:
             self._note(loc, "a brace is not closed; write {{ and }} for braces that are meant as text")
             return
-        for word in words:
-            if word not in known:
+        for word, role in words:
+            if answers is not None and word == "answer" and role:
+                if role.casefold() not in answers:
+                    self._note(loc, f"no question has an answer '{role}'; {nearest(role, sorted(answers))}")
+            elif answers is not None and word == "when" and role:
+                self._known(loc, [role], [*self.file.conditions, REASON], "condition")
+            elif answers is not None and word in READERS:
+                continue
+            elif word not in known:
                 self._note(loc, f"{{{word}}} is neither a field nor a parameter; {nearest(word, sorted(known))}")
 
-    def _asked(self, loc: Loc, part: QuestionPart | WordingPart) -> None:
+    def _asked(self, loc: Loc, part: QuestionPart | WordingPart, question: QuestionPart | None = None) -> None:
         """The words of a question or a paraphrase, and the scale that it names."""
         self._words((*loc, "ask"), part.ask, self.words)
-        self._words((*loc, "guidelines"), part.guidelines or "", set(self.file.parameters))
+        answers = self._answers(part, question)
+        self._words((*loc, "guidelines"), part.guidelines or "", set(self.file.parameters), answers)
         for condition, wording in part.ask_in.items():
             self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
             self._words((*loc, "ask_in", condition), wording, self.words)
@@ -134,7 +155,7 @@ class Checks:
 
     def _wording(self, loc: Loc, wording: WordingPart, question: QuestionPart) -> None:
         """A paraphrase names the same fields and is answered on the same codes."""
-        self._asked(loc, wording)
+        self._asked(loc, wording, question)
         own, other = self.scales.get(question.scale), self.scales.get(wording.scale or question.scale)
         if own and other and _codes(own) != _codes(other):
             self._note(

@@ -178,7 +178,7 @@ class QuestionPart(DocumentPart):
     anchors: dict[float, Text] = {}
     """Wording of this question's own at some points of the scale."""
     guidelines: str = ""
-    """How to answer this question."""
+    """How to answer this question; may refer to answers, readers and circumstances like the general guidelines."""
     rationale: Literal["no", "optional", "required"] = "no"
     """Whether the rater is asked for a reason; with a scale of `text`, `optional` means that it may be left empty."""
     several: Text | None = None
@@ -274,7 +274,8 @@ class InstrumentDocument(DocumentPart):
     conditions: dict[Id, ConditionPart] = {}
     """Circumstances under which the questions are asked; without any, all fields are shown."""
     guidelines: Text
-    """General guidelines, read before the first item."""
+    """General guidelines, read before the first item. They may refer to answers (`{answer:neutral}`), to whose reading
+    counts (`{whose}`, `{readers}`) and to circumstances (`{when:CONDITION}`, `{when:reason}`)."""
     wordings: list[Text] = []
     """Paraphrases of the general guidelines, for the factor `wording`: wording 2, 3 …"""
     warning: str = ""

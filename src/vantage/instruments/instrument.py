@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments.checks import Checks
-from vantage.instruments.questions import MultipleChoice, Question, escaped, fill, part_id
+from vantage.instruments.guidance import answer_names, rendered, shared_names
+from vantage.instruments.questions import MultipleChoice, Question, escaped, fill, part_id, put
 from vantage.plugins import Plugins
 from vantage.scales import Band, Option, OptOut, Scale, show_code
 
@@ -89,7 +91,8 @@ class Instrument:
     fields: tuple[Field, ...] = field(compare=False, repr=False)
     conditions: Mapping[str, tuple[str, ...]] = field(compare=False, repr=False)
     """The fields shown under each condition."""
-    guidelines: str = field(compare=False, repr=False)
+    guidance: str = field(compare=False, repr=False)
+    """The general guidelines as they are written: what they refer to by role is filled in for whoever reads them."""
     warning: str = field(compare=False, repr=False)
     questions: tuple[Question, ...] = field(compare=False, repr=False)
     forms: Mapping[str, tuple[str, ...]] = field(compare=False, repr=False)
@@ -98,7 +101,12 @@ class Instrument:
     checks: tuple[Check, ...] = field(compare=False, repr=False)
     consent: str = field(compare=False, repr=False)
     wordings: tuple[str, ...] = field(compare=False, repr=False)
-    """The general guidelines in other words."""
+    """The general guidelines in other words, as they are written."""
+
+    @property
+    def guidelines(self) -> str:
+        """The general guidelines as people read them."""
+        return rendered(self.guidance, shared_names(answer_names(question.scale) for question in put(self.questions)))
 
     def __hash__(self) -> int:
         return hash((self.id, self.version, len(self.questions)))
@@ -209,7 +217,8 @@ class Instrument:
         """The instrument with the bands of its scales as the answers: low, neutral and high instead of −3…+3.
 
         Questions get the suffix `-coarse`, since their answers are on another scale; those without bands are
-        left out. Bands are coded by their order, with 0 in the middle where there is one.
+        left out. Bands are coded by their order, with 0 in the middle where there is one. Guidelines that refer to an
+        answer by its code refer to its band.
 
         >>> [o.label for o in Instrument.load("warmth-competence").coarse().questions[0].scale.options]
         ['low', 'neutral', 'high']
@@ -219,7 +228,7 @@ class Instrument:
             raise InputError(f"no scale of instrument '{self.id}' has bands", remedy="use the fine answers")
         data = copy.deepcopy(dict(self.document))
         kept = {q["id"]: q for q in data["questions"]}
-        data |= {"id": f"{self.id}-coarse", "forms": {}, "aggregates": [], "checks": [], "questions": [], "scales": {}}
+        data |= {"id": f"{self.id}-coarse", "forms": {}, "aggregates": [], "checks": [], "questions": []}
         for number, question in enumerate(banded, 1):
             count = len(question.scale.bands)
             codes = range(-(count // 2), count // 2 + 1) if count % 2 else range(count)
@@ -231,9 +240,14 @@ class Instrument:
             asked = {**kept[question.id], "id": f"{question.id}-coarse", "scale": f"bands-{number}"}
             for wording in (asked, *_worded(asked)):
                 wording.pop("anchors", None)
+                if wording.get("guidelines"):
+                    wording["guidelines"] = _banded(wording["guidelines"], [question.scale])
             for wording in _worded(asked):
                 wording.pop("scale", None)
             data["questions"].append(asked)
+        scales = [question.scale for question in banded]
+        data["guidelines"] = _banded(data["guidelines"], scales)
+        data["wordings"] = [_banded(text, scales) for text in data.get("wordings", [])]
         data["examples"] = [
             {**example, "answers": answers}
             for example in data.get("examples", [])
@@ -289,7 +303,7 @@ class Instrument:
             parameters=file.parameters,
             fields=tuple(Field(f.name, f.title, f.kind) for f in file.fields),
             conditions={name: tuple(c.shows) for name, c in file.conditions.items()},
-            guidelines=fill(file.guidelines, words),
+            guidance=fill(file.guidelines, words, again=True),
             warning=fill(file.warning, words),
             questions=tuple(one for q in file.questions for one in _questions(q, scales, words)),
             forms={name: tuple(form.questions) for name, form in file.forms.items()},
@@ -301,7 +315,7 @@ class Instrument:
             ),
             checks=tuple(Check(c.id, c.instruction, c.question, tuple(c.accept)) for c in file.checks),
             consent=fill(file.consent, words),
-            wordings=tuple(fill(text, words) for text in file.wordings),
+            wordings=tuple(fill(text, words, again=True) for text in file.wordings),
         )
 
 
@@ -310,7 +324,7 @@ def _questions(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[s
     question = _question(part, scales, words)
     if part.several is None:
         return [question]
-    shared = ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
+    shared = ("id", "title", "ask", "scale", "ask_in", "guidance", "section")
     return MultipleChoice(**{name: getattr(question, name) for name in shared}, none=part.several).parts()
 
 
@@ -339,7 +353,9 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
             fill(wording.ask, words, again=True),
             scale.relabelled(wording.anchors),
             {condition: fill(ask, words, again=True) for condition, ask in wording.ask_in.items()},
-            plain.guidelines if plain and wording.guidelines is None else fill(wording.guidelines or "", words),
+            plain.guidance
+            if plain and wording.guidelines is None
+            else fill(wording.guidelines or "", words, again=True),
             "required" if scale.text and part.rationale == "no" else part.rationale,
             part.section,
             unlike=part.unlike or "",
@@ -359,6 +375,24 @@ def _worded(question: Mapping[str, Any]) -> list[dict[str, Any]]:
     twin = question.get("reversed")
     twins = [twin, *twin.get("wordings", [])] if twin else []
     return [*question.get("wordings", []), *twins]
+
+
+def _banded(text: str, scales: Sequence[Scale]) -> str:
+    """Guidelines for bands as answers: what they say of a code or a label, they say of its band."""
+    bands = {
+        name: scale.band(option.code)
+        for scale in reversed(scales)
+        for option in scale.options
+        for name in (show_code(option.code), option.label.casefold())
+        if name
+    }
+    parts: list[str] = []
+    for literal, name, role, _ in Formatter().parse(text):
+        parts.append(escaped(literal))
+        if name is not None:
+            of = bands.get(role.casefold()) or role if name == "answer" and role else role
+            parts.append("{" + name + (f":{of}" if of else "") + "}")
+    return "".join(parts)
 
 
 def _coarse_answers(answers: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import Literal
 
+from vantage.instruments.guidance import answer_names, rendered
 from vantage.scales import Scale
 
 
@@ -20,7 +21,8 @@ class Question:
     ask: str
     scale: Scale
     ask_in: Mapping[str, str] = field(default_factory=dict)
-    guidelines: str = ""
+    guidance: str = ""
+    """How to answer it, as it is written: what it refers to by role is filled in for whoever reads it."""
     rationale: Literal["no", "optional", "required"] = "no"
     section: str = ""
     wordings: tuple[Question, ...] = ()
@@ -31,6 +33,11 @@ class Question:
     """The question of which this is one option, where several may apply."""
     unlike: str = ""
     """The question whose answer this one cannot have."""
+
+    @property
+    def guidelines(self) -> str:
+        """How to answer it, as people read it."""
+        return rendered(self.guidance, answer_names(self.whole.scale if self.whole else self.scale))
 
     def wording(self, condition: str = "", **filled: str) -> str:
         """The question under a condition, with the item's fields filled in."""
@@ -55,7 +62,7 @@ class MultipleChoice(Question):
                 " ".join([self.ask, *asks]),
                 scale,
                 {condition: " ".join([ask, *asks]) for condition, ask in self.ask_in.items()},
-                self.guidelines,
+                self.guidance,
                 section=self.section,
                 whole=self,
             )
@@ -105,11 +112,12 @@ def fill(text: str, values: Mapping[str, str], *, again: bool = False) -> str:
     With `again`, the result is to be filled once more: braces of the text stay doubled and unknown names stand.
     """
     parts: list[str] = []
-    for literal, name, _, _ in Formatter().parse(text):
+    for literal, name, role, _ in Formatter().parse(text):
         parts.append(escaped(literal) if again else literal)
         if name is not None:
-            value = values.get(name)
-            parts.append("{" + name + "}" if value is None else escaped(value) if again else value)
+            value = None if role else values.get(name)
+            left = "{" + name + (f":{role}" if role else "") + "}"
+            parts.append(left if value is None else escaped(value) if again else value)
     return "".join(parts)
 
 

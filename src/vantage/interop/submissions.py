@@ -25,10 +25,9 @@ from vantage.instruments import Instrument
 from vantage.interop.benchmark import read_predictions, read_split
 from vantage.interop.lewidi_files import EDITIONS, SPLITS, edition
 from vantage.measures.ratings import Floats
+from vantage.perspective.losses import Answered, Divisor
 from vantage.perspective.scoring import (
     DECIMALS,
-    Answered,
-    Divisor,
     Targets,
     TaskAnswers,
     answered,
@@ -295,7 +294,7 @@ def write_submission(task: SharedTask, predictions: pl.DataFrame, folder: str | 
 
 def _labels(part: Answered, measure: str) -> Floats:
     """The answer to give for each pair; one that was never predicted would be invented."""
-    if not part.predicted.any(axis=1).all():
+    if not part.predicted_any.all():
         raise InputError("some pairs have no prediction", remedy="a submission needs an answer for every annotator")
     return part.codes[part.choices(measure, "points")]
 
@@ -335,6 +334,6 @@ def task_baseline(
         else:
             how = pair_method(method)
             given = UNBALANCED.get(how.kind, {})
-            frame = fit_pairs(parts, method, settings={**given, **(settings or {})}, seed=seed).judge()
+            frame = fit_pairs(parts, method, seed=seed, **{**given, **(settings or {})}).judge()
         frames.append(frame.select("item", "rater", "probabilities", question=pl.lit(question)))
     return pl.concat(frames)

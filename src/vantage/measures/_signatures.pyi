@@ -79,14 +79,14 @@ def fleiss(
     data: Judgments,
     *,
     by: By = ...,
-    weights: Weights | None = ...,
+    agreement_weights: Weights | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def randolph(
     data: Judgments,
     *,
     by: By = ...,
-    weights: Weights | None = ...,
+    agreement_weights: Weights | None = ...,
     categories: Sequence[float] | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
@@ -94,7 +94,7 @@ def ac1(
     data: Judgments,
     *,
     by: By = ...,
-    weights: Weights | None = ...,
+    agreement_weights: Weights | None = ...,
     categories: Sequence[float] | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
@@ -102,14 +102,14 @@ def cohen(
     data: Judgments,
     *,
     by: By = ...,
-    weights: Literal['linear', 'quadratic'] | None = ...,
+    agreement_weights: Literal['linear', 'quadratic'] | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def scott(
     data: Judgments,
     *,
     by: By = ...,
-    weights: Literal['linear', 'quadratic'] | None = ...,
+    agreement_weights: Literal['linear', 'quadratic'] | None = ...,
     **shared: Unpack[Interval],
 ) -> pl.DataFrame: ...
 def rater_matrix(
@@ -117,7 +117,7 @@ def rater_matrix(
     *,
     by: By = ...,
     statistic: PairStatistic = ...,
-    weights: Literal['linear', 'quadratic'] | None = ...,
+    agreement_weights: Literal['linear', 'quadratic'] | None = ...,
     min_items: int = ...,
     ci: Literal['items', 'none'] = ...,
     resamples: int = ...,
@@ -547,6 +547,7 @@ def facets(
     question: str | None = ...,
     thresholds: Literal['common', 'question', 'rater'] = ...,
     unconnected: Unconnected = ...,
+    anchored: bool = ...,
     show: FacetsShow = ...,
     confidence: float = ...,
     **shared: Unpack[Whose],

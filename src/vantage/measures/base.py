@@ -43,7 +43,8 @@ P = ParamSpec("P")
 
 RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
-RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric"}
+RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric",
+                  "weights": "agreement_weights"}  # fmt: skip
 """What options of measures were called once, and what they are called now."""
 ONE_BY_ONE: Final = "the interval takes items for drawn one by one, although they come from sources ('{}')"
 """The reason of rows whose measure cannot leave out whole sources."""
@@ -195,9 +196,9 @@ def measure(
     Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
     raters with each other, and pools nobody, says `pools=False`. Without a grouping, answers to different questions are
     kept apart, unless the measure says `pools_questions`. One that follows each rater from item to item says
-    `follows`, and notes where raters are seats that different people may have taken. One that a model can power says
-    how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a
-    row of a report recomputable; `view` says how a report shows the result.
+    `follows`, and has no estimate where raters are seats that different people may have taken. One that a model can
+    power says how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and
+    `options`, make a row of a report recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
@@ -214,9 +215,9 @@ def measure(
             **kwargs: Any,
         ) -> pl.DataFrame:
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
+                if old == "weights" and RENAMED[old] not in signature.parameters:
+                    raise not_weighted(name)
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
-            if kwargs.get("weights") is not None and "weights" not in signature.parameters:
-                raise not_weighted(name)
             bound = signature.bind(*args, **kwargs)
             first = next(iter(signature.parameters))
             bound.arguments[first] = in_polars(bound.arguments[first])
@@ -257,7 +258,8 @@ def measure(
                 made = function(*bound.args, **bound.kwargs)
                 result = with_left_out(made, chosen, by_columns(options.get("by", ())))
             apart = ONE_BY_ONE.format(sources) if sources and "sources" not in options and "ci" in options else None
-            for note in (chosen.note, SEATS if follows and are_seats(chosen.data) else None, apart):
+            result = _of_nobody(result) if follows and are_seats(chosen.data) else result
+            for note in (chosen.note, apart):
                 if note is not None and "reason" in result.columns:
                     result = result.with_columns(_noted(note))
             options |= {name: value for name, value in whose_options.items() if value not in (None, False)}
@@ -372,6 +374,13 @@ def chosen_for(options: Mapping[str, Any], data: Any, *, pools: bool) -> Selecti
         include_extra=options.get("include_extra", False),
         by_item="item" in apart,
     )
+
+
+def _of_nobody(result: pl.DataFrame) -> pl.DataFrame:
+    """A result about each rater without estimates, since its raters are seats: what belongs to nobody is no number."""
+    gone = [column for column in ("estimate", "low", "high") if column in result.columns]
+    result = result.with_columns(pl.lit(None, result.schema[column]).alias(column) for column in gone)
+    return result.with_columns(_noted(SEATS)) if "reason" in result.columns else result
 
 
 def _noted(note: str) -> pl.Expr:

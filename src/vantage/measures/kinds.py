@@ -32,7 +32,7 @@ EXTRA: Final = "extra"
 """How an adaptive study came to a rating: every item gets as many of the core, the extra ones depend on answers."""
 ALLOCATION: Final = "allocation"
 CORE_ALONE: Final = "estimated from the core alone, since the ratings beyond it were allocated by the answers"
-SEATS: Final = "the raters are seats that different people may have taken, so that one seat is not one person"
+SEATS: Final = "undefined: the raters are seats that different people may have taken, and one seat is not one person"
 POOLED: Final = "biased: ratings beyond the core, which were allocated by the answers, are pooled"
 
 

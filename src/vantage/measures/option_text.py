@@ -51,7 +51,7 @@ def parse_options(chosen: Measure, words: Sequence[str]) -> dict[str, Any]:
     def unknown(flag: str) -> InputError:
         if flag == "powered-by":
             return not_powered(chosen.name)
-        if flag == "weights":
+        if flag == "weights" and RENAMED[flag] not in chosen.options:
             return not_weighted(chosen.name)
         return InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
 

@@ -143,7 +143,11 @@ def stacked(rows: Sequence[Mapping[str, Any]], frames: Sequence[pl.DataFrame], b
 
 def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) -> tuple[Any, Any]:
     """The two values of a column that are compared: those asked for, or the only two there are."""
-    present = frame[between].drop_nulls().unique().sort().to_list()
+    return pair_of(frame[between].drop_nulls().unique().sort().to_list(), between, values)
+
+
+def pair_of(present: Sequence[Any], between: str, values: Sequence[Any] | None) -> tuple[Any, Any]:
+    """The same, of a column whose values are known."""
     if values is None:
         if len(present) != 2:
             shown = ", ".join(f"'{v}'" for v in present[:6])

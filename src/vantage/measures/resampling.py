@@ -212,8 +212,10 @@ def mean_with_interval(
     return {"estimate": mean, **how.stated(bounds), **({"reason": FEW_RATERS} if few else {})}
 
 
-def difference_with_interval(items: pl.Series, values: Floats, first: Floats, how: Resampling) -> dict[str, Any]:
-    """The mean of the units marked in `first` less that of the others, with its interval over items.
+def difference_with_interval(
+    items: pl.Series, values: Floats, first: Floats, how: Resampling, limits: Limits = LIMITS
+) -> dict[str, Any]:
+    """The mean of the units marked in `first` less that of the others, with its interval over items within limits.
 
     >>> items, values = pl.Series(["a", "a", "b", "b"]), np.array([3.0, 1.0, 4.0, 2.0])
     >>> difference_with_interval(items, values, np.array([1.0, 0.0, 1.0, 0.0]), Resampling(resamples=20))
@@ -224,7 +226,7 @@ def difference_with_interval(items: pl.Series, values: Floats, first: Floats, ho
     def apart(of: Floats) -> Floats:
         return ratio(of[:, :2]) - ratio(of[:, 2:])
 
-    low, high = how.of_sums(sums, apart, items=items.unique().sort())
+    low, high = how.of_sums(sums, apart, limits, items.unique().sort())
     return {"estimate": float(apart(sums.sum(axis=0, keepdims=True))[0]), "low": low, "high": high}
 
 

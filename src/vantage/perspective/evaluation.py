@@ -13,7 +13,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures import Ints, Resampling
-from vantage.perspective.splits import Split, differing, people_pairs, the_question
+from vantage.perspective.splits import Split, differing, known_word, tested
 from vantage.perspective.tally import CLOSENESS, SCORES, Average, ClassCounts, Undefined, average, paired, pooled
 
 Missing: TypeAlias = Literal["wrong", "left_out", "class"]
@@ -280,15 +280,10 @@ def evaluate(
     >>> evaluate(people, corpus, question="trust", resamples=0).f1("user")
     1.0
     """
-    if undefined not in get_args(Undefined):
-        raise InputError(f"undefined '{undefined}' is not known", remedy=nearest(undefined, get_args(Undefined)))
-    if missing not in ("wrong", "left_out", "class"):
-        raise InputError(f"missing '{missing}' is not known", remedy="use wrong, left_out or class")
-    if over not in get_args(Over):
-        raise InputError(f"intervals over '{over}' are not known", remedy="use users or texts")
-    corpus = people.corpus if isinstance(people, Split) else people
-    asked = corpus.question(people.question if isinstance(people, Split) else the_question(corpus, question))
-    gold = people.test if isinstance(people, Split) else people_pairs(corpus, asked.id).select("item", "rater", "value")
+    known_word("undefined", undefined, get_args(Undefined))
+    known_word("missing", missing, get_args(Missing))
+    known_word("over", over, get_args(Over))
+    corpus, asked, gold = tested(people, question)
     if asked.scale.range is not None:
         raise InputError(
             f"question '{asked.id}' has a continuous scale and no classes", remedy="use vantage.measures.accuracy"

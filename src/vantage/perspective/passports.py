@@ -11,7 +11,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.measures import Bounds, Floats, Ints, student
-from vantage.perspective.scoring import Measured, concluded
+from vantage.perspective.losses import Measured, concluded
 from vantage.perspective.splits import known_trait, people_pairs, the_question
 
 PAIR: Final = ["item", "rater"]

@@ -26,6 +26,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, VantageError, nearest
+from vantage.instruments import Question
 
 DENSE: Final = 0.9
 """Where the test users judged more than this share of the texts, only a part of these can be tested."""
@@ -335,12 +336,12 @@ def split(
         return Split(corpus, question, none, none, every, none, users, "none", True, method, seed, frozenset(), people)
     draw = _DRAWS[method](pairs, sizes, seed)
     pairs = pairs.select("item", "rater", "value")
-    tested = pl.col("rater").is_in(list(draw.test_users))
+    of_tested = pl.col("rater").is_in(list(draw.test_users))
     adapts = pl.col("item").is_in(list(draw.adaptation_texts))
     testable = pl.col("item").is_in(list(draw.test_texts)) if draw.test_texts is not None else pl.lit(True)
-    of_users = pairs.filter(tested)
+    of_users = pairs.filter(of_tested)
     set_aside, test = of_users.filter(adapts), of_users.filter(~adapts & testable)
-    train = pairs.filter(~tested)
+    train = pairs.filter(~of_tested)
     if not extended:
         train = train.join(test, on="item", how="anti")
     if adaptation == "train":
@@ -387,13 +388,9 @@ def released_split(corpus: Corpus, question: str, users: Users = "named", part: 
 
 
 def _check(corpus: Corpus, users: str, adaptation: str, method: str) -> None:
-    for name, value, known in (
-        ("users", users, get_args(Users)),
-        ("adaptation", adaptation, get_args(Adaptation)),
-        ("method", method, get_args(Method)),
-    ):
-        if value not in known:
-            raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), list(known)))
+    known_word("users", users, get_args(Users))
+    known_word("adaptation", adaptation, get_args(Adaptation))
+    known_word("method", method, get_args(Method))
     if users == "unnamed" and adaptation == "none":
         raise InputError(
             "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
@@ -414,6 +411,20 @@ def the_question(corpus: Corpus, question: str | None) -> str:
         ids: Sequence[str] = [q.id for q in corpus.questions]
         raise InputError("the corpus has several questions", remedy=f"pass question, one of {', '.join(ids)}")
     return corpus.questions[0].id
+
+
+def tested(people: Split | Corpus, question: str | None) -> tuple[Corpus, Question, pl.DataFrame]:
+    """The corpus, the question and the pairs of a split's test part, or of a whole corpus."""
+    if isinstance(people, Split):
+        return people.corpus, people.corpus.question(people.question), people.test.select("item", "rater", "value")
+    asked = people.question(the_question(people, question))
+    return people, asked, people_pairs(people, asked.id).select("item", "rater", "value")
+
+
+def known_word(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuses a value that an option does not have."""
+    if value not in known:
+        raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), list(known)))
 
 
 def known_trait(corpus: Corpus, trait: str) -> None:

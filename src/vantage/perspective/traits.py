@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from vantage.measures import Floats, Ints, distance, permutation_p
 from vantage.measures.intervals import blocks
 from vantage.measures.multiplicity import Flags
 from vantage.perspective.evaluation import evaluate
-from vantage.perspective.splits import Split, known_trait, people_pairs, the_question
+from vantage.perspective.splits import Split, known_trait, known_word, people_pairs, the_question
 
 Ties: TypeAlias = Literal["first", "lowest", "random"]
 ByTrait: TypeAlias = Mapping[str, pl.DataFrame]
@@ -37,8 +37,7 @@ def vote(predictions: ByTrait, *, ties: Ties = "first", seed: int = 42) -> pl.Da
     >>> vote({"age": age, "sex": age.with_columns(value=0.0)}).row(0)
     ('a', 'x', 1.0, True)
     """
-    if ties not in ("first", "lowest", "random"):
-        raise InputError(f"ties cannot be broken '{ties}'", remedy="use first, lowest or random")
+    known_word("ties", ties, get_args(Ties))
     if not predictions:
         raise InputError("no trait has predictions", remedy="pass one table per trait")
     every = pl.concat(

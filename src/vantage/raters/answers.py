@@ -8,7 +8,6 @@ from string import ascii_uppercase
 from typing import Any, Final
 
 from vantage.instruments import MultipleChoice, Question, put
-from vantage.raters.replies.reply import is_named
 from vantage.scales import Scale, Status, show_code
 
 ALIASES: Final = "".join(letter for letter in ascii_uppercase if letter not in "AIO")
@@ -41,7 +40,7 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """
     worded = all(o.label for o in scale.options)
     lettered = scale.called == "letters"
-    named = not lettered and is_named(scale)
+    named = not lettered and scale.named
     offered = (
         []
         if scale.text
@@ -133,19 +132,20 @@ def words_several(question: MultipleChoice, *, as_list: bool = False) -> str:
     return f'all that apply, separated by semicolons, or "{NONE}"{declined}'
 
 
-def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool) -> Mapping[str, Any]:
-    """The JSON Schema of a reply: an answer, or one per question, with the reason first where one is wanted."""
+def answer_schema(
+    questions: Sequence[Question], *, reason: bool, together: bool, answer_first: bool = False
+) -> Mapping[str, Any]:
+    """The JSON Schema of a reply: an answer, or one per question, before or after its reason where one is wanted."""
     text = {"type": "string"}
-    properties: dict[str, Any] = {"reason": text} if reason and not together else {}
+    properties: dict[str, Any] = {}
     for question in put(questions):
         answer = _some_of(question.scale) if isinstance(question, MultipleChoice) else _one_of(question.scale)
+        both = {"answer": answer, "reason": text} if answer_first else {"reason": text, "answer": answer}
+        parts = both if reason else {"answer": answer}
         if not together:
-            properties["answer"] = answer
-        elif reason:
-            parts = {"reason": text, "answer": answer}
-            properties[question.id] = _object(parts)
+            properties = parts
         else:
-            properties[question.id] = answer
+            properties[question.id] = _object(parts) if reason else answer
     return _object(properties)
 
 

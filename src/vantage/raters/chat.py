@@ -207,7 +207,7 @@ class ChatRater:
         """How long the reply to a first request is, typically: for an estimate of what asking will take."""
         style = self.parts
         required = not style.two_step and any(question.rationale == "required" for question in questions)
-        return len(questions) * (REASON_TOKENS if style.reasoning or required else ANSWER_TOKENS)
+        return len(questions) * (REASON_TOKENS if style.reasoning or style.answer_first or required else ANSWER_TOKENS)
 
     def open(self) -> ChatModel:
         """The model itself, loaded."""
@@ -414,14 +414,14 @@ class _Shots:
                 if training is not None
                 else instrument_shots(self.instrument, questions, self.condition)
             )
-            if self.rater.parts.reasoning:
+            if self.rater.parts.reasoning or self.rater.parts.answer_first:
                 # An example without reasons would show that none are wanted.
                 pool = [shot for shot in pool if all(shot.reasons.get(question.id) for question in questions)]
                 if len(pool) < self.rater.parts.shots:
                     raise InputError(
                         f"{len(pool)} worked examples for question '{questions[0].id}' have reasons, "
                         f"{self.rater.parts.shots} were asked for",
-                        remedy="ask for fewer, or leave reasoning out of the style",
+                        remedy="ask for fewer, or for no reasons in the style",
                     )
             self.pools[key] = pool
         return self.pools[key]

@@ -27,7 +27,6 @@ from vantage.raters.models.dialects import split_thinking
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.raters.replies.numbers import NUMERIC
-from vantage.raters.replies.reply import is_named
 from vantage.raters.templates import Template
 from vantage.scales import Scale
 
@@ -361,7 +360,7 @@ def as_offered(reply: ParsedReply, scale: Scale) -> ParsedReply:
     'other-scale'
     """
     form = reply.rule.rpartition(":")[2]
-    uncalled = "letter" if form == "letter" else "other-scale" if form in NUMERIC and is_named(scale) else ""
+    uncalled = "letter" if form == "letter" else "other-scale" if form in NUMERIC and scale.named else ""
     return ParsedReply(None, "unparsed", None, uncalled) if uncalled else reply
 
 
@@ -374,7 +373,7 @@ def _parted(completion: Completion) -> tuple[str, str]:
 def _named(question: Question) -> str:
     """How a prompt calls the options of a question."""
     scale = question.scale
-    return "text" if scale.text else scale.called or ("words" if is_named(scale) else "numbers")
+    return "text" if scale.text else scale.called or ("words" if scale.named else "numbers")
 
 
 def _options(question: Question, *, letters: bool = False) -> tuple[AnswerChoice, ...]:

@@ -150,7 +150,15 @@ class Design:
 
 
 def styled(style: Style, presentation: Presentation) -> Style:
-    """The style with the form of reply that a presentation asks for."""
+    """The style with the form of reply, and the place of the reason, that a presentation asks for."""
+    if presentation.reason:
+        style = replace(
+            style,
+            json=True,
+            reasoning=presentation.reason == "first",
+            answer_first=presentation.reason == "last",
+            two_step=presentation.reason == "apart",
+        )
     if not presentation.format:
         return style
     return replace(style, json=presentation.format == "json", scoring=presentation.format == "scored")
@@ -249,8 +257,14 @@ def _check(every: Mapping[str, Sequence[str]], questions: Sequence[Question], st
     for way, words in product(every.get("direction", ("",)), every.get("wording", ("",))):
         for question in questions:
             Presentation(direction=way, wording=words).shown(question)
-    for form in every.get("format", ()):
-        styled(style, Presentation(format=form))
+    if {"format", "reason"} <= every.keys():
+        raise InputError(
+            "reasons are put first or last in JSON objects, so that replies have one format",
+            remedy="vary format or reason",
+        )
+    for factor in ("format", "reason"):
+        for level in every.get(factor, ()):
+            styled(style, PLAIN.having(**{factor: level}))
     if "scored" in every.get("format", ()) and samples > 1:
         raise InputError(
             "scoring gives the whole distribution at once, so it cannot be sampled",

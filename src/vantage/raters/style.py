@@ -7,6 +7,7 @@ A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoni
 | `zero-shot` | guidelines, the item, the question; nothing else |
 | `few-shot:K` | K worked examples first, balanced over the answers |
 | `reasoning` | reasons first, then the answer |
+| `answer-first` | the answer, then its reason, in one JSON object |
 | `two-step` | asks for the answer, then why; with `reasoning`, for reasons first and then for the answer alone |
 | `scoring` | the probability of every answer option instead of a reply; with `reasoning`, after the reasons |
 | `sampling:K` | the share of every answer among K replies, for models that tell no probabilities |
@@ -31,7 +32,18 @@ from vantage.errors import InputError, nearest
 
 Voice = Literal["", "persona", "selective-persona", "perspective", "history"]
 
-FORMS: Final = ("few-shot", "reasoning", "two-step", "scoring", "sampling", "together", "json", "free", "coarse")
+FORMS: Final = (
+    "few-shot",
+    "reasoning",
+    "answer-first",
+    "two-step",
+    "scoring",
+    "sampling",
+    "together",
+    "json",
+    "free",
+    "coarse",
+)
 VOICES: Final = ("persona", "selective-persona", "perspective", "history")
 PARTS: Final = ("zero-shot", *FORMS, *VOICES)
 
@@ -48,6 +60,7 @@ class Style:
 
     shots: int = 0
     reasoning: bool = False
+    answer_first: bool = False
     two_step: bool = False
     scoring: bool = False
     sampling: int = 0
@@ -63,6 +76,8 @@ class Style:
     """How many earlier judgments a history shows."""
 
     def __post_init__(self) -> None:
+        if self.answer_first:  # an answer is read from a line at the end of a reply, and from anywhere in an object
+            object.__setattr__(self, "json", True)
         for wrong, why in (
             (self.scoring and self.sampling, "scoring and sampling both give the distribution over the answers"),
             (
@@ -81,6 +96,10 @@ class Style:
                 "scoring reads no text, so a persona cannot say whether the item is relevant to it",
             ),
             (self.two_step and self.together, "two-step asks one question at a time"),
+            (
+                self.answer_first and (self.reasoning or self.two_step),
+                "answer-first, reasoning and two-step each say when the reason is asked for",
+            ),
             (self.shots < 0, "the number of examples cannot be negative"),
             (self.neighbours < 1, "a history needs at least one earlier judgment"),
             (self.voice == "perspective" and not self.trait, "a perspective names its trait: perspective:TRAIT"),

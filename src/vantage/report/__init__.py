@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from vantage.report.record import made_at_once as made_at_once
     from vantage.report.sentences import Words as Words
     from vantage.report.sentences import statement as statement
+    from vantage.report.spectrum import COLUMNS as COLUMNS
+    from vantage.report.spectrum import Spectrum as Spectrum
+    from vantage.report.spectrum import colours_of as colours_of
+    from vantage.report.spectrum import division as division
 
 _PARTS = dict.fromkeys(
     ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
@@ -45,6 +49,7 @@ _WITHIN = {
     **dict.fromkeys(("AnswerCounts", "answer_places", "answers_of", "number"), "vantage.report.distributions"),
     **dict.fromkeys(("Claim", "settle"), "vantage.report.ledger"),
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
+    **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
     **dict.fromkeys(("counted", "printable"), "vantage.report.cells"),
     "cell_text": "vantage.report.parts",

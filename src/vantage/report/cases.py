@@ -15,7 +15,9 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.schema import MODELS, PEOPLE
 from vantage.report.cells import shortened
+from vantage.report.distributions import answer_mark, counted_answers
 from vantage.report.engine import Analysis, there
+from vantage.report.marks import words
 from vantage.report.parts import Dialogue, Part
 from vantage.scales import Scale, show_code
 
@@ -93,29 +95,18 @@ def conversations(analysis: Analysis) -> list[Part] | None:
             continue
         title = corpus.question(row["question"]).title or row["question"]
         name = f"conversation-{len(shown) + 1}"
-        shown.append(Dialogue(name, f"{title}: {row['answers']}.", turns, str(item.get("text") or "")))
+        shown.append(Dialogue(name, f"{title}: {words(row['answers'])}.", turns, str(item.get("text") or "")))
     return shown or None
 
 
 def apart(people: Corpus) -> pl.DataFrame:
     """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
-    given = _of_each(people).select(*UNIT, "rater", "value")
-    n, parts = pl.len().cast(pl.Float64), []
-    for (question,), part in given.group_by("question", maintain_order=True):
-        scale = people.question(str(question)).scale
-        if scale.ordered:
-            # The sum of all differences is a sum over ordered answers, each counted by how many lie below and above it.
-            below = 2.0 * pl.int_range(pl.len()) - (n - 1)
-            distance = (below * pl.col("value").sort()).sum() * 2 / (n * (n - 1) * _reach(scale))
-        else:
-            same = pl.col("value").unique_counts().cast(pl.Float64)
-            distance = 1 - (same * (same - 1)).sum() / (n * (n - 1))
-        mine = part.group_by("item", maintain_order=True).agg(
-            distance.alias("apart"), pl.len().cast(pl.Int64).alias("n"), pl.col("rater").n_unique().alias("raters")
-        )
-        parts.append(mine.filter(pl.col("raters") > 1).select("item", pl.lit(question).alias("question"), "apart", "n"))
-    schema = {"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64}
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+    parts = [pl.DataFrame(schema={"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64})]
+    for question, counts in counted_answers(Corpus(people.items, people.raters, _of_each(people), people.instruments)):
+        columns = {"item": counts.items, "apart": counts.disagreement, "n": counts.n[:, 0]}
+        rows = pl.DataFrame(columns).filter(pl.col("n") > 1)
+        parts.append(rows.select("item", pl.lit(question.id).alias("question"), "apart", "n"))
+    return pl.concat(parts)
 
 
 def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | None:
@@ -167,8 +158,7 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
     texts, rows = text_of_items(analysis.corpus), []
     for row in units.iter_rows(named=True):
         mine = people.filter(item=row["item"], question=row["question"])
-        counts = mine.group_by("value").len("n").sort("value")
-        spread = ", ".join(f"{label(analysis.corpus, row['question'], value)} ×{n}" for value, n in counts.iter_rows())
+        spread = answer_mark(analysis.corpus.question(row["question"]), mine["value"].to_numpy())
         text = shortened(texts.get(row["item"], row["item"]), 280)
         rows.append({**row, "text": text, "answers": spread, "reasons": _quoted(mine)})
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -244,14 +234,9 @@ def _of_each(people: Corpus) -> pl.DataFrame:
     return answered(people).unique([*UNIT, "rater"], keep="first", maintain_order=True)
 
 
-def _reach(scale: Scale) -> float:
-    """How far the ends of an ordered scale are apart."""
-    ends = scale.range or (min(scale.codes), max(scale.codes))
-    return (ends[1] - ends[0]) or 1.0
-
-
 def _distance(scale: Scale, one: Any, other: Any) -> Any:
     """How far two answers are apart, as a share of the scale's range; 0 or 1 where answers have no order."""
     if not scale.ordered:
         return (one != other).astype(float)
-    return np.abs(one - other) / _reach(scale)
+    low, high = scale.ends
+    return np.abs(one - other) / ((high - low) or 1.0)

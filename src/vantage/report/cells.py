@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vantage.report import marks
+
 MISSING: Final = "–"
 """Stands where there is no value."""
 _NEGATIVE: Final = re.compile(r"(?<![\w.)\]-])-(?=\.?\d)")
@@ -30,6 +32,8 @@ def show(value: Any, digits: int | None = None) -> str:
         return f"{value:,}"
     if isinstance(value, dict):
         return ", ".join(f"{show(count)} {name}" for name, count in value.items() if count) or MISSING
+    if marks.is_mark(value):
+        return printable(f"{marks.blocks(value)} {marks.words(value)}")
     if isinstance(value, list | tuple):
         texts = [show(v, digits) for v in value]
         return ", ".join(texts) if any(one != MISSING for one in texts) else MISSING

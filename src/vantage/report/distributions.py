@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -13,6 +14,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats, Ints
+from vantage.report.marks import Mark, mark
 from vantage.scales import show_code
 
 PEOPLE: Final = "people"
@@ -40,6 +42,8 @@ class AnswerCounts:
     """Sums of the answers themselves: items × groups."""
     declined: Ints
     """How many judgments of an item have no answer."""
+    apart: Floats
+    """Sums of the distances between each two answers of the first group; without an order, 0 or 1."""
     predicted: Floats
     """The mean distribution that a group gave, where its answers have one: items × groups × answers, or empty."""
 
@@ -94,7 +98,9 @@ class AnswerCounts:
             shares = _mean_distribution(
                 rows["probabilities"].filter(with_shares), place[with_shares], who[with_shares], members, shape
             )
-        return cls(question, items, groups, codes, counts, sums, declined, shares)
+        mine = given & first[who]
+        apart = _pairs(place[mine], value[mine], len(items)) if question.scale.ordered else _unlike(counts[:, 0])
+        return cls(question, items, groups, codes, counts, sums, declined, apart, shares)
 
     @cached_property
     def n(self) -> Ints:
@@ -118,10 +124,10 @@ class AnswerCounts:
     @cached_property
     def disagreement(self) -> Floats:
         """The mean distance between the answers of two people, as a share of the scale; without an order, 0 or 1."""
-        people = self.counts[:, 0, :].astype(np.float64) if self.groups else np.zeros((len(self.items), 1))
-        n = people.sum(axis=1)
-        apart = np.einsum("ic,cd,id->i", people, self._distances(), people, optimize=True)
-        return np.asarray(np.divide(apart, n * (n - 1) * self._reach, out=np.full(len(n), np.nan), where=n > 1))
+        low, high = self.question.scale.ends if self.question.scale.ordered else (0.0, 1.0)
+        n = self.n[:, 0]
+        pairs = n * (n - 1) / 2 * ((high - low) or 1.0)
+        return np.asarray(np.divide(self.apart, pairs, out=np.full(len(n), np.nan), where=n > 1))
 
     @cached_property
     def ambiguity(self) -> Floats:
@@ -144,17 +150,6 @@ class AnswerCounts:
             apart = np.abs(one - two).sum(axis=1) / 2
         return np.asarray(apart)
 
-    @property
-    def _reach(self) -> float:
-        """How far the ends of an ordered scale are apart."""
-        low, high = self.question.scale.ends if self.question.scale.ordered else (0.0, 1.0)
-        return (high - low) or 1.0
-
-    def _distances(self) -> Floats:
-        if self.question.scale.ordered:
-            return np.asarray(np.abs(self.codes[:, None] - self.codes[None, :]))
-        return np.asarray(1.0 - np.eye(len(self.codes)))
-
     def picture(self, place: int) -> list[dict[str, Any]]:
         """The distribution of each group that answered about an item: how often, and `shares` that it gave itself."""
         drawn = []
@@ -164,6 +159,21 @@ class AnswerCounts:
                 given = self.predicted[place, at] if len(self.predicted) else np.array([np.nan])
                 drawn.append(one if np.isnan(given).any() else {**one, "shares": given.round(4).tolist()})
         return drawn
+
+
+def _pairs(place: Ints, value: Floats, items: int) -> Floats:
+    """Sums of all differences of two answers to an item: each answer counts by how many lie below and above it."""
+    order = np.lexsort([value, place])
+    place, value = place[order], value[order]
+    n = np.bincount(place, minlength=items)
+    rank = np.arange(len(place)) - (np.cumsum(n) - n)[place]
+    return np.asarray(np.bincount(place, (2.0 * rank - (n[place] - 1)) * value, minlength=items), dtype=np.float64)
+
+
+def _unlike(counts: Ints) -> Floats:
+    """How many pairs of answers to an item differ."""
+    n = counts.sum(axis=1)
+    return np.asarray((n * (n - 1) - (counts * (counts - 1)).sum(axis=1)) / 2.0)
 
 
 def _systems(raters: pl.DataFrame) -> pl.Series:
@@ -219,6 +229,21 @@ def _values(column: pl.Series) -> list[str]:
     """The most frequent values of a trait."""
     counts = column.drop_nulls().value_counts(sort=True)
     return counts[column.name].head(GROUPS).to_list()
+
+
+def counted_answers(corpus: Corpus) -> Iterator[tuple[Question, AnswerCounts]]:
+    """The questions that two raters or more answered about some item, with their answers by item."""
+    for question in corpus.questions:
+        if question.scale.codes or question.scale.slides:
+            counts = AnswerCounts.of(corpus, question)
+            if (counts.n[:, 0] > 1).any():
+                yield question, counts
+
+
+def answer_mark(question: Question, values: Floats) -> Mark:
+    """The mark of some answers to a question."""
+    codes, _, ticks = answers_of(question)
+    return mark(ticks, np.bincount(answer_places(values, question, codes), minlength=len(codes)).tolist())
 
 
 def answer_places(value: Floats, question: Question, codes: Floats) -> Ints:

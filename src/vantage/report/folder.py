@@ -26,7 +26,7 @@ from vantage.report.cells import finite
 from vantage.report.charts import palette
 from vantage.report.latex import latex_table
 from vantage.report.ledger import Claim, ledger_frame
-from vantage.report.page import page
+from vantage.report.page import EXPLORER, page
 from vantage.report.parts import Column, Dialogue, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
@@ -53,6 +53,8 @@ class Report(Shown):
 
     record: Record
     result: Result
+    explorer: str = ""
+    """The page on which every judgment can be looked at, written beside the report; its numbers lead there."""
 
     @classmethod
     def read(cls, folder: str | Path) -> Report:
@@ -80,7 +82,10 @@ class Report(Shown):
         figures: Stored = [(figure.name, figure.data, asdict(files[figure.name])) for figure in result.figures]
         for kind, parts, ours in (("tables", tables, TABLE_FILES), ("figures", figures, FIGURE_FILES)):
             put_folder(folder / kind, partial(_put_frames, parts), ours=ours, overwrite=True)
-        text = page(self.record, result, {name: drawing.svg for name, drawing in files.items()})
+        if self.explorer:
+            put_text(folder / EXPLORER, self.explorer)
+        svgs = {name: drawing.svg for name, drawing in files.items()}
+        text = page(self.record, result, svgs, doors=(folder / EXPLORER).is_file())
         put_text(folder / PAGE, text)
         frame = ledger_frame(result.ledger)
         put_text(folder / f"{LEDGER}.csv", csv_text(frame))

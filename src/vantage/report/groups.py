@@ -36,6 +36,8 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         for name, kind in {"option": pl.String, "low": pl.Float64, "high": pl.Float64, "df": pl.Float64}.items()
     )
     option = pl.format("“{}”", "option")
+    # Of more than two options each has a row, which its question alone does not name.
+    several = pl.col("option").n_unique().over("question") > 1
     # One of two groups says everything that the other one says.
     mirrored = (pl.col("row") == "group") & (pl.col("versus") != OTHERS) & (pl.col("group") > pl.col("versus"))
     asked = pl.col("row").is_in(["group", "trend", "slope"]) & pl.col("p").is_not_null() & ~mirrored
@@ -50,6 +52,7 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
         pl.when(asked).then("estimate").alias("tested"),
         *(_named(name) for name in ("higher", "lower")),
         pl.when(pl.col("row") != "missing").then("group").otherwise(pl.lit("not known")).alias("group"),
+        about=pl.when(several).then(pl.format("{}: {}", "question", "option")).otherwise("question"),
         **verbs,
     )
 

@@ -17,6 +17,7 @@ from vantage.notebook import html
 from vantage.notebook.html import Html
 from vantage.report.cells import counted, minus, printable
 from vantage.report.folder import Report
+from vantage.report.marks import svg
 from vantage.report.parts import Dialogue, Figure, Result, Section, Table
 from vantage.report.style import drawn, inline
 
@@ -36,7 +37,10 @@ def shown(part: Any) -> Html:
 def table(part: Table) -> Html:
     """A table with its first rows and its notes."""
     heads = part.heads()
-    rows = [[_cell(cell.text, bold=cell.best) for cell in row] for row in part.rows(ROWS)]
+    rows = [
+        [Html(svg(cell.mark)) if cell.mark else _cell(cell.text, bold=cell.best) for cell in row]
+        for row in part.rows(ROWS)
+    ]
     parts = [html.grid([head.title for head in heads], rows, numeric=[head.numeric for head in heads])]
     if len(part.frame) > ROWS:
         line = f"The first {ROWS} of {counted(len(part.frame), 'row')}; all of them: .frame"

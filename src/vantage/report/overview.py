@@ -26,6 +26,7 @@ from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
 from vantage.report.ruler import wright_maps
+from vantage.report.spectrum import bipolar
 from vantage.scales import Scale, show_code
 
 DRAWN: Final = 16
@@ -71,7 +72,8 @@ def questions(analysis: CorpusAnalysis) -> Data:
     description = describe(analysis.corpus)
     rows = [
         {
-            "question": question["name"],
+            "question": question["question"],
+            "by": question["kind"] if question["name"] != question["question"] else None,
             **{name: question[name] for name in ("scale", "items", "raters", "judgments")},
             "per_item": question["judgments_per_item"]["mean"],
             "mean": question["mean"],
@@ -198,7 +200,7 @@ def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figur
     if len(asked) > DRAWN:
         caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
     options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
-    options |= {"sequential": scales[0].ordered, "label": "share of the answers"}
+    options |= {"sequential": scales[0].ordered, "bipolar": bipolar(scales[0]), "label": "share of the answers"}
     return Figure(name, caption, "", "shares", frame, options)
 
 

@@ -27,6 +27,7 @@ from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
 from vantage.report.ledger import Claim
+from vantage.report.marks import Mark, is_mark, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,12 +86,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A shown cell: its text, its interval, what it is sorted by, and whether it is the best of its column."""
+    """A shown cell: its text, interval and mark, what it is sorted by, and whether it is the best of its column."""
 
     plain: str
     interval: str = ""
     key: Any = None
     best: bool = False
+    mark: Mark | None = None
 
     @property
     def text(self) -> str:
@@ -351,4 +353,7 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
     ):
         interval = f"± {spread}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    return Cell(cell_text(how, value), interval, key, best is not None and value == best)
+    drawn = value if is_mark(value) else None
+    return Cell(
+        words(value) if drawn else cell_text(how, value), interval, key, best is not None and value == best, drawn
+    )

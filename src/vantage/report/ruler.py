@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora import Corpus
+from vantage.corpora import PEOPLE, Corpus
 from vantage.errors import InputError
 from vantage.measures import facets
 from vantage.report.cells import counted
@@ -36,13 +36,17 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
         many = counted(answers, "answer")
         return f"There is no Wright map of {of}, which has {many}; `vantage facets` makes one."
     try:
-        frame = facets(data, show="ruler", kinds="all", unconnected="assume")
+        frame = facets(data, show="ruler", kinds="all", unconnected="assume", anchored=True)
     except InputError as error:
         return f"There is no common scale of raters for {of}: {error}"
     caption = (
         f"Wright map of {of}: raters by severity and items by location on one scale of logits, with 95 % intervals; "
         "dashed lines are the thresholds between two answers, for a rater of severity 0."
     )
+    if len(set(frame["facet"]) - {"item", "threshold", "question", "condition", *PEOPLE}) and set(frame["facet"]) & set(
+        PEOPLE
+    ):
+        caption += " Items and thresholds are those of people; everyone else is placed on them."
     if "part" in frame.columns:
         groups = frame["part"].drop_nulls().n_unique()
         caption += (

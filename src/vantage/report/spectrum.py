@@ -5,18 +5,20 @@ It shows at a glance how many texts people agree on, and where they do not; mode
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from vantage.instruments import Question
-from vantage.report.cells import shortened
-from vantage.report.distributions import AnswerCounts, answers_of
+from vantage.measures.ratings import Floats, Ints
+from vantage.report.cells import counted, shortened
+from vantage.report.distributions import AnswerCounts, answers_of, counted_answers
 from vantage.report.engine import Analysis
 from vantage.report.parts import Figure, Part
+from vantage.report.style import scale_colours
+from vantage.scales import Scale
 
 COLUMNS: Final = 400
 """More texts than this are drawn in so many columns of neighbours."""
@@ -34,33 +36,113 @@ ALIKE: Final = 2 / 3
 """Where answers are two, or have no order: if fewer than this share give the same one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """Texts from one end of a scale to the other, each a column of its own; of many, neighbours share one."""
+
+    counts: AnswerCounts
+    order: Ints
+    """The places of the texts in the corpus."""
+
+    @classmethod
+    def of(cls, counts: AnswerCounts, group: int = 0) -> Spectrum:
+        """The texts that a group judged, by its mean answer, or by the shares of the answers in their order."""
+        judged = np.flatnonzero(~np.isnan(counts.shares[:, group, 0]))
+        shares = counts.shares[judged, group]
+        keys = [-shares[:, at] for at in reversed(range(shares.shape[1]))]
+        if counts.question.scale.ordered:
+            keys.append(counts.means[judged, group])
+        return cls(counts, np.asarray(judged[np.lexsort(keys)]))
+
+    @property
+    def column(self) -> Ints:
+        """The column of each text."""
+        return np.arange(len(self.order)) * min(len(self.order), COLUMNS) // max(len(self.order), 1)
+
+    def shares(self, group: int) -> Floats:
+        """The mean distribution of a group in each column; not a number where it judged none of its texts."""
+        return self._means(self.counts.shares[self.order, group])
+
+    @property
+    def apart(self) -> Floats:
+        """How far two people's answers are apart in each column, as a share of the scale."""
+        return np.asarray(self._means(self.counts.disagreement[self.order, None])[:, 0])
+
+    @property
+    def texts(self) -> Ints:
+        """How many texts a column holds."""
+        return np.bincount(self.column)
+
+    def pins(self) -> list[int]:
+        """The places in the order of the texts about which most people are divided most."""
+        n = self.counts.n[self.order, 0]
+        # Two people who differ are no more divided than twenty of whom ten do.
+        evenly = np.nan_to_num(self.counts.disagreement[self.order]) * (n - 1) / np.maximum(n, 1)
+        pins: list[int] = []
+        for at in np.lexsort([-n, -evenly.round(9)]):
+            if len(pins) == PINNED or evenly[at] <= 0:
+                break
+            # Neighbours would hide each other.
+            if all(abs(int(at) - other) >= NEAR * len(self.order) for other in pins):
+                pins.append(int(at))
+        return sorted(pins)
+
+    def _means(self, values: Floats) -> Floats:
+        """The means of each column over the texts that have a value."""
+        there, column = ~np.isnan(values[:, 0]), self.column
+        number = np.bincount(column[there], minlength=len(self.texts))
+        sums = [np.bincount(column[there], part, minlength=len(number)) for part in values[there].T]
+        means = np.column_stack(sums) if sums else np.zeros((len(number), 0))
+        return np.asarray(means / np.where(number > 0, number, np.nan)[:, None])
+
+
+def colours_of(question: Question) -> list[str]:
+    """The colours of the answers to a question, in every picture of them."""
+    scale, names = question.scale, answers_of(question)[1]
+    return [*scale_colours(names, ordered=scale.ordered, bipolar=bipolar(scale)).values()]
+
+
+def bipolar(scale: Scale) -> bool:
+    """Whether a scale runs from below zero to above it, through a middle that is neither."""
+    return scale.ordered and min(scale.ends) < 0 < max(scale.ends)
+
+
+def division(counts: AnswerCounts) -> dict[str, Any]:
+    """How many texts people are unanimous about, how many divide them strongly, and that as a sentence."""
+    several = counts.n[:, 0] > 1
+    texts = int(several.sum())
+    unanimous = int((counts.shares[several, 0].max(axis=1, initial=0) >= 1).sum())
+    strongly = int(_strongly(counts)[several].sum())
+    who = counts.groups[0].removeprefix("all ") if counts.groups else "raters"
+    alike = f"{unanimous / texts:.0%} of {counted(texts, 'text')} are" if unanimous else f"No text of {texts:,} is"
+    said = f"{alike} unanimous; {strongly / texts:.0%} divide {who} strongly.".replace("%", " %") if texts else None
+    shares = {"unanimous": unanimous / max(texts, 1), "strongly": strongly / max(texts, 1)}
+    return {"question": counts.question.id, "texts": texts, **shares, "said": said}
+
+
 def divisions(analysis: Analysis) -> pl.DataFrame | None:
     """How many texts people are unanimous about, and how many divide them strongly, by question."""
-    rows = []
-    for question, counts in _counted(analysis):
-        several = counts.n[:, 0] > 1
-        texts = int(several.sum())
-        largest = counts.shares[several, 0].max(axis=1)
-        unanimous, strongly = int((largest >= 1).sum()), int(_strongly(counts)[several].sum())
-        shares = {"unanimous": unanimous / texts, "strongly": strongly / texts}
-        rows.append({"question": question.id, "texts": texts, **shares, "none": None if unanimous else texts})
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    rows = [division(counts) for _, counts in counted_answers(analysis.corpus)]
+    # One question has a sentence of its own, several share one.
+    one = {"said": None} if len(rows) > 1 else {}
+    named = [{**row, **one, "several": row["question"] if one else None} for row in rows]
+    return pl.DataFrame(named, infer_schema_length=None) if rows else None
 
 
 def spectrum(analysis: Analysis) -> list[Part]:
     """The Spectrum of the first questions."""
     texts = analysis.corpus.with_texts().items
-    said = dict(texts.select("item", "text").iter_rows()) if "text" in texts.columns else {}
+    shown = texts.filter(~pl.col("hidden").fill_null(False)) if texts.schema.get("hidden") == pl.Boolean else texts
+    said = dict(shown.select("item", "text").iter_rows()) if "text" in texts.columns else {}
     parts: list[Part] = []
-    for question, counts in _counted(analysis):
+    for question, counts in counted_answers(analysis.corpus):
         if len(parts) == QUESTIONS:
             break
-        order = _order(counts)
-        names = answers_of(question)[1]
-        pins = _pinned(counts, order)
-        options: dict[str, Any] = {"order": list(names), "ordered": question.scale.ordered}
-        options["bipolar"] = question.scale.ordered and min(question.scale.ends) < 0 < max(question.scale.ends)
-        options["pins"] = [[place, shortened(said.get(item) or item, 90)] for place, item in pins]
+        drawn, names = Spectrum.of(counts), answers_of(question)[1]
+        many = len(drawn.order)
+        options: dict[str, Any] = {"order": list(names), "colours": colours_of(question)}
+        pinned = [(at, counts.items[int(drawn.order[at])]) for at in drawn.pins()]
+        options["pins"] = [[(at + 0.5) / many, shortened(said.get(item) or item, 90)] for at, item in pinned]
         by = "their mean" if question.scale.ordered else f"the share of {names[0]}"
         caption = (
             f"Every text is a column: the answers to {question.title or question.id} as shares, sorted by {by}, and "
@@ -68,74 +150,27 @@ def spectrum(analysis: Analysis) -> list[Part]:
         )
         if len(counts.groups) > 1:
             caption += " Other raters stand beneath in the same order."
-        if len(order) > COLUMNS:
-            caption += f" Each column is the mean of about {round(len(order) / COLUMNS)} neighbouring texts."
+        if many > COLUMNS:
+            caption += f" Each column is the mean of about {round(many / COLUMNS)} neighbouring texts."
         name = "spectrum" if not parts else f"spectrum-{len(parts) + 1}"
-        parts.append(Figure(name, caption, "", "spectrum", _columns(counts, order, names), options))
+        parts.append(Figure(name, caption, "", "spectrum", _columns(drawn, names), options))
     return parts
-
-
-def _counted(analysis: Analysis) -> Iterator[tuple[Question, AnswerCounts]]:
-    """The questions that two raters or more answered about some text, with their answers by text."""
-    for question in analysis.corpus.questions:
-        if question.scale.codes or question.scale.slides:
-            counts = AnswerCounts.of(analysis.corpus, question)
-            if (counts.n[:, 0] > 1).any():
-                yield question, counts
 
 
 def _strongly(counts: AnswerCounts) -> Any:
     """Whether each text divides people strongly."""
     if counts.question.scale.ordered and len(counts.codes) > 2:
         return np.nan_to_num(counts.disagreement) >= WIDE - 1e-9
-    return np.nan_to_num(counts.shares[:, 0], nan=1.0).max(axis=1) < ALIKE - 1e-9
+    return np.nan_to_num(counts.shares[:, 0], nan=1.0).max(axis=1, initial=0) < ALIKE - 1e-9
 
 
-def _order(counts: AnswerCounts) -> NDArray[np.int64]:
-    """The texts that people judged, by their mean answer, or by the shares of the answers in their order."""
-    judged = np.flatnonzero(counts.n[:, 0])
-    shares = counts.shares[judged, 0]
-    keys = [-shares[:, at] for at in reversed(range(shares.shape[1]))]
-    if counts.question.scale.ordered:
-        keys.append(counts.means[judged, 0])
-    return np.asarray(judged[np.lexsort(keys)])
-
-
-def _pinned(counts: AnswerCounts, order: NDArray[np.int64]) -> list[tuple[float, str]]:
-    """The places, from 0 to 1, and ids of the texts that most people are divided about most."""
-    n = counts.n[order, 0]
-    # Two people who differ are no more divided than twenty of whom ten do.
-    evenly = np.nan_to_num(counts.disagreement[order]) * (n - 1) / np.maximum(n, 1)
-    pins: list[int] = []
-    for at in np.lexsort([-n, -evenly.round(9)]):
-        # Neighbours would hide each other.
-        if evenly[at] > 0 and all(abs(int(at) - other) >= NEAR * len(order) for other in pins):
-            pins.append(int(at))
-        if len(pins) == PINNED or evenly[at] <= 0:
-            break
-    return [((at + 0.5) / len(order), counts.items[int(order[at])]) for at in sorted(pins)]
-
-
-def _columns(counts: AnswerCounts, order: NDArray[np.int64], names: tuple[str, ...]) -> pl.DataFrame:
-    """One row for each column, rater and answer; of many texts a column holds neighbours."""
-    column = np.arange(len(order)) * min(len(order), COLUMNS) // max(len(order), 1)
+def _columns(drawn: Spectrum, names: tuple[str, ...]) -> pl.DataFrame:
+    """One row for each column, rater and answer."""
     rows: list[pl.DataFrame] = []
-    width = int(column.max()) + 1
-    for group, who in enumerate(counts.groups[: MODELS + 1]):
-        there = ~np.isnan(counts.shares[order, group, 0])
-        if not there.any():
-            continue
-        number = np.bincount(column[there], minlength=width)
-        shares = _means(counts.shares[order[there], group], column[there], number)
-        apart = _means(np.nan_to_num(counts.disagreement[order[there], None]), column[there], number)[:, 0]
-        frame = {"column": np.arange(width), "texts": number, "apart": apart if not group else np.full(width, np.nan)}
-        parts = [
-            pl.DataFrame(frame).with_columns(answer=pl.lit(name), share=shares[:, at]) for at, name in enumerate(names)
-        ]
-        rows.append(pl.concat(parts).with_columns(who=pl.lit(who)))
-    return pl.concat(rows).filter(pl.col("texts") > 0).with_columns(pl.col("apart").fill_nan(None))
-
-
-def _means(values: NDArray[np.float64], column: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.float64]:
-    sums = np.column_stack([np.bincount(column, part, minlength=len(number)) for part in values.T])
-    return np.asarray(sums / np.maximum(number, 1)[:, None])
+    for group, who in enumerate(drawn.counts.groups[: MODELS + 1]):
+        shares = drawn.shares(group)
+        apart = drawn.apart if not group else np.full(len(shares), np.nan)
+        frame = pl.DataFrame({"column": np.arange(len(shares)), "texts": drawn.texts, "apart": apart})
+        parts = [frame.with_columns(answer=pl.lit(name), share=shares[:, at]) for at, name in enumerate(names)]
+        rows.append(pl.concat(parts).with_columns(who=pl.lit(who)).filter(pl.col("share").is_not_nan()))
+    return pl.concat(rows).with_columns(pl.col("apart").fill_nan(None))

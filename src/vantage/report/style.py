@@ -33,6 +33,10 @@ FAINT: Final = "#7d8590"
 """Grid, reference lines and what stands in the background."""
 PALETTE: Final = ("#0077bb", "#d55e00", "#009e73", "#b8609f", "#a57c00", "#6e7bd9", "#c9485b", "#4f8f9c")
 """For series, in their order; after Okabe and Ito (2008) and Tol (2021), with lightness moved to fit both pages."""
+_SHADES: Final = ("#cfe0ee", "#7fb0d6", PALETTE[0], "#0b3a61")
+"""From little to much."""
+_ENDS: Final = ("#b2541a", "#d99a6c", "#8f979f", "#6aa5c9", "#1f6f9f")
+"""From one end to the other, through a middle that is neither."""
 PEOPLE: Final = PALETTE[1]
 """The colour of people, in every figure; others get it only where all other colours are taken."""
 _PEOPLE: Final = re.compile(r"(?:all )?(?:people|persons?|humans?|annotators|experts|participants)\b.*", re.IGNORECASE)
@@ -209,6 +213,26 @@ def colours(names: Sequence[Any]) -> dict[Any, str]:
     if len({colours_of[str(name)] for name in several if str(name)}) < sum(map(bool, map(str, several))):
         colours_of = assigned([several])
     return {name: colours_of.get(str(name), PALETTE[0]) for name in several}
+
+
+def scale_colours(names: Sequence[Any], *, ordered: bool, bipolar: bool = False) -> dict[Any, str]:
+    """Colours of the answers of a scale: light to dark; where it has a middle that is neither, from one to another.
+
+    Answers without an order have the colours of series.
+
+    >>> list(scale_colours(["no", "so", "yes"], ordered=True).values())
+    ['#cfe0ee', '#4094c8', '#0b3a61']
+    """
+    if not ordered and not bipolar:
+        return colours(names)
+    stops = [[int(stop[at : at + 2], 16) for at in (1, 3, 5)] for stop in (_ENDS if bipolar else _SHADES)]
+    last, palette = max(len(names) - 1, 1), {}
+    for number, name in enumerate(names):
+        at, part = divmod(number * (len(stops) - 1), last)
+        low, high = stops[at], stops[min(at + 1, len(stops) - 1)]
+        mixed = (round(a + (b - a) * part / last) for a, b in zip(low, high, strict=True))
+        palette[name] = "#" + "".join(f"{one:02x}" for one in mixed)
+    return palette
 
 
 def colour_of(name: Any) -> str:

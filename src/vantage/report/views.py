@@ -251,7 +251,8 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
     if not view.chart or not by:
         return []
     named = {"category": by[-1], **({"series": by[0]} if len(by) > 1 else {})}
-    return [{"chart": view.chart, **named, **view.chart_options}]
+    # One point says nothing that its table does not.
+    return [{"chart": view.chart, "least": 2, **named, **view.chart_options}]
 
 
 def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:

@@ -22,11 +22,13 @@ from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.report import Claim
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.universe import MOST, Specification, Universe, offered, used_judgments
+from vantage.robust.offered import offered, used_judgments
+from vantage.robust.universe import MOST, Specification, Universe
 
 OF_INTERVALS: Final = ("ci", "interval", "resamples", "confidence", "seed")
 """Options that change intervals and no estimate."""
-FIXED: Final = ("estimate", "low", "high", "p", "verdict", "same", "changes", "items", "raters", "judgments", "command")
+FIXED: Final = ("specification", "estimate", "low", "high", "p", "verdict", "same", "changes", "items", "raters",
+                "judgments", "command")  # fmt: skip
 """The columns of a specification besides its choices."""
 COMBINED: Final = "combinations of these"
 SIGNIFICANT: Final = ("above", "below")
@@ -245,6 +247,7 @@ def _with_verdicts(
     """The specifications with their verdicts, how many choices they change, and their commands."""
     verdict = claims[0].verdict
     return frame.with_columns(
+        pl.int_range(1, pl.len() + 1).alias("specification"),
         pl.Series("estimate", [one.estimate for one in claims], pl.Float64),
         pl.Series("low", [one.low for one in claims], pl.Float64),
         pl.Series("high", [one.high for one in claims], pl.Float64),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -35,6 +38,7 @@ REPORT_SIZE: Final = 200
 SIDES: Final = {"above": "above", "below": "below", "within": "not told apart from", "untested": "not tested against"}
 NOT_VARIED: Final = "Claims without a specification curve"
 PLANNED: Final = "planned"
+SPECIFICATIONS: Final = "specifications"
 NUMBER: Final = Column(digits=2)
 SHARE: Final = Column(percent=True, digits=0)
 CHANCE: Final = Column(chance=True)
@@ -60,6 +64,7 @@ RISK_COLUMNS: Final = {
     **dict.fromkeys(("risk_low", "risk_high", *ERRORS), SHARE),
     "powered": Column("powered estimate", digits=2, interval=("powered_low", "powered_high")),
     "powered_verdict": Column("its verdict"),
+    "powered_risk": Column("its risk", percent=True, digits=0),
     "more": Column("people's items needed, times", digits=1),
 }
 
@@ -164,27 +169,41 @@ def curve(made: Multiverse, name: str = "specification-curve") -> Figure:
         "reference": made.conclusion.reference,
         "label": made.conclusion.measure,
     }
-    return Figure(name, caption, "", "specifications", made.specifications.drop("reason", "command"), options)
+    return Figure(
+        name, caption, "", "specifications", made.specifications.drop("reason", "command", "specification"), options
+    )
 
 
 def section(made: Multiverse, title: str, name: str, *, whole: bool = True) -> Section:
     """The multiverse as a section: sentences, the curve and its tables."""
     parts: list[Any] = [curve(made, f"{name}-curve")]
     if whole:
-        shown = [*made.decisions, "estimate", "p", "verdict", "same", "changes", "command"]
+        shown = ["specification", *made.decisions, "estimate", "p", "verdict", "same", "changes", "command"]
         frame = made.specifications
         parts.append(Table(f"{name}-choices", "How much each choice matters.", made.importance, IMPORTANCE_COLUMNS,
                            ("decision", "alternatives", "share", "overturns", "alone"), ("decision",)))  # fmt: skip
         caption = (
-            "Every specification; its command reproduces the row, and vantage view with the same --where opens its "
-            "judgments."
+            "Every specification; its command reproduces the row, and vantage view FOLDER#NUMBER, with the folder of "
+            "this page and the number of the specification, opens its judgments."
         )
-        parts.append(Table(f"{name}-specifications", caption, frame, SPECIFICATION_COLUMNS, shown, made.decisions))
+        parts.append(Table(f"{name}-{SPECIFICATIONS}", caption, frame, SPECIFICATION_COLUMNS, shown, made.decisions))
         if len(made.rules):
             parts.append(
                 Table(f"{name}-rules", "Combinations that were excluded, by rule.", made.rules, {}, (), ("rule",))
             )
     return Section(title, [made.conclusion.sentence()], parts, [Finding(text) for text in sentences(made)])
+
+
+def specification_at(folder: Path, number: int) -> tuple[Path, list[str]]:
+    """The corpus of a specification in the folder of a page, and the conditions (`--where`) on its judgments."""
+    tables = [one.frame for one in Report.read(folder).result.tables if one.name.endswith(f"-{SPECIFICATIONS}")]
+    if not tables:
+        raise InputError("the page has no specifications", file=folder, remedy="make one with: vantage robust --to")
+    chosen = tables[-1].filter(pl.col("specification") == number)
+    if chosen.is_empty():
+        raise InputError(f"there is no specification {number}", file=folder, remedy=f"1 to {len(tables[-1])} are there")
+    _, _, _, corpus, *words = shlex.split(chosen["command"].item())
+    return Path(corpus), [value for name, value in pairwise(words) if name == "--where"]
 
 
 def robust_report(

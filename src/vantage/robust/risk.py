@@ -11,7 +11,7 @@ judged on the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from vantage.measures import find
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, FEWEST_BLOCKS, Blocks, Floats
 from vantage.robust.multiverse import by_block
-from vantage.robust.universe import CONDITIONS, MANY
+from vantage.robust.offered import CONDITIONS, MANY
 
 ERRORS: Final = ("false_positive", "missed", "wrong_sign", "exaggerated")
 WRONG: Final = slice(0, 3)
@@ -35,6 +35,7 @@ TWICE: Final = 2.0
 CRITICAL: Final = 1.959964
 DRAWS: Final = 2000
 SPLITS: Final = 20
+PEOPLE: Final = "people"
 MOST_ACCURATE: Final = "taking the most accurate model"
 LIMIT: Final = 0.05
 FEWEST: Final = 0.5
@@ -85,6 +86,29 @@ class PairedEstimates:
         whole = np.column_stack([risks, risks[:, WRONG].sum(axis=1)])
         return whole.min(axis=0), whole.max(axis=0)
 
+    def needed(self, said: Mapping[str, Any], limit: float) -> dict[str, float | None]:
+        """The risk of an estimate from people's part, and how many times as many items bring it below the limit.
+
+        Labels of all items by people vary by the growth less than those that there are; an estimate from a part of
+        them, powered or not, varies by as much and by what is missing besides.
+        """
+        if self.growth <= 1 or said["low"] is None:
+            return {}
+        error = (said["high"] - said["low"]) / 2 / CRITICAL
+        rng = np.random.default_rng(0)
+        noise = rng.normal(size=(DRAWS, 2))
+        means = said["estimate"] - self.reference + error * rng.normal(size=(DRAWS, 1))
+        whole = min(np.sqrt(self.known[:, 0].var(ddof=1) / len(self.known) / self.growth), error)
+        now = None
+        for times in np.geomspace(1.0, self.growth, 40):
+            added = np.sqrt(max(error**2 / times - whole**2, 0.0)) if times < self.growth else 0.0
+            spread = np.array([[whole, 0.0], [whole, added]])
+            risk = float(_errors(np.hstack([means, means]), spread, noise)[:, WRONG].sum(axis=1).mean())
+            now = risk if now is None else now
+            if risk <= limit:
+                return {"powered_risk": now, "more": float(times)}
+        return {"powered_risk": now, "more": None}
+
 
 def _root(covariance: Floats) -> Floats:
     """A square root of a covariance, also of one without full rank."""
@@ -118,6 +142,32 @@ class Risks:
     of: int
     """How many items there are."""
     limit: float
+    per_item: float
+    """How many people judged each of these items."""
+
+    def needed(self, price: float = 1.0) -> pl.DataFrame:
+        """What people must judge for a risk below the limit, alone or with each model, the cheapest first."""
+        if "more" not in self.table.columns:
+            raise InputError(
+                "people judged all items, or the measure cannot be powered, so there is nothing to plan",
+                remedy="plan a risk for a mean or a share where people judged a part of the items",
+            )
+        items = (pl.col("more") * self.items).ceil().clip(upper_bound=self.of).cast(pl.Int64)
+        further = (items - self.items).clip(lower_bound=0)
+        answers = (further * self.per_item).ceil().cast(pl.Int64)
+        helped = pl.concat_str(pl.lit("people and "), "configuration")
+        return (
+            self.table.filter(pl.col("powered_risk").is_not_null())
+            .select(
+                pl.when(pl.col("configuration") == PEOPLE).then(pl.lit(PEOPLE)).otherwise(helped).alias("who"),
+                pl.col("powered_risk").alias("risk"),
+                items.alias("items"),
+                further.alias("further"),
+                answers.alias("answers"),
+                (answers * price).alias("cost"),
+            )
+            .sort("further", "risk", nulls_last=True)
+        )
 
 
 def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed: int = 0) -> Risks | None:
@@ -157,13 +207,12 @@ def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed:
         )
     if len(pairs) > 1 and len(accuracy) > 1:
         rows.append(_most_accurate(pairs, accuracy, rows, seed))
-    first = {
-        "configuration": "people",
-        **_said(conclusion, people),
-        **dict.fromkeys(("risk", "risk_low", "risk_high", *ERRORS)),
-    }
-    table = pl.DataFrame([first, *rows], infer_schema_length=None)
-    return Risks(table, len(judged), part.judgments["item"].n_unique(), limit)
+    said, of = _said(conclusion, people), part.judgments["item"].n_unique()
+    first = {"configuration": PEOPLE, **said, **dict.fromkeys(("risk", "risk_low", "risk_high", *ERRORS))}
+    alone = PairedEstimates(np.column_stack([theirs, theirs]), conclusion.reference, of / len(judged))
+    table = pl.DataFrame([{**first, **alone.needed(said, limit)}, *rows], infer_schema_length=None)
+    per_item = people.judgments.filter(pl.col("value").is_not_null()).select("item", "rater").n_unique() / len(judged)
+    return Risks(table, len(judged), of, limit, per_item)
 
 
 def _models(part: Corpus, judged: pl.Series) -> list[str]:
@@ -222,32 +271,9 @@ def _powered(conclusion: Conclusion, part: Corpus, name: str, pair: PairedEstima
     claim = conclusion.claims(rows)[0] if len(rows) == 1 else None
     if claim is None or claim.estimate is None or claim.low is None or claim.high is None:
         return {}
-    made = {"powered": claim.estimate, "powered_low": claim.low, "powered_high": claim.high}
-    error = (claim.high - claim.low) / 2 / CRITICAL
-    return {
-        **made,
-        "powered_verdict": claim.verdict,
-        "more": _more(claim.estimate - conclusion.reference, error, pair, limit),
-    }
-
-
-def _more(apart: float, error: float, pair: PairedEstimates, limit: float) -> float | None:
-    """How many times as many items people must judge: powered estimates and all labels then agree often enough.
-
-    Labels of all items by people vary by the growth less than those that there are; a powered estimate from a part of
-    them varies by as much and by what is missing besides.
-    """
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=(DRAWS, 2))
-    means = apart + error * rng.normal(size=DRAWS)
-    people = np.sqrt(pair.known[:, 0].var(ddof=1) / len(pair.known) / pair.growth)
-    for times in np.geomspace(1.0, pair.growth, 40) if pair.growth > 1 else ():
-        added = np.sqrt(max(error**2 / times - min(people, error) ** 2, 0.0)) if times < pair.growth else 0.0
-        whole = min(people, error)
-        spread = np.array([[whole, 0.0], [whole, added]])
-        if float(_errors(np.column_stack([means, means]), spread, noise)[:, WRONG].sum(axis=1).mean()) <= limit:
-            return float(times)
-    return None
+    said = {"estimate": claim.estimate, "low": claim.low, "high": claim.high}
+    named = {"powered": claim.estimate, "powered_low": claim.low, "powered_high": claim.high}
+    return {**named, "powered_verdict": claim.verdict, **pair.needed(said, limit)}
 
 
 def _accuracies(both: Corpus, names: Sequence[str], blocks: Blocks) -> dict[str, Floats]:

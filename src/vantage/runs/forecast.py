@@ -8,7 +8,6 @@ second question is counted wherever it may be asked, so that calls are the most 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Final
@@ -17,9 +16,11 @@ from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.answers import choices
 from vantage.raters.chat import REASON_TOKENS, ChatRater
+from vantage.raters.contradictions import contradictions
 from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
+from vantage.raters.prompts import Prompter
 from vantage.runs.keys import Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
@@ -49,8 +50,6 @@ TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
     "concurrency and within the limits that are set."
 )
-_CODED: Final = re.compile(r"\b(?:choose|give|use|answer|rate)\s[+−-]?\d", re.IGNORECASE)
-"""Where guidelines speak of an answer by its code."""
 UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
 
 
@@ -235,8 +234,22 @@ class Forecast:
         return max(limits)
 
 
-def design_notes(part: PlanPart) -> list[str]:
-    """What a design asks and can show, in sentences; nothing without one."""
+def prompt_notes(part: PlanPart) -> list[str]:
+    """What the prompts say against themselves, and what a design asks and can show, in sentences."""
+    first = part.rater.plan(
+        part.corpus, part.used, questions=part.asked, condition=part.condition, items=part.corpus.items.head(1)
+    )
+    against = [
+        note
+        for call in first
+        if type(call.prompter) is Prompter
+        for note in contradictions(call.prompter, call.questions)
+    ]
+    return [*_design_notes(part), *dict.fromkeys(against)]
+
+
+def _design_notes(part: PlanPart) -> list[str]:
+    """What a design asks and can show; nothing without one."""
     design, samples = part.rater.design, part.rater.samples
     if design is None or not design.factors:
         return []
@@ -248,11 +261,6 @@ def design_notes(part: PlanPart) -> list[str]:
         + "; ".join(f"{factor} ({', '.join(levels)})" for factor, levels in design.factors)
         + "."
     ]
-    if set(dict(design.factors).get("labels", ())) - {"numbers"} and (named := _CODED.search(part.used.guidelines)):
-        notes.append(
-            f"The guidelines name a code (“{named[0]}”), which options called by words or letters do not show; "
-            "name the label instead, or leave labels out."
-        )
     ordered = [question for question in part.used.questions if question.id in part.asked and question.scale.ordered]
     if ordered:
         scale, items = ordered[0].scale, len(part.corpus.items)

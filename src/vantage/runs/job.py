@@ -31,6 +31,8 @@ class Spending:
 
     def __init__(self, limit: float | None, spent: float = 0.0) -> None:
         self.limit, self.spent, self.aside = limit, spent, 0.0
+        self.reserved: dict[bytes, float] = {}
+        """What is put aside for each request under way."""
         # Requests set out in some threads and are settled in another.
         self.lock = threading.Lock()
 
@@ -50,7 +52,6 @@ class Budget:
                 remedy=f"write a line '{model}: {{input: …, output: …}}' into a file and pass it with --prices",
             )
         self.spending, self.price = spending, price
-        self._reserved: dict[bytes, float] = {}
 
     def reserve(self, call: KeyedCall) -> bool:
         """Whether the call may be sent; what it may cost is then put aside."""
@@ -63,20 +64,20 @@ class Budget:
         with spending.lock:
             if spending.spent + spending.aside + most > spending.limit:
                 return False
-            self._reserved[call.key] = most
+            spending.reserved[call.key] = most
             # Kept as a sum, since a batch holds tens of thousands of requests.
             spending.aside += most
         return True
 
     @property
     def under_way(self) -> bool:
-        """Whether something is put aside for requests that have not ended."""
-        return bool(self._reserved)
+        """Whether something is put aside for requests that have not ended, of whichever model."""
+        return bool(self.spending.reserved)
 
     def release(self, call: KeyedCall) -> None:
         """Frees what was put aside for a call."""
         with self.spending.lock:
-            self.spending.aside -= self._reserved.pop(call.key, 0.0)
+            self.spending.aside -= self.spending.reserved.pop(call.key, 0.0)
 
     def settle(self, call: KeyedCall, completion: Completion) -> None:
         """Replaces what was put aside by what the call did cost."""

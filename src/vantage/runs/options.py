@@ -21,7 +21,7 @@ class RunOptions:
 
     Args:
         concurrency: How many requests are under way at a time at most; the model's own setting without it.
-        engine: Who sends them: `local`, `ray` (a cluster), or `batch` (the provider's batch API).
+        engine: Who sends requests: `local`, `ray` (a cluster), or `batch` (the provider's batch API).
         tries: How often a request is sent before it has failed.
         deadline: Seconds after which a request has failed, all its tries and waits included.
         retry_failed: Whether calls that failed in an earlier run are sent again.
@@ -34,11 +34,10 @@ class RunOptions:
             whose account is at fault.
         canary: Whether a few fixed prompts are put to every model first, to see whether it still answers them alike.
         prices: Prices per million tokens, by model.
-        requests_per_minute: A limit on requests.
-        tokens_per_minute: A limit on tokens, of prompts and replies together.
+        requests_per_minute: The most requests per minute.
+        tokens_per_minute: The most tokens per minute, of prompts and replies together.
         workers: With `ray`: how many workers; one for each GPU or each machine of the cluster without it.
         ray_address: With `ray`: where the cluster is; `RAY_ADDRESS`, or this machine, without it.
-        batch_protocol: With `batch`: how the endpoint speaks of batches; told by its address without it.
         batch_wait: With `batch`: seconds to wait for batches at most; as long as it takes without it.
     """
 
@@ -58,7 +57,6 @@ class RunOptions:
     tokens_per_minute: float | None = None
     workers: int | None = None
     ray_address: str | None = None
-    batch_protocol: str | None = None
     batch_wait: float | None = None
 
     def __post_init__(self) -> None:

@@ -41,6 +41,7 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
 
@@ -56,6 +57,7 @@ STUDIES: Final[dict[str, str]] = {
     for name in ("appraisals", "context", "demo", "perseval", "stereomap", "wcsent")
 }
 """The studies by name: where each is found when it is asked for."""
+PROMPT: Final = "how models are asked: as everywhere in Vantage, or with the steps and examples of the paper"
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,12 @@ def option(default: Any, help: str, formerly: str = "") -> Any:  # noqa: A002
     `formerly` is a name that it had, which is answered with the new one.
     """
     return field(default=default, metadata={"help": help, "formerly": formerly})
+
+
+def paper_prompts(study: str) -> dict[str, Any]:
+    """How the paper of a study asked its models: `styles`, and what else `prompts.yaml` says of them."""
+    known: dict[str, Any] = Document.bundled(__package__, "prompts.yaml").data[study]
+    return known
 
 
 def listed(words: str, known: Collection[str] = (), what: str = "") -> list[str]:

@@ -19,10 +19,12 @@ from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
 from vantage.report.cells import finite
+from vantage.report.page import EXPLORER
 from vantage.scales import show_code
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
-COOKIE: Final = "vantage-view"
+COOKIE: Final = "vantage-view-{port}"
+"""The name of the cookie, for browsers send those of a host to all its ports."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -35,7 +37,9 @@ HEADERS: Final = {
 }
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 LARGEST_BODY: Final = 100_000
-NUMBERS: Final = ("page", "size", "run", "sample")
+LAST: Final = 2**31
+"""Numbers in addresses end here."""
+NUMBERS: Final = ("page", "size", "run", "sample", "start", "end")
 
 
 def asset(name: str) -> str:
@@ -47,7 +51,7 @@ class Server:
     """The application of one explorer; `token` opens it once, after which a cookie does."""
 
     def __init__(self, explorer: Explorer, port: int) -> None:
-        self.explorer, self.port = explorer, port
+        self.explorer, self.port, self.cookie = explorer, port, COOKIE.format(port=port)
         self.token, self._session, self._used = secrets.token_urlsafe(24), secrets.token_urlsafe(24), False
 
     @property
@@ -61,6 +65,8 @@ class Server:
             Route("/", self.index),
             Route("/view.{kind}", self.static),
             Route("/report/{number:int}", self.report),
+            # Numbers of a report lead to the explorer beside it, which is this one.
+            Route(f"/report/{EXPLORER}", lambda _: RedirectResponse("/", 303, headers=HEADERS)),
             Route("/api/evidence", self.evidence),
             Route("/api/marks", self.mark, methods=["GET", "POST"]),
             Route("/api/{view}", self.api),
@@ -70,10 +76,10 @@ class Server:
     async def index(self, request: Request) -> Response:
         """The page; the token in the address is exchanged for a cookie and leaves the address."""
         given = request.query_params.get("token")
-        if given is not None and not self._used and secrets.compare_digest(given, self.token):
+        if given is not None and not self._used and _same(given, self.token):
             self._used = True
             response: Response = RedirectResponse("/", 303, headers=HEADERS)
-            response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict")
+            response.set_cookie(self.cookie, self._session, httponly=True, samesite="strict")
             return response
         if refusal := self._refused(request):
             return refusal
@@ -111,9 +117,14 @@ class Server:
         """The marks so far, or a new one; a form of another site can send no such request."""
         if request.method == "GET":
             return await self._answer(request, lambda _: {"marks": self._marks()})
-        body = b"".join([part async for part in request.stream()][:64])
-        if request.headers.get("content-type") != "application/json" or len(body) > LARGEST_BODY:
-            return _json({"problem": "A mark is a small JSON document."}, 400)
+        if refusal := self._refused(request):
+            return refusal
+        small, body = request.headers.get("content-type") == "application/json", b""
+        async for part in request.stream():
+            body += part
+            small &= len(body) <= LARGEST_BODY
+            if not small:
+                return _json({"problem": "A mark is a small JSON document."}, 400)
         return await self._answer(request, lambda _: self._marked(json.loads(body)))
 
     async def _answer(self, request: Request, compute: Any) -> Response:
@@ -132,13 +143,15 @@ class Server:
         host = request.headers.get("host", "")
         if host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
             return PlainTextResponse("This address is not served.", 403, headers=HEADERS)
-        if not secrets.compare_digest(request.cookies.get(COOKIE, ""), self._session):
+        if not _same(request.cookies.get(self.cookie, ""), self._session):
             said = "The link works once and only in the browser that opened it. Run vantage view again for a new one."
             return PlainTextResponse(said, 403, headers=HEADERS)
         return None
 
     def _row(self, given: Mapping[str, Any]) -> dict[str, Any]:
         keys = {name: given[name] for name in ("item", "question", "rater", "condition", "sample") if name in given}
+        if not keys or not all(isinstance(value, int if name == "sample" else str) for name, value in keys.items()):
+            raise InputError("this names no judgment", remedy="reload the page")
         rows = self.explorer.corpus.judgments.filter(pl.col(name) == value for name, value in keys.items())
         if len(rows) != 1:
             raise InputError("there is no such judgment", remedy="reload the page")
@@ -155,9 +168,11 @@ class Server:
         shown = evidence(row.get("reply") or "", question, text, cut=row.get("finish") == "length")
         return {**shown, "stored_rule": row.get("rule"), "answers": list(answers(question))}
 
-    def _marked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _marked(self, given: Any) -> dict[str, Any]:
         from vantage.runs.audit import Mark, add_mark
 
+        if not isinstance(given, dict) or "meant" not in given:
+            raise InputError("a mark says which answer was meant", remedy="reload the page")
         row = self._row(given)
         read = show_code(row["value"]) if row["value"] is not None else str(row["status"])
         keys = {name: row[name] for name in ("item", "question", "rater", "condition", "sample")}
@@ -177,6 +192,10 @@ class Server:
         return folder
 
 
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode(errors="surrogateescape"), secret.encode())
+
+
 def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
     """The query of an address as keyword arguments; empty ones are left out.
 
@@ -190,7 +209,8 @@ def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
         if dot:
             nested.setdefault(group, {})[inner] = value
         elif name in NUMBERS:
-            given[name] = min(max(int(value), 1), LARGEST) if name == "size" else max(0, int(value))
+            low, high = (1, LARGEST) if name == "size" else (0, LAST)
+            given[name] = min(max(int(value), low), high)
         elif name == "descending":
             given[name] = value != "false"
         elif name == "only":

@@ -16,40 +16,67 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.intervals import welch
+from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
+from vantage.report import answer_places, answers_of
 from vantage.report.cells import counted, minus, p_value
 from vantage.report.ledger import LEVEL
 
 
-def compared(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
+def compared(corpus: Corpus, question: Question, one: str, other: str, size: int, option: str = "") -> dict[str, Any]:
     """The difference of two groups over all items that both judged, and the items where it is largest, both ways.
 
-    On a scale without order it is the share of answers that would have to be changed, item by item.
+    Where answers have no order it is the difference in how often they give one of them: the one that is named, or that
+    in which they differ most.
     """
-    ordered = question.scale.ordered
     first, second = _apart(corpus, question, one, other)
-    rows = (_in_points if ordered else _in_shares)(first, second)
-    if rows.is_empty():
+    both = [part.join(rest, on="item", how="semi") for part, rest in ((first, second), (second, first))]
+    if both[0].is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
+    codes, labels, _ = answers_of(question)
+    shares = [_shares(part, question, codes) for part in both]
+    label = "" if question.scale.ordered else option if option in labels else labels[_telling(*shares, len(codes))]
+    if label:
+        chose = (pl.col("value") == codes[labels.index(label)]).cast(pl.Float64)
+        first, second = (part.with_columns(value=chose) for part in (first, second))
     texts = corpus.items.select("item", pl.col("^text$"))
-    rows = rows.join(texts, on="item", how="left").sort("difference", "item", descending=[True, False])
-    apart = rows["difference"].to_numpy()
-    mean, count = float(apart.mean()), len(apart)
-    changed = f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
-    changed += f"{named(other)} ({counted(count, 'item')}); two samples of one group differ too."
+    rows = _in_points(first, second).join(texts, on="item", how="left")
+    if label:  # shares differ by one at most
+        rows = rows.with_columns(pl.col("low", "high").clip(-1, 1))
+    rows = rows.sort("difference", "item", descending=[True, False])
+    count, mean = len(rows), float(rows["difference"].to_numpy().mean())
+    tested = _tested({named(one): first, named(other): second})
+    means = [float(rows[name].to_numpy().mean()) for name in ("mean", "mean_other")]
     higher, lower = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0).reverse()
     return {
         "one": one,
         "other": other,
         "question": question.id,
-        "unit": "points" if ordered else "share of answers",
+        "option": label,
+        "options": labels if label else [],
         "items": count,
         "difference": mean,
-        "sentence": _sentence(mean, _tested({named(one): first, named(other): second})) if ordered else changed,
-        "higher": (higher if ordered else rows).head(size).fill_nan(None).to_dicts(),
+        "shares": [part.round(4).tolist() for part in shares],
+        "answers": [len(part) for part in both],
+        "sentence": _of_option(label, means, tested) if label else _sentence(mean, tested),
+        "higher": higher.head(size).fill_nan(None).to_dicts(),
         "lower": lower.head(size).fill_nan(None).to_dicts(),
-        "points": rows.select("item", x="mean_other", y="mean").to_dicts() if ordered and count <= 5000 else [],
+        "points": rows.select("item", x="mean_other", y="mean").to_dicts() if not label and count <= 5000 else [],
     }
+
+
+def _shares(answers: pl.DataFrame, question: Question, codes: Floats) -> Floats:
+    """The share of each answer, every item counting alike."""
+    items = answers["item"].rank("dense").to_numpy().astype(np.int64) - 1
+    places = answer_places(answers["value"].to_numpy(), question, codes)
+    counts = np.zeros((items.max() + 1, len(codes)))
+    np.add.at(counts, (items, places), 1)
+    return np.asarray((counts / counts.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def _telling(one: Floats, other: Floats, options: int) -> int:
+    """The answer in which two groups differ most; of two answers the second, such as yes."""
+    return 1 if options == 2 else int(np.abs(one - other).argmax())
 
 
 def chosen(corpus: Corpus, group: str) -> tuple[pl.Expr, pl.Expr]:
@@ -107,16 +134,6 @@ def _in_points(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(difference=difference, low=difference - half, high=difference + half)
 
 
-def _in_shares(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """The share of answers that would have to be changed."""
-    share = pl.col("len") / pl.col("len").sum().over("item")
-    one, two = (part.group_by("item", "value").len().with_columns(share=share).drop("len") for part in (first, second))
-    joined = one.join(two, on=["item", "value"], how="full", coalesce=True, suffix="_other")
-    joined = joined.join(one, on="item", how="semi").join(two, on="item", how="semi")
-    moved = (pl.col("share").fill_null(0.0) - pl.col("share_other").fill_null(0.0)).abs().sum() / 2
-    return joined.group_by("item").agg(moved.alias("difference"))
-
-
 def _means(answers: pl.DataFrame) -> pl.DataFrame:
     value = pl.col("value")
     return answers.group_by("item").agg(mean=value.mean(), variance=value.var(), n=value.len())
@@ -141,6 +158,21 @@ def _tested(parts: dict[str, pl.DataFrame]) -> dict[str, Any]:
     return compare(both, between=between, values=list(parts), ci="auto").row(0, named=True)
 
 
+def _of_option(label: str, means: list[float], tested: dict[str, Any]) -> str:
+    """How often two groups give an answer."""
+    one, other = (f"{100 * mean:.1f} %" for mean in means)
+    said = f"“{label}” is {one} of the answers of {tested['first']} and {other} of those of {tested['second']}"
+    if tested["p"] is None:
+        return f"{said}, which is not tested: {tested['reason']}."
+    return f"{said}{'; the two cannot be told apart' if tested['p'] > LEVEL else ''} ({_evidence(tested)})."
+
+
+def _evidence(tested: dict[str, Any]) -> str:
+    units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
+    units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
+    return f"p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}"
+
+
 def _sentence(mean: float, tested: dict[str, Any]) -> str:
     """What the difference allows to say."""
     one, other, p = tested["first"], tested["second"], tested["p"]
@@ -148,9 +180,7 @@ def _sentence(mean: float, tested: dict[str, Any]) -> str:
     what = minus(f"{difference:+.2f} points")
     if p is None:
         return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
-    units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
-    units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
-    what += f", p {'' if p < 0.001 else '= '}{p_value(p)}, {units}"
+    what += f", {_evidence(tested)}"
     if p > LEVEL:
         return f"On average, the answers of {one} and {other} cannot be told apart ({what})."
     side = "higher" if difference > 0 else "lower"

@@ -15,7 +15,8 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
-from vantage.report import AnswerCounts, answers_of, number
+from vantage.report import COLUMNS, AnswerCounts, Spectrum, answers_of, colours_of, division, number
+from vantage.view.mapping import axes
 from vantage.view.opening import Opened
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 # What only some views need is imported when they are opened: the first page comes sooner.
 T = TypeVar("T")
 VIEWS: Final = (
-    *("overview", "items", "item", "raters", "rater", "compare"),
+    *("overview", "spectrum", "items", "item", "raters", "rater", "compare"),
     *("measures", "measure", "runs", "calls", "map"),
 )
 """What a page may ask for; each is a method of `Explorer`."""
@@ -93,7 +94,7 @@ class Explorer:
         """Computes what the first page needs; whoever opens that page sees a problem."""
         with suppress(VantageError), self._lock:
             self.overview()
-            self.items()
+            self.spectrum()
 
     def overview(self) -> dict[str, Any]:
         """What there is: sizes, questions, groups and columns to choose from."""
@@ -118,6 +119,7 @@ class Explorer:
             "models": models["rater"].head(200).to_list(),
             "conditions": corpus.judgments["condition"].unique().sort().to_list(),
             "traits": {name: self._values(corpus.raters, name) for name in corpus.traits},
+            "axes": len(axes(corpus)),
             "columns": {
                 name: self._values(corpus.items, name) for name in corpus.items.columns if name not in ("item", "text")
             },
@@ -139,17 +141,7 @@ class Explorer:
     ) -> dict[str, Any]:
         """Items with the distribution of their answers, searched, filtered and sorted."""
         asked, counts = self.question(question), self.distributions(question, trait, condition)
-        items = self.corpus.items
-        kept = np.ones(len(items), dtype=bool)
-        for name, value in (where or {}).items():
-            kept &= self._equal(items, name, value)
-        if only:
-            kept &= items["item"].is_in(list(only)).to_numpy()
-        if search:
-            texts = [pl.col(name) for name in items.columns if items.schema[name] == pl.String]
-            literal = search.lower()
-            hits = pl.any_horizontal(text.str.to_lowercase().str.contains(literal, literal=True) for text in texts)
-            kept &= items.select(hits.fill_null(False)).to_series().to_numpy()
+        kept = self._kept(search, where, only)
         places = np.flatnonzero(kept)
         order, distance, compared = self._order(counts, sort, rater)
         if order is not None:
@@ -168,6 +160,53 @@ class Explorer:
             "page": page,
             "size": size,
             "rows": [self._item_row(int(place), counts, distance) for place in shown],
+        }
+
+    def spectrum(
+        self,
+        question: str = "",
+        rater: str = "",
+        condition: str | None = None,
+        trait: str = "",
+        search: str = "",
+        where: Mapping[str, str] | None = None,
+        start: int = 0,
+        end: int | None = None,
+    ) -> dict[str, Any]:
+        """Every text as a column, from one end of the scale to the other; of many texts, neighbours as one.
+
+        Args:
+            question: The question.
+            rater: The group by whose answers texts are sorted; the first without it.
+            condition: The condition.
+            trait: The trait by which people are apart.
+            search: Words that the texts hold.
+            where: Values of columns that the texts have.
+            start: The place in the order from which on texts are drawn.
+            end: The place up to which they are.
+        """
+        asked, counts = self.question(question), self.distributions(question, trait, condition)
+        group = counts.groups.index(rater) if rater in counts.groups else 0
+        whole = self.once(("spectrum", id(counts), group), lambda: Spectrum.of(counts, group))
+        order = whole.order[self._kept(search, where)[whole.order]]
+        drawn = Spectrum(counts, order[start:end])
+        many = len(drawn.order) > COLUMNS
+        columns = zip(drawn.texts.tolist(), drawn.apart, strict=True) if many else ()
+        by_group = [drawn.shares(at).round(3).tolist() for at in range(len(counts.groups))] if many else []
+        return {
+            "question": {**self._question(asked), "colours": colours_of(asked)},
+            "groups": counts.groups,
+            "by": counts.groups[group],
+            "said": division(counts)["said"],
+            "total": len(order),
+            "start": start,
+            "end": start + len(drawn.order),
+            "pins": [[at, self._item_row(int(drawn.order[at]), counts, None)] for at in drawn.pins()],
+            "rows": [] if many else [self._item_row(int(place), counts, None) for place in drawn.order],
+            "columns": [
+                {"texts": texts, "apart": number(apart), "shares": [shares[at] for shares in by_group]}
+                for at, (texts, apart) in enumerate(columns)
+            ],
         }
 
     def item(self, item: str, trait: str = "") -> dict[str, Any]:
@@ -201,11 +240,11 @@ class Explorer:
         counts = self.distributions(question, "", None)
         return self._raters(question).one(rater, self.question(question), counts)
 
-    def compare(self, one: str, other: str, question: str = "", size: int = SIZE) -> dict[str, Any]:
+    def compare(self, one: str, other: str, question: str = "", option: str = "", size: int = SIZE) -> dict[str, Any]:
         """Two groups of raters: the overall difference, and the items on which they part."""
         from vantage.view.comparing import compared
 
-        return compared(self.included, self.question(question), one, other, size)
+        return compared(self.included, self.question(question), one, other, size, option)
 
     def measures(self) -> list[dict[str, Any]]:
         """The measures with their options."""
@@ -230,12 +269,16 @@ class Explorer:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""
         return self.calls_of.calls(item=item, rater=rater, run=run, page=page)
 
-    def map(self, kind: str = "raters", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
-        """Points with their intervals: raters, items by two questions, or both on one scale."""
+    def map(
+        self, kind: str = "agreement", question: str = "", x: str = "", y: str = "", trait: str = ""
+    ) -> dict[str, Any]:
+        """Points: raters by agreement, or by severity; items by two questions; or both on one scale."""
         from vantage.view import mapping
 
         corpus = self.included
-        key = ("map", kind, question, x, y)
+        key = ("map", kind, question, x, y, trait)
+        if kind == "agreement":
+            return self.once(key, lambda: mapping.by_agreement(corpus, self.question(question), self._trait(trait)))
         if kind == "raters":
             return self._raters(question).map()
         if kind == "items":
@@ -243,7 +286,7 @@ class Explorer:
             return {**placed, "axes": mapping.axes(corpus)}
         if kind == "wright":
             return self.once(key, lambda: mapping.one_scale(corpus, self.question(question)))
-        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("raters", "items", "wright")))
+        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("agreement", "raters", "items", "wright")))
 
     def question(self, name: str) -> Question:
         """A question by its id; the first that was judged where none is named."""
@@ -266,11 +309,14 @@ class Explorer:
 
     def distributions(self, question: str, trait: str, condition: str | None) -> AnswerCounts:
         """The counts of answers to a question."""
-        asked = self.question(question)
-        if trait and trait not in self.corpus.traits:
-            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
+        asked, trait = self.question(question), self._trait(trait)
         key = ("distributions", asked.id, trait, condition)
         return self.once(key, lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition))
+
+    def _trait(self, trait: str) -> str:
+        if trait and trait not in self.corpus.traits:
+            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
+        return trait
 
     def _raters(self, question: str) -> RaterTable:
         from vantage.view.raters import RaterTable
@@ -310,6 +356,21 @@ class Explorer:
             "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},
         }
 
+    def _kept(self, search: str, where: Mapping[str, str] | None, only: Sequence[str] = ()) -> Any:
+        """Which items hold the words, have the values and are among those wanted."""
+        items = self.corpus.items
+        kept = np.ones(len(items), dtype=bool)
+        for name, value in (where or {}).items():
+            kept &= self._equal(items, name, value)
+        if only:
+            kept &= items["item"].is_in(list(only)).to_numpy()
+        if search:
+            texts = [pl.col(name) for name in items.columns if items.schema[name] == pl.String]
+            literal = search.lower()
+            hits = pl.any_horizontal(text.str.to_lowercase().str.contains(literal, literal=True) for text in texts)
+            kept &= items.select(hits.fill_null(False)).to_series().to_numpy()
+        return kept
+
     def _place(self, item: str) -> int:
         places = self.once("places", lambda: {id_: at for at, id_ in enumerate(self.corpus.items["item"])})
         if item not in places:
@@ -340,6 +401,7 @@ class Explorer:
             "ask": question.ask,
             "scale": question.scale.describe(),
             "ordered": question.scale.ordered,
+            "distances": question.scale.has_distances,
             "labels": labels,
             "ticks": ticks,
             "codes": codes.tolist(),

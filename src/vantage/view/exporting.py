@@ -6,6 +6,7 @@ In a notebook it stands in a frame that can reach nothing outside itself.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
+from vantage.report import Spectrum
 from vantage.report.cells import finite
 from vantage.report.page import digest
 from vantage.view.app import asset
@@ -28,6 +30,7 @@ TRAIT_VALUES: Final = 6
 """Traits with at most so many values are compared in the file."""
 COMPARED: Final = 12
 """At most so many comparisons are computed for the file."""
+RATER_MAPS: Final = ("agreement", "raters")
 HEIGHT: Final = 700
 """Pixels of the frame in a notebook."""
 
@@ -64,10 +67,10 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
             columns[name] = {"words": words.to_list(), "places": places.to_list()}
         else:
             columns[name] = values.to_list()
-    ordered = [question["id"] for question in overview["questions"] if question["ordered"]]
     return {
         "overview": overview,
         "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
+        "spectra": {id_: _spectrum(explorer, id_) for id_ in questions},
         "texts": {
             row["item"]: {name: str(value) for name, value in row.items() if value is not None}
             for row in corpus.items.iter_rows(named=True)
@@ -75,9 +78,25 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
         "compare": _comparisons(explorer, questions),
-        "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
+        "maps": {
+            f"{kind} {id_}": drawn for kind in RATER_MAPS for id_ in questions if (drawn := _map(explorer, kind, id_))
+        }
         | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
+
+
+def _map(explorer: Explorer, kind: str, question: str) -> dict[str, Any] | None:
+    """A map of raters; nothing where there are too few, or where answers have no order."""
+    with suppress(InputError):
+        return explorer.map(kind, question)
+    return None
+
+
+def _spectrum(explorer: Explorer, question: str) -> dict[str, Any]:
+    """The Spectrum of a question as the ids of its texts in their order: the page has the texts already."""
+    counts, drawn = explorer.distributions(question, "", None), explorer.spectrum(question)
+    order = counts.items.gather(Spectrum.of(counts).order).to_list()
+    return {**drawn, "order": order, "pins": [row["item"] for _, row in drawn["pins"]], "rows": [], "columns": []}
 
 
 def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
@@ -11,11 +12,12 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.intervals import student
-from vantage.measures.models.facets import facets
-from vantage.measures.texts.composites import composites
+from vantage.measures.ratings import Floats
 
 POINTS: Final = 4000
 """A map shows at most so many points; beyond, it says how many were left out."""
+RATERS: Final = 400
+"""Raters of a map by agreement at most, those with most answers."""
 LARGEST: Final = 200_000
 """Judgments from which on raters and items are not fitted while somebody waits."""
 
@@ -66,8 +68,70 @@ def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
     }
 
 
+def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, Any]:
+    """Raters as far apart as their answers to the same items: classical scaling (Torgerson 1952) on two axes."""
+    given = corpus.judgments.filter(question=question.id).drop_nulls("value")
+    most = given["rater"].value_counts(sort=True).head(RATERS)
+    raters = corpus.raters.join(most, on="rater", how="semi", maintain_order="left")
+    given = given.join(raters, on="rater", how="semi").unique(["item", "rater"], keep="first", maintain_order=True)
+    wide = given.pivot(on="item", index="rater", values="value").sort("rater")
+    values = wide.drop("rater").to_numpy()
+    if len(values) < 3:
+        raise InputError("a map of raters needs three of them", remedy="look at the list of raters")
+    apart = _apart(values, question)
+    place, share = _scaled(apart)
+    kind = dict(raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
+    known = dict(raters.select("rater", pl.col(trait).cast(pl.String)).iter_rows()) if trait else {}
+    mean = np.nanmean(np.where(np.eye(len(apart), dtype=bool), np.nan, apart), axis=1)
+    points = [
+        {
+            "id": rater,
+            "label": rater,
+            "group": known.get(rater) or kind[rater],
+            "x": float(x),
+            "y": float(y),
+            "note": f"two answers are {far:.2f} apart on average",
+        }
+        for rater, (x, y), far in zip(wide["rater"], place, mean, strict=True)
+    ]
+    return {
+        "title": f"Raters by agreement about {question.title or question.id}: near each other where their answers are",
+        "x": f"Both axes show {100 * share:.0f} % of how raters differ",
+        "y": "",
+        "of": "rater",
+        "points": points,
+        "left_out": corpus.raters.height - len(points),
+    }
+
+
+def _apart(values: Floats, question: Question) -> Floats:
+    """The mean distance of two raters' answers to the same items, as a share of the scale; without any, that of all."""
+    there = (~np.isnan(values)).astype(np.float64)
+    answers = np.unique(values[there > 0])
+    ordered = question.scale.ordered
+    # On an ordered scale the steps that lie between two answers; without an order, whether they differ.
+    steps = np.diff(answers) / np.ptp(question.scale.ends) if ordered else np.full(len(answers), 0.5)
+    sums = np.zeros((len(values), len(values)))
+    for answer, step in zip(answers[:-1] if ordered else answers, steps, strict=True):
+        beyond = np.where(there > 0, values > answer if ordered else values == answer, 0.0)
+        sums += step * (beyond @ (there - beyond).T + (there - beyond) @ beyond.T)
+    shared = there @ there.T
+    apart = np.divide(sums, shared, out=np.full_like(sums, np.nan), where=shared > 0)
+    return np.asarray(np.where(np.isnan(apart), np.nanmean(apart), apart))
+
+
+def _scaled(apart: Floats) -> tuple[Floats, float]:
+    """Two coordinates of each rater, and the share of the squared distances that they show."""
+    centring = np.eye(len(apart)) - 1 / len(apart)
+    values, vectors = np.linalg.eigh(-0.5 * centring @ apart**2 @ centring)
+    largest = np.clip(values[::-1][:2], 0, None)
+    return vectors[:, ::-1][:, :2] * np.sqrt(largest), float(largest.sum() / np.clip(values, 0, None).sum().clip(1e-12))
+
+
 def _with_scores(corpus: Corpus) -> pl.DataFrame:
     """The answers of raters, and the scores that follow from them."""
+    from vantage.measures.texts.composites import composites
+
     columns = ["item", "rater", "question", "value"]
     frames = [corpus.judgments.select(columns)]
     for instrument in corpus.instruments:
@@ -80,6 +144,8 @@ def _with_scores(corpus: Corpus) -> pl.DataFrame:
 
 def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
     """Severity of raters and location of items in logits: the Wright map."""
+    from vantage.measures.models.facets import facets
+
     own = corpus.filter(question=question.id)
     if len(own.judgments) > LARGEST:
         command = f"vantage facets FOLDER --question {question.id}"

@@ -101,9 +101,9 @@ def _with_store(opened: Opened, folder: Path) -> Opened:
 
 def _collected(path: Path) -> Opened:
     """A study that people take part in; its database is read each time something was written."""
-    from vantage.collect import AnnotationStudy, StudyService
+    from vantage.collect import StudyService, opened_study
 
-    study = AnnotationStudy.load(path)
+    study, _ = opened_study(path)
 
     def read() -> Corpus:
         service = StudyService(study)

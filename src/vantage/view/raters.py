@@ -16,7 +16,7 @@ from vantage.report import AnswerCounts, answer_places, answers_of
 
 ANSWERS: Final = 200
 """How many answers of one rater are listed, those farthest from the others first."""
-SORTS: Final = ("flags", "estimate", "bias", "spread", "answers", "rater")
+SORTS: Final = ("flags", "estimate", "bias", "spread", "agreement", "answers", "rater")
 NUMBERS: Final = ("estimate", "low", "high", "bias", "spread", "agreement", "top_share", "opt_outs", "seconds")
 
 
@@ -30,12 +30,12 @@ class RaterTable:
 
     @classmethod
     def of(cls, corpus: Corpus, question: Question) -> RaterTable:
-        """Consistency, severity and flags where the scale has an order; counts alone where it has none."""
+        """Consistency, severity and flags where answers have distances; how often others say the same where not."""
         own = corpus.filter(question=question.id)
         counts = own.judgments.group_by("rater").agg(judgments=pl.len(), answers=pl.col("value").count())
         raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")
-        if question.scale.ordered and own.judgments["rater"].n_unique() > 1:
-            quality = _beside_people(own)
+        if own.judgments["rater"].n_unique() > 1:
+            quality = _beside_people(own) if question.scale.has_distances else _sameness(own)
             columns = ["rater", "flags", *(name for name in NUMBERS if name in quality.columns)]
             raters = raters.join(quality.select(columns), on="rater", how="left", maintain_order="left")
         unknown = {"flags": pl.lit([], pl.List(pl.String)), **dict.fromkeys(NUMBERS, pl.lit(None, pl.Float64))}
@@ -89,6 +89,8 @@ class RaterTable:
 
     def map(self) -> dict[str, Any]:
         """Severity against consistency; raters without either have no point."""
+        if not self.question.scale.has_distances:
+            raise InputError("severity needs answers with an order", remedy="map the raters by agreement")
         known = self.frame.drop_nulls(["bias", "estimate"])
         columns = {"id": "rater", "label": "rater", "group": "kind", "x": "bias", "y": "estimate"}
         note = pl.col("flags").list.join("; ").fill_null("")
@@ -107,6 +109,20 @@ class RaterTable:
         known = {*quality, "flags"}
         traits = {name: str(value) for name, value in row.items() if name not in known and value is not None}
         return {**quality, "flags": row["flags"] or [], "traits": traits}
+
+
+def _sameness(corpus: Corpus) -> pl.DataFrame:
+    """How often others give the same answer as a rater, and how often the rater gives one: without an order."""
+    there = corpus.included()
+    people = there.people()
+    votes = (there if people.judgments.is_empty() else people).judgments.drop_nulls("value")
+    own = pl.col("rater").is_in(votes["rater"].unique().implode()).cast(pl.Int64)
+    rows = corpus.judgments.drop_nulls("value").select("item", "rater", "value")
+    rows = rows.join(votes.group_by("item", "value").len("same"), on=["item", "value"], how="left")
+    rows = rows.join(votes.group_by("item").len("others"), on="item", how="left")
+    same, others = ((pl.col(name).fill_null(0).cast(pl.Int64) - own).sum() for name in ("same", "others"))
+    agreement, top = pl.when(others > 0).then(same / others), pl.col("value").unique_counts().max() / pl.len()
+    return rows.group_by("rater").agg(agreement=agreement, top_share=top, flags=pl.lit([], pl.List(pl.String)))
 
 
 def _beside_people(corpus: Corpus) -> pl.DataFrame:

@@ -48,7 +48,7 @@ def test_somebody_elses_platform_id_does_not_open_their_answers(prolific: StudyS
         assert "Please continue where you started" in eve.text
         assert "lab@study.example" in eve.text
         assert eve.get("/item/1") != "/item/1"
-        assert "vantage" not in eve.client.cookies
+        assert not eve.cookie("vantage")
     assert ann.get(LINK) == "/item/2", "the browser that started goes on"
     assert ann.get("/?PROLIFIC_PID=5f1&STUDY_ID=s1&SESSION_ID=x2") == "/item/2", "also in another session"
     assert prolific.researchers.platform_ids()["SESSION_ID"].to_list() == ["x1", "x2"]
@@ -84,12 +84,12 @@ def test_the_own_link_leads_back_from_any_browser_and_cannot_be_forged(prolific:
     assert own
     phone = Visitor(prolific)
     assert phone.get(html.unescape(own.group(1))) == "/item/2"
-    cookie = ann.client.cookies["vantage"]
+    cookie = ann.cookie("vantage")
     for forged in (f"{own.group(1)}x", f"/?continue={cookie}", "/?continue=", "/?continue=5f1"):
         eve = Visitor(prolific)
         eve.get(forged)
         assert eve.status in (403, 404)
-        assert "vantage" not in eve.client.cookies
+        assert not eve.cookie("vantage")
     eve = Visitor(prolific)
     eve.client.cookies.set("vantage", own.group(1).partition("=")[2])
     assert eve.get("/item/1") != "/item/1", "a link's token is no cookie"
@@ -214,7 +214,7 @@ def test_nothing_that_is_sent_becomes_a_header(prolific: StudyService, text: str
     for found in answers:
         assert found.status_code < 500
         cookies = [cookie.partition("=")[0] for cookie in found.headers.get_list("set-cookie")]
-        assert set(cookies) <= {"vantage-visitor"}
+        assert {cookie.rpartition("-")[0] for cookie in cookies} <= {"vantage-visitor"}
         assert "x" not in found.headers
         assert "\n" not in found.headers.get("location", "")
 
@@ -290,7 +290,7 @@ def test_many_addresses_do_not_lock_out_a_browser_that_is_known(prolific: StudyS
 def test_logging_out_ends_the_session_on_the_server(prolific: StudyService) -> None:
     boss, thief = Visitor(prolific), Visitor(prolific)
     boss.log_in()
-    thief.client.cookies.set("vantage-admin", boss.client.cookies["vantage-admin"])
+    thief.client.cookies.set("vantage-admin", boss.cookie("vantage-admin"))
     assert thief.get("/admin") == "/admin"
     boss.send("/admin/logout")
     assert thief.get("/admin") == "/admin/login"
@@ -308,7 +308,7 @@ def test_tokens_of_one_kind_do_not_pass_as_another(prolific: StudyService) -> No
     boss.get("/admin/invitations")
     key = boss.text.partition("/preview/?key=")[2].partition('"')[0]
     client = client_of(prolific, "203.0.113.2")
-    for text in (key, f"preview.{key}", boss.form_token, boss.client.cookies["vantage-admin"]):
+    for text in (key, f"preview.{key}", boss.form_token, boss.cookie("vantage-admin")):
         assert client.get("/api/overview", headers={"authorization": f"Bearer {text}"}).status_code == 401
     found: Any = Visitor(prolific).client.get("/preview/", params={"key": boss.form_token})
     assert found.status_code == 403

@@ -300,6 +300,50 @@ def test_answers_survive_a_reload_and_another_device_and_are_no_answers_yet(
     context.close()
 
 
+def test_a_minute_without_a_connection_loses_nothing(browser: Browser, address: str, studies: OurStudies) -> None:
+    context, page = new_page(browser, "desktop")
+    begin(page, f"{address}/warmth-competence")
+    before = len(studies["warmth-competence"].researchers.corpus().judgments)
+    count = page.locator(".question").count()
+
+    def choose(which: int) -> None:
+        page.evaluate(
+            f"for (const q of document.querySelectorAll('.question')) q.querySelectorAll('input')[{which}].click()"
+        )
+
+    def chosen() -> list[str]:
+        values: list[str] = page.eval_on_selector_all("input:checked", "all => all.map((one) => one.value)")
+        return values
+
+    # Saved without a connection: the form waits, and is sent by itself.
+    context.set_offline(True)
+    choose(1)
+    first = chosen()
+    page.click("text=Save and continue")
+    page.locator("#saved >> text=No connection.").wait_for()
+    assert page.url.endswith("/item/1")
+    context.set_offline(False)
+    page.wait_for_url("**/item/2")
+    assert len(studies["warmth-competence"].researchers.corpus().judgments) == before + count
+    page.goto(f"{address}/warmth-competence/item/1")
+    assert chosen() == first
+    # Lost on the way: the browser shows its error page, and the way back brings the answers.
+    page.goto(f"{address}/warmth-competence/item/2")
+    page.route("**/item/2", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    page.route("**/draft", lambda route: route.abort())
+    choose(2)
+    second = chosen()
+    page.click("text=Save and continue")
+    page.wait_for_url("chrome-error://**")
+    page.unroute("**/item/2")
+    page.goto(f"{address}/warmth-competence/item/2")
+    assert chosen() == second
+    page.unroute("**/draft")
+    page.goto(f"{address}/warmth-competence/item/1")
+    assert chosen() == first, "a draft is of one page"
+    context.close()
+
+
 def test_a_warning_comes_before_the_reservation_ends_and_can_be_answered(browser: Browser, address: str) -> None:
     """21.6 seconds are reserved: the warning comes after 1.6 of them."""
     context, page = new_page(browser, "desktop")

@@ -131,7 +131,8 @@ def test_a_participant_is_no_researcher(service: StudyService) -> None:
     ann = Visitor(service)
     ann.get(f"/?invitation={invitation.token}")
     ann.send("/consent", {"agreed": "yes"})
-    cookie = ann.client.cookies["vantage"]
+    cookie = ann.cookie("vantage")
+    assert cookie
     ann.client.cookies.set("vantage-admin", cookie)
     assert ann.get("/admin") == "/admin/login"
 

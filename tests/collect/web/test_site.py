@@ -62,6 +62,6 @@ def test_forged_cookies_are_not_believed(tmp_path: Path) -> None:
     ann = service.participants.enter({})
     response = Response()
     site.signer.write_cookie(response, request(), "vantage", [ann.id], max_age=60)
-    cookie = response.headers["set-cookie"].split(";")[0].removeprefix("vantage=")
+    cookie = response.headers["set-cookie"].split(";")[0].partition("=")[2]
     cookies = [request(f"vantage={text}") for text in ("", ann.id, f"x{cookie}", cookie)]
     assert [Visit(site, one).known_participant() for one in cookies] == [None, None, None, ann]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -561,7 +562,7 @@ def test_a_folder_of_released_files_is_read_from_the_folder_of_published_data(
     paraphrase_files(tmp_path / "lewidi" / "2025" / "Paraphrase")
     nli_files(tmp_path / "lewidi" / "2025" / "VariErrNLI")
     monkeypatch.setenv("VANTAGE_DATA", str(tmp_path))
-    corpora: Any = vantage.read("lewidi/2025")
+    corpora = vantage.read("lewidi/2025")
     assert {name: corpus.items["split"].to_list() for name, corpus in corpora.items()} == {
         "Paraphrase": ["test"],
         "VariErrNLI": ["train", "test"],
@@ -569,6 +570,8 @@ def test_a_folder_of_released_files_is_read_from_the_folder_of_published_data(
     assert any("is not valid JSON" in note for note in corpora["Paraphrase"].about.notes)
     assert vantage.read("lewidi/2025/VariErrNLI").about.name == "varierrnli"
     assert list(vantage.read("lewidi/2025/VariErrNLI", "lewidi")) == ["VariErrNLI"]
+    shutil.rmtree(tmp_path / "lewidi" / "2025" / "VariErrNLI")
+    assert list(vantage.read("lewidi/2025")) == ["Paraphrase"]
     with pytest.raises(InputError, match="there is no such folder"):
         vantage.read("lewidi/2024", "lewidi")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import openpyxl
 import polars as pl
+import pyreadstat
 import pytest
 
 import vantage
@@ -40,9 +41,109 @@ def test_counts_of_labels_are_people_of_whom_nothing_is_known(tmp_path: Path) ->
         read(table.with_columns(n_2=pl.lit(1.5)), map={"item": "id"}, counts=["n_*"])
 
 
-def test_shares_of_answers_are_no_raters() -> None:
-    table = pl.DataFrame({"id": ["a", "b", "c"], "p_no": [0.2, 0.5, 0.9], "p_yes": [0.8, 0.5, 0.1]})
-    assert "add up to 1 in every row: they are shares of answers and no raters" in preview(table)["problem"]
+def test_shares_of_answers_are_distributions(tmp_path: Path) -> None:
+    table = pl.DataFrame({"id": ["a", "b", "c"], "p_yes": [0.2, 0.5, 0.9], "p_no": [0.8, 0.5, 0.1]})
+    wanted = "add up to 1 in every row: they are shares of answers and no raters; pass --shares p_yes,p_no"
+    assert wanted in preview(table)["problem"]
+    corpus = read(table, map={"item": "id"}, shares=["p_*"])
+    assert corpus.questions[0].scale.describe() == "no, yes (nominal)"
+    assert corpus.judgments["probabilities"].to_list() == [[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]]
+    assert corpus.judgments["value"].to_list() == [0, 0, 1]
+    assert corpus.raters.rows() == [("distribution", "aggregate")]
+    assert Corpus.read(corpus.write(tmp_path / "c")) == corpus
+    with pytest.raises(InputError, match=r"row 1, column 'p_no': the shares add up to 0\.4, not to 1"):
+        read(table.with_columns(p_no=pl.Series([0.2, 0.5, 0.1])), map={"item": "id"}, shares=["p_*"])
+
+
+def test_the_value_of_a_distribution_on_an_ordered_scale_is_its_median() -> None:
+    table = pl.DataFrame(
+        {"id": ["a", "b"], "m": ["x", "x"], "1": ["40 %", "10%"], "2": ["15", "10"], "3": ["45", "80"]}
+    )
+    corpus = read(table, map={"item": "id", "rater": "m"}, shares=["1", "2", "3"], kinds={"x": "model"})
+    assert corpus.judgments["value"].to_list() == [2, 3]
+    assert corpus.judgments["probabilities"][0].to_list() == pytest.approx([0.4, 0.15, 0.45])
+
+
+DUELS = pl.DataFrame(
+    {
+        "left": ["x", "y", "x", "z", "w", "y", "v"],
+        "right": ["y", "x", "z", "y", "x", "z", "w"],
+        "best": ["x", "x", "tie", "y", "x", "y", "w"],
+        "judge": ["j", "j", "k", "k", "k", "j", "j"],
+    }
+)
+
+
+def test_comparisons(tmp_path: Path) -> None:
+    seen = preview(DUELS)
+    assert " --pairs left,right --map value=best,rater=judge " in seen["command"]
+    corpus = read(DUELS, pairs=["left", "right"], map={"value": "best", "rater": "judge"})
+    assert corpus == read(DUELS)
+    assert corpus.items.row(0) == ("x | y", "x", "y")
+    judged = corpus.judgments.select("item", "rater", "sample", "value", "status").rows()
+    # The second row shows the first pair in the other order, to the same judge.
+    assert judged[:4] == [
+        ("x | y", "j", 0, 1, "answered"),
+        ("x | y", "j", 1, 1, "answered"),
+        ("x | z", "k", 0, None, "ambiguous"),
+        ("z | y", "k", 0, 2, "answered"),
+    ]
+    assert judged[5] == ("z | y", "j", 0, 2, "answered")
+    scores = dict(vantage.measures.scaling(corpus, ci="none").select("member", "estimate").iter_rows())
+    assert scores["x"] == 1.0
+    assert Corpus.read(corpus.write(tmp_path / "c")) == corpus
+
+
+def test_the_winner_of_a_comparison_may_be_a_place() -> None:
+    places = DUELS.with_columns(best=pl.Series(["left", "right", "tie", "right", "right", "left", "right"]))
+    assert read(places) == read(DUELS)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"best": "q"}, r"row 1, column 'best': 'q' is neither 'x' nor 'y' nor a tie"),
+        ({"best": None}, r"row 1, column 'best': the winner is empty"),
+        ({"right": "x"}, r"row 1, column 'right': a pair needs two different members"),
+    ],
+)
+def test_comparisons_that_are_none(change: dict[str, str | None], problem: str) -> None:
+    rows = DUELS.to_dicts()
+    with pytest.raises(InputError, match=problem):
+        read(
+            pl.DataFrame([{**rows[0], **change}, *rows[1:]]),
+            pairs=["left", "right"],
+            map={"value": "best", "rater": "judge"},
+        )
+
+
+def test_two_raters_and_one_who_decides_are_no_comparison_without_a_question() -> None:
+    rows = [{"id": n, "p": "yn"[n % 2], "q": "ny"[n % 2], "final": "yyn"[n % 3]} for n in range(12)]
+    assert "if it is the winner of a comparison, pass --pairs p,q" in preview(pl.DataFrame(rows))["problem"]
+
+
+def test_files_of_sas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"ID": f"t{i}", "WHO": f"p{r}", "SCORE": (i + r) % 3 + 1} for i in range(4) for r in range(3)]
+    pyreadstat.write_xport(pl.DataFrame(rows).to_pandas(), path := tmp_path / "t.xpt")
+    corpus = read(path)
+    assert cells(corpus) == cells(read(pl.DataFrame(rows)))
+    # Value labels of SAS are in a catalog beside the file; none of our libraries can write one.
+    given: dict[str, str] = {}
+
+    def read_xport(path: str, **options: str) -> tuple[object, object]:
+        given.update(options)
+        columns, meta = pyreadstat.read_xport(tmp_path / "t.xpt", output_format="dict")
+        meta.variable_value_labels = (
+            {"SCORE": {1.0: "low", 2.0: "middle", 3.0: "high"}} if "catalog_file" in options else {}
+        )
+        return columns, meta
+
+    monkeypatch.setattr("pyreadstat.read_sas7bdat", read_xport)
+    (tmp_path / "t.sas7bdat").touch()
+    assert read(tmp_path / "t.sas7bdat").questions[0].scale.describe() == "1…3 (ordinal)"
+    (tmp_path / "formats.sas7bcat").touch()
+    assert read(tmp_path / "t.sas7bdat").questions[0].scale.describe() == "low, middle, high (ordinal)"
+    assert given["catalog_file"] == str(tmp_path / "formats.sas7bcat")
 
 
 def test_rows_without_raters(tmp_path: Path) -> None:

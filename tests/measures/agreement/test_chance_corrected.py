@@ -80,7 +80,7 @@ def test_equal_the_peer(weights: Any, seed: int) -> None:
     table[rng.random(table.shape) < 0.3] = N
     cac = CAC(pd.DataFrame(table.T), weights=weights or "identity", digits=12)
     for ours, theirs in ((fleiss, cac.fleiss), (ac1, cac.gwet), (randolph, cac.bp)):
-        assert one(ours(table, weights=weights, ci="none")) == pytest.approx(
+        assert one(ours(table, agreement_weights=weights, ci="none")) == pytest.approx(
             theirs()["est"]["coefficient_value"], abs=1e-9
         )
 
@@ -122,7 +122,7 @@ def test_equal_the_definition(measure: Callable[..., pl.DataFrame], chance: str,
     if chance == "uniform":  # items with one answer take no part, not even in what categories there are
         table = np.where((~np.isnan(table)).sum(axis=0) > 1, table, N)
     expected = by_definition(table, chance, weights)
-    found = one(measure(table, weights=weights, ci="none"))
+    found = one(measure(table, agreement_weights=weights, ci="none"))
     assert found is None if expected is None else found == pytest.approx(expected, abs=1e-9)
 
 
@@ -158,7 +158,7 @@ def test_categories_that_nobody_chose_count() -> None:
     with pytest.raises(InputError, match="3 is not one of the categories"):
         ac1([[1, 3], [1, 3]], categories=[1, 2])
     with pytest.raises(InputError, match="weights 'cubic' is not known"):
-        fleiss([[1, 3], [1, 3]], weights="cubic")  # type: ignore[call-overload]
+        fleiss([[1, 3], [1, 3]], agreement_weights="cubic")  # type: ignore[call-overload]
 
 
 def test_single_answers_count_towards_prevalence_only() -> None:

@@ -53,7 +53,7 @@ def test_cohen_equals_the_peer_for_two_raters(weights: Any) -> None:
     table = random_table(1, 2, 60, 0.2)
     both = table[:, ~np.isnan(table).any(axis=0)]
     peer = cohen_kappa_score(*both, weights=weights)
-    assert cohen(table, weights=weights, ci="none")["estimate"][0] == pytest.approx(peer, abs=1e-12)
+    assert cohen(table, agreement_weights=weights, ci="none")["estimate"][0] == pytest.approx(peer, abs=1e-12)
 
 
 def test_scott_equals_the_peer_for_two_raters() -> None:

@@ -12,6 +12,8 @@ from vantage.errors import InputError
 from vantage.measures import mean, prevalence
 from vantage.measures.intervals import student_interval, wilson
 from vantage.measures.means.level import MEAN_VIEW
+from vantage.measures.means.units import NumberedJudgments
+from vantage.measures.rater_variance import FEW_RATERS
 from vantage.report.sentences import Words, decide, statement
 from vantage.scales import Scale
 
@@ -113,6 +115,45 @@ def test_groups_of_raters_that_share_no_item_have_no_interval() -> None:
     assert (row["low"], row["high"], row["over"]) == (None, None, None)
     assert row["reason"] == "the two groups share no item, so a difference could come from the items"
     assert mean(answers.with_columns(item=pl.Series(item)), between="group")["reason"].to_list() == [None]
+
+
+def test_leaving_out_raters_in_numbers_is_leaving_out_their_rows() -> None:
+    rng = np.random.default_rng(2)
+    n = 400
+    frame = pl.DataFrame(
+        {
+            "item": rng.choice(list("dacbfe"), n),
+            "question": rng.choice(["p", "q"], n),
+            "condition": rng.choice(["x", "y"], n),
+            "rater": rng.integers(0, 7, n),
+            "era": rng.choice(["new", "old", "lost", None], n),
+            "value": np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 6, n)),
+        }
+    ).with_columns(pl.col("value").fill_nan(None))
+
+    def by_hand(rows: pl.DataFrame) -> list[list[float]]:
+        units = rows.drop_nulls("value").group_by("item", "question", "condition", "era").agg(pl.col("value").mean())
+        made = []
+        for item in sorted(set(frame["item"])):
+            sides = [units.filter(item=item, era=era)["value"] for era in ("old", "new")]
+            made.append([number for side in sides for number in (float(side.sum()), len(side))])
+        return made
+
+    units = NumberedJudgments.of(frame, "era").units(np.arange(n), None, ["old", "new"])
+    assert units.items.to_list() == sorted("abcdef")
+    np.testing.assert_allclose(units.sums, by_hand(frame))
+    for rater, sums in enumerate(units.without_raters(seed=0)):
+        np.testing.assert_allclose(sums, by_hand(frame.filter(pl.col("rater") != rater)), atol=1e-12)
+    assert units.answered["judgments"] == frame["value"].count()
+
+
+def test_a_group_of_one_person_has_no_interval_over_people() -> None:
+    item, rater = (grid.ravel() for grid in np.indices((30, 6)))
+    data = pl.DataFrame({"item": item, "rater": rater, "group": np.where(rater == 0, "a", "b"), "value": item * rater})
+    row = mean(data, between="group").row(0, named=True)
+    assert row["estimate"] is not None
+    assert (row["low"], row["over"]) == (None, None)
+    assert row["reason"] == FEW_RATERS
 
 
 def test_the_interval_of_five_items_holds_their_mean() -> None:

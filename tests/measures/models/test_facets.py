@@ -240,3 +240,26 @@ def test_a_model_that_does_not_converge_is_no_result(monkeypatch: pytest.MonkeyP
     data, _, _ = planted(items=60)
     with pytest.raises(InputError, match=r"did not converge after 0 rounds of L-BFGS-B \(largest derivative"):
         facets(data)
+
+
+def test_people_are_the_anchor_and_others_move_nothing() -> None:
+    data, _, _ = planted(items=120)
+    people = data.with_columns(pl.format("r{}", "rater").alias("rater"), kind=pl.lit("person"))
+    plain = facets(people, show="items").select("item", "estimate")
+    first = people["rater"][0]
+    copied = people.filter(rater=first).with_columns(rater=pl.lit("model"), kind=pl.lit("model"))
+    middle = people.unique("item").with_columns(
+        rater=pl.lit("constant"), kind=pl.lit("trained"), value=pl.lit(2).cast(people.schema["value"])
+    )
+    both = pl.concat([people, copied, middle])
+    anchored = facets(both, show="items", kinds="all", anchored=True).select("item", "estimate")
+    assert anchored.equals(plain)
+    moved = facets(both, show="items", kinds="all").select("item", "estimate")
+    assert moved["estimate"].std() < 0.99 * plain["estimate"].std()
+    raters = facets(both, kinds="all", anchored=True)
+    of = {row["rater"]: row for row in raters.iter_rows(named=True)}
+    assert of["model"]["estimate"] == pytest.approx(of[first]["estimate"], abs=0.1)
+    assert of["model"]["infit"] == pytest.approx(of[first]["infit"], abs=0.25)
+    assert of["model"]["low"] < of[first]["estimate"] < of["model"]["high"]
+    assert of["constant"]["range_use"] == pytest.approx(0, abs=0.05)
+    assert facets(people, anchored=True).drop("options").equals(facets(people).drop("options"))

@@ -79,6 +79,12 @@ def test_cells_without_raters_are_named_and_make_the_interval_long() -> None:
     assert row["high"] - row["low"] > 0.15
 
 
+def test_traits_that_are_missing_are_said() -> None:
+    _, table = planted(6, people=(20, 12), items=5)
+    lost = pl.when(pl.col("rater") < 3).then(None).otherwise("home").alias("home")
+    assert population(table.with_columns(lost), target=HOME)["reason"][0].startswith("3 raters have no home, which is")
+
+
 def test_ordered_answers_have_a_mean_and_shares_that_add_up() -> None:
     truth, table = planted(3, people=(30, 12), items=8, values=4)
     rows = population(table, target=HOME)

@@ -53,14 +53,14 @@ def rejecting(parameter: str, *, status: int = 400, message: str | None = None) 
 
 
 class Endpoint:
-    """An endpoint on a free port of this machine.
+    """An endpoint on a free port of this machine, or on a given one.
 
     `reply` is called with the body of each request and says what comes back, so that tests script it;
     `requests` holds the bodies, `headers` the headers and `paths` the paths that came in, and `busiest` is
     how many requests were under way at once.
     """
 
-    def __init__(self, reply: Reply = lambda body: "4") -> None:
+    def __init__(self, reply: Reply = lambda body: "4", port: int = 0) -> None:
         self.reply = reply
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -81,7 +81,7 @@ class Endpoint:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 """Keeps test output clean."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"

@@ -86,7 +86,7 @@ def test_scores_are_in_full_precision_and_close_to_those_of_llama(model: Any) ->
     tree = OptionTree(model._option_tokens(model._prompt(SHORT), options))
     prompts = [model._tokens(model._prompt(request.messages), prompt=True) for request in requests]
     # llama.cpp rounds what flows between the layers to 8 bits.
-    assert GGUFModel._scored(model, prompts, tree) == pytest.approx(scored, abs=0.6)
+    assert GGUFModel._scored(model, prompts, tree)() == pytest.approx(scored, abs=0.6)
 
 
 @pytest.mark.slow

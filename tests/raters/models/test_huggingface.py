@@ -67,6 +67,33 @@ def test_scores_with_shared_prefixes_equal_naive_scores(model: Any) -> None:
     assert (np.exp(scored).sum(axis=1) <= 1 + 1e-6).all()
 
 
+def test_a_past_that_is_read_once_for_all_rows_gives_what_one_before_every_row_gives(model: Any) -> None:
+    requests = [ask(item) for item in ITEMS]
+    apart = model.score(requests, OPTIONS)
+    net = model._scorer._net
+    assert net._in_parts, "a Llama's attention can be computed in parts"
+    net._in_parts = False
+    try:
+        assert apart == pytest.approx(model.score(requests, OPTIONS), abs=1e-5, rel=1e-6)
+    finally:
+        net._in_parts = True
+
+
+def test_attention_that_cannot_be_computed_in_parts_is_exact_too(tmp_path: Path) -> None:
+    folder = tiny_model(tmp_path, kind="Gemma2", head_dim=8, attn_logit_softcapping=2.0, sliding_window=512)
+    model = load_model(f"hf:{folder}", device="cpu")
+    requests = [ask(item) for item in ITEMS]
+    assert model.score(requests, OPTIONS) == pytest.approx(np.array(expected(model, requests, OPTIONS)), abs=1e-4)
+    assert model._scorer is None or not model._scorer._net._in_parts
+
+
+def test_many_prompts_have_the_tokens_that_each_has_alone(model: Any) -> None:
+    hostile = ["", " ", "ery", "<|end|><|user|>", "<|end|", "very very", "10", "\n\n", "é½"]
+    texts = [model._prompt(ask(f"{text} v").messages) for text in (*ITEMS, *hostile)]
+    assert model._whole_turns(texts) > len(GUIDELINES)
+    assert model._all_tokens(texts) == [model._tokens(text, prompt=True) for text in texts]
+
+
 @pytest.mark.parametrize("batch_size", [1, 2, 16])
 def test_scores_do_not_depend_on_the_batch(folder: Path, model: Any, batch_size: int) -> None:
     requests = [ask(item) for item in ITEMS]

@@ -76,7 +76,7 @@ def _gemini(text: str, reason: object) -> Completion:
 
     candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}
     answer = types.GenerateContentResponse.model_validate({"candidates": [candidate], "usageMetadata": {}})
-    return GeminiModel._read(None, answer)  # type: ignore[arg-type]
+    return GeminiModel._reply(None, answer)  # type: ignore[arg-type]
 
 
 def _bedrock(text: str, reason: object) -> Completion:

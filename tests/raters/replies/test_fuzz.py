@@ -14,7 +14,6 @@ from tests.raters.replies.questions import AGREE, FIVE, NINE, OFTEN, SARCASM, SE
 from vantage.instruments import Instrument, Question
 from vantage.instruments.instrument import bundled
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
-from vantage.raters.replies.reply import is_named
 from vantage.scales import STATUSES, Option, OptOut, Scale, show_code
 
 QUESTIONS = [NINE, FIVE, SLIDER, OFTEN, AGREE, TRUST, SARCASM, SENTIMENT, USEFUL]
@@ -100,7 +99,7 @@ def test_every_code_and_label_of_every_instrument_is_read_back(name: str) -> Non
             assert parse_reply(show_code(option.code), question).value == option.code
             assert parse_reply(f'{{"answer": {show_code(option.code)}}}', question).value == option.code
             # A rating is a number; where answers are words, it belongs to another scale.
-            rated = None if is_named(question.scale) else option.code
+            rated = None if question.scale.named else option.code
             assert parse_reply(f"Rating: {show_code(option.code)}", question).value == rated
             if option.label:
                 for written in (option.label, option.label.upper(), f"**{option.label}**.", f"Answer: {option.label}"):

@@ -182,8 +182,8 @@ def test_judgments_stand_for_users_in_a_corpus() -> None:
     [
         ({"method": "token"}, "no method 'token'; did you mean 'tokens'"),
         ({"traits": ["sid"]}, "no trait 'sid'; did you mean 'side'"),
-        ({"settings": {"strength": 1}}, "no setting 'strength'"),
-        ({"method": "majority", "settings": {"a": 1}}, "a baseline has no setting 'a'"),
+        ({"strength": 1}, "no setting 'strength'"),
+        ({"method": "majority", "a": 1}, "a baseline has no setting 'a'"),
     ],
 )
 def test_what_does_not_exist_is_named(change: dict[str, Any], sentence: str) -> None:
@@ -212,7 +212,7 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
 
 
 def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    rater = fit_pairs(parted(), "tfidf-users", settings={"strengths": (1.0,)})
+    rater = fit_pairs(parted(), "tfidf-users", strengths=(1.0,))
     assert rater.judge(pl.DataFrame(schema={"item": pl.String, "rater": pl.String})).is_empty()
     for pairs, sentence in [
         ({"item": ["t0"]}, "no column 'rater'"),

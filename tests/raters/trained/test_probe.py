@@ -46,6 +46,25 @@ def test_a_probe_learns_what_states_mean_is_saved_and_judges_the_same(reader: st
         TrainedRater.load(tmp_path / "saved")
 
 
+def test_vectors_of_a_frozen_encoder_are_learned_from_saved_and_judge_the_same(tmp_path: Path) -> None:
+    tiny = tiny_encoder(tmp_path / "encoder")
+    rater = fit(corpus(60), ["q0"], kind="vectors", model=f"hf:{tiny}")
+    assert met(rater, corpus(60)) > 0.8
+    assert rater.about["model"] == "vectors:encoder"
+    assert rater.predicts_people
+    rater.save(tmp_path / "saved")
+    again = TrainedRater.load(tmp_path / "saved")
+    unseen = corpus(12, seed=2)
+    assert np.allclose(again.judge(unseen)["expected"], rater.judge(unseen)["expected"], atol=1e-6)
+    folder = fit(corpus(60), ["q0"], kind="vectors", model=str(tiny))
+    assert folder.judge(unseen)["expected"].to_list() == rater.judge(unseen)["expected"].to_list()
+    long = pl.DataFrame({"item": ["a"], "text": ["kind " * 400], "target": ["Ann"]})
+    rater.judge(long)
+    assert rater.notes == ["1 of 1 texts are longer than 64 tokens; what is beyond was not read."]
+    with pytest.raises(ModelError, match=r"no encoder 'minlm'; did you mean 'minilm'"):
+        fit(corpus(20), ["q0"], kind="vectors", model="minlm")
+
+
 def test_what_was_read_is_not_read_again_unless_the_weights_are_others(
     reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,13 +11,15 @@ from tests.runs.batch.provider import Provider
 from tests.runs.conftest import MakePlan, corpus
 from vantage import ChatRater
 from vantage.runs import RunPlan
-from vantage.runs.batch import engine
+from vantage.runs.batch import engine, protocols, providers
 from vantage.runs.engines import local
 
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    monkeypatch.setenv("OPENAI_API_KEY", "test-key-that-stays-secret")
+    for name in ("OPENAI", "ANTHROPIC", "MISTRAL", "GEMINI", "AZURE_OPENAI"):
+        monkeypatch.setenv(f"{name}_API_KEY", "test-key-that-stays-secret")
+    monkeypatch.setattr(providers, "CHECK", 0.01)
     monkeypatch.setattr(engine, "FIRST_POLL", 0.02)
     monkeypatch.setattr(engine, "LONGEST_POLL", 0.02)
     monkeypatch.setattr(local, "FIRST_WAIT", 0.01)
@@ -26,13 +28,21 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 
 
 @pytest.fixture
-def plan(provider: Provider) -> MakePlan:
+def plan(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> MakePlan:
     """`plan(items, style, **options)`: the question of trust put to the provider's model."""
 
     def make(
-        items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any
+        items: int = 5,
+        style: str = "zero-shot",
+        questions: tuple[str, ...] = ("trust",),
+        protocol: str = "openai",
+        **options: Any,
     ) -> RunPlan:
-        rater = ChatRater("openai:tester", style, settings={"base_url": provider.url, "timeout": 5.0}, **options)
+        name, url = provider.settings(protocol)
+        if protocol == "together":
+            monkeypatch.setitem(protocols.HOSTS, "127.0.0.1", "together")
+        settings = {"base_url": url, "timeout": 5.0, **({"api": "responses"} if protocol == "responses" else {})}
+        rater = ChatRater(name, style, settings=settings, **options)
         return RunPlan.of(corpus(items), rater, "warmth-competence", questions=questions)
 
     return make

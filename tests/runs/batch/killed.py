@@ -1,4 +1,4 @@
-"""`python -m tests.runs.batch.killed URL STORE PROTOCOL ITEMS`: a run through batches, for a test that ends it."""
+"""`python -m tests.runs.batch.killed MODEL URL STORE PROTOCOL ITEMS`: a run through batches, for tests that end it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import sys
 from tests.runs.conftest import corpus
 from vantage import ChatRater
 from vantage.runs import RunOptions, RunPlan, RunStore, run
-from vantage.runs.batch import engine
+from vantage.runs.batch import engine, protocols
 
 
 def main() -> None:
-    url, path, protocol, items = sys.argv[1:5]
+    name, url, path, protocol, items = sys.argv[1:6]
     engine.FIRST_POLL = engine.LONGEST_POLL = 0.02  # type: ignore[misc]
-    rater = ChatRater("openai:tester", settings={"base_url": url, "timeout": 60.0})
+    if protocol == "together":
+        protocols.HOSTS["127.0.0.1"] = "together"
+    rater = ChatRater(name, settings={"base_url": url, "timeout": 60.0})
     plan = RunPlan.of(corpus(int(items)), rater, "warmth-competence", questions=["trust"])
     with RunStore(path) as store:
-        run(plan, store, RunOptions(engine="batch", batch_protocol=protocol))
+        run(plan, store, RunOptions(engine="batch"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""A real HTTP endpoint with a batch API, as three providers have it, and whatever faults a test asks for."""
+"""A real HTTP endpoint with a batch API, as six providers document it, and whatever faults a test asks for.
+
+What the documentation does not name is refused: a field, a header, a purpose of a file, an address.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,8 @@ class Made:
     requests: dict[str, dict[str, Any]]
     metadata: dict[str, str]
     at: float
+    file: str = ""
+    together: bool = False
     polls: int = 0
     results: list[tuple[str, dict[str, Any], str | tuple[int, str] | None]] = field(default_factory=list)
 
@@ -48,6 +53,9 @@ class Provider:
         self.faults: dict[str, list[int | str]] = {}
         self.batches: list[Made] = []
         self.files: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.checked: set[str] = set()
+        """Files that somebody has asked after, which are processed by then."""
         self.headers: list[Message] = []
         self.made = threading.Event()
         self.hold = threading.Event()
@@ -89,9 +97,16 @@ class Provider:
         """The names of all requests in all batches."""
         return [name for batch in self.batches for name in batch.requests]
 
+    def settings(self, protocol: str) -> tuple[str, str]:
+        """The name of a model here and the address, as the adapter of a provider wants them."""
+        own = {"anthropic": "anthropic", "mistral": "mistral", "gemini": "gemini", "azure": "azure"}
+        kind = own.get(protocol, "openai")
+        return f"{kind}:tester", self.url if kind == "openai" else self.url.removesuffix("/v1")
+
     def _handle(self, handler: BaseHTTPRequestHandler, method: str) -> None:
         data = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
-        path, _, _ = handler.path.removeprefix("/v1").partition("?")
+        whole, _, query = handler.path.partition("?")
+        version, path = next((one, whole.removeprefix(one)) for one in ROOTS if whole.startswith(one))
         self.headers.append(handler.headers)
         key = next((key for key, left in self.faults.items() if left and f"{method} {path}".startswith(key)), None)
         fault = self.faults[key].pop(0) if key else None
@@ -99,14 +114,18 @@ class Provider:
         if isinstance(fault, int):
             status, told = fault, {"error": {"message": "a fault of the test", "type": "test"}}
         else:
-            status, told = 200, self._answer(method, path, data)
+            try:
+                self._check_key(version, query, handler.headers)
+                status, told = 200, self._answer(version, method, path, data)
+            except Refused as refused:
+                status, told = 400, {"error": {"message": str(refused), "type": "invalid_request_error"}}
         try:
             if fault == "reset":
                 reset(handler)
                 return
             body = told.encode() if isinstance(told, str) else json.dumps(told).encode()
             handler.send_response(status)
-            handler.send_header("Content-Type", "application/json" if isinstance(told, dict) else "text/plain")
+            handler.send_header("Content-Type", "text/plain" if isinstance(told, str) else "application/json")
             handler.send_header("Content-Length", str(len(body)))
             handler.end_headers()
             handler.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
@@ -115,28 +134,92 @@ class Provider:
         except OSError:
             handler.close_connection = True
 
-    def _answer(self, method: str, path: str, data: bytes) -> Any:
+    @staticmethod
+    def _check_key(version: str, query: str, headers: Message) -> None:
+        """Each provider has its own header for the key, and Azure a version in every address."""
+        if version == "/openai":
+            require(headers.get("api-key"), "api-key")
+            require("api-version=" in query, "api-version")
+        elif version == "/v1beta":
+            require(headers.get("x-goog-api-key") and not headers.get("Authorization"), "x-goog-api-key")
+        else:
+            require(headers.get("x-api-key") or headers.get("Authorization"), "a key")
+
+    def _answer(self, version: str, method: str, path: str, data: bytes) -> Any:  # noqa: PLR0912 - a case for each address
+        azure = version == "/openai"
         match method, path.strip("/").split("/"):
-            case "POST", ["files"]:
+            case "POST", ["files"] | ["files", "upload"] as where:
                 content = re.search(rb"application/jsonl\r\n\r\n(.*?)\r\n--", data, re.DOTALL)
+                named = re.search(rb'filename="([^"]+)"', data)
+                require(content and named, "a file")
                 assert content is not None
+                assert named is not None
+                together = len(where) > 1
+                require((b"\r\n\r\nbatch-api\r\n" if together else b"\r\n\r\nbatch\r\n") in data, "the purpose")
+                require(not together or b'name="file_name"' in data, "file_name")
                 file = f"file-{len(self.files)}"
                 self.files[file] = content[1].decode()
-                return {"id": file, "object": "file"}
-            case "POST", ["batches"] | ["batch", "jobs"]:
+                self.names[file] = named[1].decode()
+                return {"id": file, "object": "file", "status": "pending" if azure else "processed"}
+            case "GET", ["files"]:
+                return {"data": [{"id": file, "filename": name} for file, name in self.names.items()]}
+            case "GET", ["files", file] if file in self.names:
+                self.checked.add(file)
+                return {"id": file, "status": "processed"}
+            case "POST", ["batches"]:
                 told = json.loads(data)
-                file = told.get("input_file_id") or told["input_files"][0]
+                file = told["input_file_id"]
+                require(not azure or file in self.checked, "a file that is processed")
                 lines = [json.loads(line) for line in self.files[file].splitlines()]
+                together = set(lines[0]) == {"custom_id", "body"}
+                extra = {"metadata"} if not azure and not together else set()
+                window = set() if together else {"completion_window"}
+                exactly(told, {"input_file_id", "endpoint"} | window | extra)
+                for line in lines:
+                    exactly(line, {"custom_id", "body"} if together else {"custom_id", "body", "method", "url"})
+                    require(together or line["url"] == told["endpoint"], "url and endpoint")
+                    require(line["body"].get("model") == "tester", "model")
+                known = ["/chat/completions"] if azure else ["/v1/chat/completions", "/v1/responses"]
+                require(told["endpoint"] in known, "endpoint")
+                require(("input" in lines[0]["body"]) == told["endpoint"].endswith("responses"), "its own endpoint")
+                batch = self._make({line["custom_id"]: line["body"] for line in lines}, told.get("metadata") or {})
+                batch.file, batch.together = file, together
+                return {"job": {"id": batch.id}} if together else {"id": batch.id}
+            case "POST", ["batch", "jobs"]:
+                told = json.loads(data)
+                exactly(told, {"input_files", "model", "endpoint", "metadata"})
+                lines = [json.loads(line) for line in self.files[told["input_files"][0]].splitlines()]
+                for line in lines:
+                    exactly(line, {"custom_id", "body"})
+                    require("model" not in line["body"], "no model in the body")
                 return {"id": self._make({line["custom_id"]: line["body"] for line in lines}, told["metadata"]).id}
             case "POST", ["messages", "batches"]:
                 lines = json.loads(data)["requests"]
+                for line in lines:
+                    exactly(line, {"custom_id", "params"})
+                    require({"model", "max_tokens", "messages"} <= set(line["params"]), "required fields")
+                    require(all(m["role"] != "system" for m in line["params"]["messages"]), "roles")
                 return {"id": self._make({line["custom_id"]: line["params"] for line in lines}, {}).id}
+            case "POST", ["models", "tester:batchGenerateContent"]:
+                told = json.loads(data)["batch"]
+                exactly(told, {"displayName", "inputConfig"})
+                lines = told["inputConfig"]["requests"]["requests"]
+                requests = {line["metadata"]["key"]: _chat(line["request"]) for line in lines}
+                return {"name": f"batches/{self._make(requests, {'name': told['displayName']}).id}", "metadata": {}}
+            case "GET", ["batches"] if version == "/v1beta":
+                listed = [
+                    {"name": f"batches/{b.id}", "metadata": {"displayName": b.metadata["name"]}} for b in self.batches
+                ]
+                return {"operations": listed}
             case "GET", ["batches"]:
-                found = [{"id": b.id, "metadata": b.metadata, "created_at": int(b.at)} for b in reversed(self.batches)]
-                return {"data": found, "has_more": False}
+                made = [
+                    {"id": b.id, "metadata": b.metadata, "created_at": int(b.at), "input_file_id": b.file}
+                    for b in reversed(self.batches)
+                ]
+                return made if made and self.batches[0].together else {"data": made, "has_more": False}
             case "GET", ["batch", "jobs"]:
-                found = [{"id": b.id, "metadata": b.metadata} for b in reversed(self.batches)]
-                return {"data": found, "total": len(found)}
+                jobs = [{"id": b.id, "metadata": b.metadata} for b in reversed(self.batches)]
+                return {"data": jobs, "total": len(jobs)}
             case "GET", ["messages", "batches"]:
                 listed = [
                     {
@@ -147,6 +230,8 @@ class Provider:
                     for b in reversed(self.batches)
                 ]
                 return {"data": listed, "has_more": False}
+            case "GET", ["batches", name] if version == "/v1beta":
+                return self._gemini_standing(self._batch(name))
             case "GET", ["batches", name]:
                 return self._openai_standing(self._batch(name))
             case "GET", ["batch", "jobs", name]:
@@ -183,7 +268,8 @@ class Provider:
         if batch.polls > self.polls and not batch.results:
             for number, (name, body) in enumerate(batch.requests.items()):
                 expired = self.answers is not None and number >= self.answers
-                told = (408, "This request could not be executed in time.") if expired else self.reply(body)
+                chat = {"messages": body["input"], **body} if "input" in body else body
+                told = (408, "This request could not be executed in time.") if expired else self.reply(chat)
                 batch.results.append((name, body, told))
         return batch.polls > self.polls
 
@@ -192,16 +278,74 @@ class Provider:
             batch.polls = 10**6
             return {"id": batch.id, "status": "failed", "errors": {"data": [self.refusals.pop(0)]}}
         if not self._ended(batch):
-            return {"id": batch.id, "status": "in_progress"}
+            return {"id": batch.id, "status": "IN_PROGRESS" if batch.together else "in_progress"}
         status = "completed" if self.answers is None else "expired"
+        status = status.upper() if batch.together else status
         files = {"output_file_id": f"{batch.id}-output", "error_file_id": f"{batch.id}-error"}
         return {"id": batch.id, "status": status, **files}
+
+    def _gemini_standing(self, batch: Made) -> dict[str, Any]:
+        if not self._ended(batch):
+            return {"name": f"batches/{batch.id}", "metadata": {"state": "BATCH_STATE_RUNNING"}}
+        results = [_gemini_line(*one) for one in batch.results if one[2] is not None]
+        output = {"inlinedResponses": {"inlinedResponses": results}}
+        return {
+            "name": f"batches/{batch.id}",
+            "done": True,
+            "metadata": {"state": "BATCH_STATE_SUCCEEDED", "output": output},
+            "response": output,
+        }
+
+
+ROOTS = ("/v1beta", "/v1", "/openai")
+"""Where the interfaces of Google, of most others and of Azure begin."""
+GENERATION = {"temperature", "maxOutputTokens", "topP", "seed", "responseMimeType", "responseJsonSchema"}
+GENERATION |= {"responseLogprobs", "logprobs", "thinkingConfig"}
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer
+    """What the documentation does not allow."""
+
+
+def require(fulfilled: object, what: str) -> None:
+    if not fulfilled:
+        raise Refused(f"This request lacks {what}.")
+
+
+def exactly(told: dict[str, Any], names: set[str]) -> None:
+    if set(told) != names:
+        raise Refused(f"Fields {sorted(set(told) ^ names)} are missing or not known.")
+
+
+def _chat(request: dict[str, Any]) -> dict[str, Any]:
+    """A request of Google's as a chat."""
+    require(set(request) <= {"contents", "systemInstruction", "generationConfig"}, "known fields only")
+    require(set(request["generationConfig"]) <= GENERATION, "known settings only")
+    require(all(one["role"] in ("user", "model") for one in request["contents"]), "roles")
+    said = [{"role": one["role"], "content": one["parts"][0]["text"]} for one in request["contents"]]
+    return {"messages": said, **request["generationConfig"]}
+
+
+def _gemini_line(name: str, body: dict[str, Any], told: str | tuple[int, str] | None) -> dict[str, Any]:
+    metadata = {"key": name}
+    if isinstance(told, str):
+        candidate = {"content": {"role": "model", "parts": [{"text": told}]}, "finishReason": "STOP"}
+        usage = {"promptTokenCount": 100, "candidatesTokenCount": 10}
+        return {"metadata": metadata, "response": {"candidates": [candidate], "usageMetadata": usage}}
+    assert told is not None
+    status, said = told
+    code = {408: 4, 429: 8, 529: 14}.get(status, 3)
+    return {"metadata": metadata, "error": {"code": code, "message": said}}
 
 
 def _openai_line(name: str, body: dict[str, Any], told: str | tuple[int, str] | None) -> str:
     if isinstance(told, str):
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": told}}
-        answer = {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+        answer: dict[str, Any] = {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+        if "input" in body:
+            message = {"type": "message", "content": [{"type": "output_text", "text": told}]}
+            usage = {"input_tokens": 100, "output_tokens": 10}
+            answer = {"status": "completed", "output": [message], "usage": usage}
         return json.dumps({"custom_id": name, "response": {"status_code": 200, "body": answer}, "error": None})
     assert told is not None
     status, said = told

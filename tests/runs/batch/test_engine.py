@@ -22,7 +22,13 @@ from vantage.runs.records import ledger, totals
 from vantage.runs.tally import RunTally
 
 ROOT = Path(__file__).resolve().parents[3]
-PROTOCOLS = ("openai", "anthropic", "mistral")
+CLIENTS = pytest.mark.xdist_group("providers")  # which take seconds to import
+PROTOCOLS = [
+    *("openai", "responses", "azure", "together"),
+    *(pytest.param(name, marks=CLIENTS) for name in ("anthropic", "gemini", "mistral")),
+]
+FEWER = ["openai", *(pytest.param(name, marks=(CLIENTS, pytest.mark.slow)) for name in ("anthropic", "gemini"))]
+FEWER += [*(pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "together")), PROTOCOLS[-1]]
 BATCH = RunOptions(engine="batch")
 
 
@@ -35,28 +41,30 @@ def test_a_batch_gives_what_single_requests_would(
     provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
     provider.reply = value
-    options = RunOptions(engine="batch", batch_protocol=protocol)
-    outcome = run(plan(20), store, options)
+    outcome = run(plan(20, protocol=protocol), store, BATCH)
     assert outcome.complete
     assert len(provider.batches) == 1
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(20)]
     assert (outcome.tally.sent, outcome.tally.prompt_tokens, outcome.tally.completion_tokens) == (20, 2000, 200)
-    again = run(plan(20), store, options)
+    again = run(plan(20, protocol=protocol), store, BATCH)
     assert (again.tally.sent, again.tally.stored, len(provider.batches)) == (0, 20, 1)
     # One store for all engines: what came in a batch is not asked for by another.
-    assert run(plan(20), store).tally.sent == 0
+    assert run(plan(20, protocol=protocol), store).tally.sent == 0
 
 
+@CLIENTS
 def test_the_key_is_sent_as_each_provider_wants_it_and_stands_in_no_record(
     provider: Provider, plan: MakePlan, store: RunStore
 ) -> None:
     provider.reply = lambda body: "2 test-key-that-stays-secret"
-    run(plan(1), store, RunOptions(engine="batch", batch_protocol="anthropic"))
+    run(plan(1, protocol="anthropic"), store, BATCH)
     assert {headers["x-api-key"] for headers in provider.headers} == {"test-key-that-stays-secret"}
     assert all("Authorization" not in headers for headers in provider.headers)
     provider.headers.clear()
     run(plan(2), store, BATCH)
     assert {headers["Authorization"] for headers in provider.headers} == {"Bearer test-key-that-stays-secret"}
+    run(plan(3, protocol="gemini"), store, BATCH)
+    run(plan(3, protocol="azure"), store, BATCH)
     assert b"stays-secret" not in b"".join(file.read_bytes() for file in store.path.parent.glob("runs.sqlite*"))
 
 
@@ -67,7 +75,7 @@ def test_follow_up_questions_go_into_the_next_batch(provider: Provider, plan: Ma
     assert outcome.judged[0].judgments["rationale"].unique().to_list() == ["Because."]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", FEWER)
 def test_what_expires_goes_again_and_what_is_refused_has_failed(
     provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
@@ -84,7 +92,7 @@ def test_what_expires_goes_again_and_what_is_refused_has_failed(
         return value(body)
 
     provider.reply, provider.answers = reply, 15
-    outcome = run(plan(20), store, RunOptions(engine="batch", batch_protocol=protocol))
+    outcome = run(plan(20, protocol=protocol), store, BATCH)
     assert outcome.tally.sent == 20
     assert outcome.tally.failed == 1
     judged = outcome.judged[0].judgments
@@ -95,7 +103,7 @@ def test_what_expires_goes_again_and_what_is_refused_has_failed(
     assert [len(batch.requests) for batch in provider.batches] == [20, 7]
     assert max(seen.values()) == 2
     provider.reply = value
-    assert run(plan(20), store, RunOptions(engine="batch", batch_protocol=protocol)).tally.sent == 1
+    assert run(plan(20, protocol=protocol), store, BATCH).tally.sent == 1
 
 
 def test_faults_of_the_line_are_passed_through(provider: Provider, plan: MakePlan, store: RunStore) -> None:
@@ -113,19 +121,32 @@ def test_faults_of_the_line_are_passed_through(provider: Provider, plan: MakePla
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(8)]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", FEWER)
 def test_a_batch_whose_confirmation_was_lost_is_found_and_not_submitted_again(
     provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
-    path = {"openai": "POST /batches", "anthropic": "POST /messages", "mistral": "POST /batch/jobs"}[protocol]
+    paths = {"anthropic": "POST /messages", "mistral": "POST /batch/jobs", "gemini": "POST /models"}
+    path = paths.get(protocol, "POST /batches")
     provider.faults = {path: ["reset"]}
-    outcome = run(plan(4), store, RunOptions(engine="batch", batch_protocol=protocol))
+    outcome = run(plan(4, protocol=protocol), store, BATCH)
     assert outcome.complete
     assert len(provider.batches) == 1
     # A server that fails before it takes the batch has none of it, so it is submitted again.
     provider.faults = {path: [500]}
-    assert run(plan(7), store, RunOptions(engine="batch", batch_protocol=protocol)).complete
+    assert run(plan(7, protocol=protocol), store, BATCH).complete
     assert [len(batch.requests) for batch in provider.batches] == [4, 3]
+
+
+def test_an_outage_is_waited_out_while_a_batch_is_under_way(
+    provider: Provider, plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vantage.runs.engines.local.LONGEST_WAIT", 0.02)
+    provider.faults = {"GET /batches/": [503] * 20}
+    assert run(plan(3), store, BATCH).complete
+    # A provider that has never answered is a wrong address.
+    provider.faults = {"POST /files": [503] * 20}
+    with pytest.raises(ModelError, match="after 8 tries"):
+        run(plan(4), store, BATCH)
 
 
 def test_a_rejected_parameter_is_left_out_of_the_next_batch(
@@ -141,11 +162,12 @@ def test_a_rejected_parameter_is_left_out_of_the_next_batch(
     assert any("'seed'" in note for note in outcome.judged[0].notes)
 
 
+@CLIENTS
 def test_options_are_scored_in_batches_where_the_protocol_tells_probabilities(
     provider: Provider, plan: MakePlan, store: RunStore
 ) -> None:
     with pytest.raises(ModelError, match="log-probabilities"):
-        run(plan(2, "scoring"), store, RunOptions(engine="batch", batch_protocol="anthropic"))
+        run(plan(2, "scoring", protocol="anthropic"), store, BATCH)
     with pytest.raises(ModelError, match="log-probabilities"):
         run(plan(2, "scoring"), store, BATCH)
     asked = provider.batches[0].requests.values()
@@ -225,12 +247,13 @@ def test_an_interrupted_run_leaves_its_batches_where_they_are(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", FEWER)
 def test_a_process_that_is_killed_between_submitting_and_collecting_doubles_nothing(
     provider: Provider, plan: MakePlan, tmp_path: Path, protocol: str
 ) -> None:
     path, items = tmp_path / "runs.sqlite", 12
-    words = [sys.executable, "-m", "tests.runs.batch.killed", provider.url, str(path), protocol, str(items)]
+    words = [sys.executable, "-m", "tests.runs.batch.killed", *provider.settings(protocol), str(path)]
+    words += [protocol, str(items)]
     # Once before it could hear that the batch was taken, once while the batch is worked on.
     provider.polls = 10**6
     for before_confirmed in (True, False):
@@ -248,7 +271,7 @@ def test_a_process_that_is_killed_between_submitting_and_collecting_doubles_noth
         assert len(provider.batches) == 1
     provider.polls, provider.reply = 1, value
     with RunStore(path) as store:
-        outcome = run(plan(items), store, RunOptions(engine="batch", batch_protocol=protocol))
+        outcome = run(plan(items, protocol=protocol), store, BATCH)
     assert outcome.complete
     assert Counter(provider.asked).most_common(1)[0][1] == 1
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(items)]
@@ -269,5 +292,3 @@ def test_an_endpoint_without_batches_is_told_in_a_sentence(provider: Provider, p
     assert "refuses the key (401)" in refused.tally.ended
     assert (refused.tally.failed, refused.judged[0].missing) == (0, 2)
     assert run(plan(2), store, BATCH).complete
-    with pytest.raises(InputError, match="did you mean 'mistral'"):
-        run(plan(3), store, RunOptions(engine="batch", batch_protocol="mistal"))

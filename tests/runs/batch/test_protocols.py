@@ -8,29 +8,31 @@ from typing import Any, cast
 import pytest
 
 from vantage import InputError
-from vantage.raters.models.openai import OpenAIModel
-from vantage.runs.batch.protocols import load_protocol, read_result
-from vantage.runs.batch.providers import AnthropicBatches, OpenAIBatches
+from vantage.raters.models.remote import RemoteModel
+from vantage.runs.batch.protocols import Wire, load_protocol, read_result
+from vantage.runs.batch.providers import AnthropicBatches, GeminiBatches, OpenAIBatches
 
 
 @pytest.mark.parametrize(
-    ("host", "name"),
+    ("url", "name"),
     [
-        ("api.openai.com", "openai"),
-        ("api.anthropic.com", "anthropic"),
-        ("api.mistral.ai:443", "mistral"),
-        ("notmistral.ai", "openai"),
-        ("127.0.0.1:8000", "openai"),
+        ("https://api.openai.com", "openai"),
+        ("https://api.groq.com", "openai"),
+        ("https://api.together.xyz", "together"),
+        ("https://nottogether.ai", "openai"),
+        ("http://127.0.0.1:8000", "openai"),
     ],
 )
-def test_the_address_tells_the_protocol(host: str, name: str) -> None:
-    assert load_protocol(None, host)[0] == name
-    assert load_protocol("anthropic", host)[0] == "anthropic"
+def test_the_address_tells_the_protocol(url: str, name: str) -> None:
+    model = cast(RemoteModel, SimpleNamespace(url=url, batches="openai"))
+    assert load_protocol(model)[0] == name
+    assert load_protocol(cast(RemoteModel, SimpleNamespace(url=url, batches="gemini")))[0] == "gemini"
 
 
-def test_an_unknown_protocol_is_refused() -> None:
-    with pytest.raises(InputError, match="did you mean 'openai'"):
-        load_protocol("opnai", "api.openai.com")
+def test_a_provider_with_a_protocol_of_its_own_is_named() -> None:
+    model = cast(RemoteModel, SimpleNamespace(url="https://api.anthropic.com", batches="openai"))
+    with pytest.raises(InputError, match="write --model anthropic:NAME"):
+        load_protocol(model)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +69,17 @@ def test_errors_at_openai_keep_their_status_and_words() -> None:
     assert OpenAIBatches().result({"custom_id": "a", "response": None, "error": expired}).status == 0
 
 
-def test_a_message_of_a_batch_is_read_like_one_that_was_asked_for_alone() -> None:
-    content = [{"type": "thinking", "thinking": "Warm?"}, {"type": "text", "text": "Rather 4, bec"}]
-    usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}
-    body = {"content": content, "usage": usage, "stop_reason": "model_context_window_exceeded"}
-    model = cast(OpenAIModel, SimpleNamespace(scrubbed=str))
-    completion = AnthropicBatches().read(model, body, ())
-    assert (completion.text, completion.thinking, completion.finish) == ("Rather 4, bec", "Warm?", "length")
-    assert (completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens) == (100, 90, 7)
-    with pytest.raises(TypeError):
-        AnthropicBatches().read(model, {"content": None}, ())
+@pytest.mark.parametrize(("code", "status"), [(8, 429), (14, 503), (3, 400), (503, 503), (4, 504)])
+def test_errors_at_google_have_the_status_of_a_single_request(code: int, status: int) -> None:
+    told = GeminiBatches().result({"metadata": {"key": "a"}, "error": {"code": code, "message": "No."}})
+    assert (told.name, told.status, told.error) == ("a", status, "No.")
+
+
+def test_a_batch_that_google_refuses_says_why() -> None:
+    class Line:
+        def get(self, path: str) -> Any:
+            assert path == "/v1beta/batches/1"
+            return {"done": True, "error": {"code": 3, "message": "No such model."}, "metadata": {}}
+
+    standing = GeminiBatches().standing(cast(Wire, Line()), "batches/1")
+    assert (standing.state, standing.sentence) == ("refused", "The batch was refused (No such model.).")

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +16,8 @@ from vantage._version import __version__
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request, Sampling
 from vantage.runs import RunOptions
-from vantage.runs.engines.ray import Handed, Worker, WorkerReport
+from vantage.runs.engines.ray import Handed, Worker, WorkerReport, _Crew, _Hand
+from vantage.runs.tally import RunTally
 
 
 def handed(count: int) -> list[Handed]:
@@ -102,3 +104,29 @@ def test_an_error_of_the_model_is_told_in_a_sentence(worker: Callable[..., Worke
     while not told.done and time.monotonic() < limit:
         told = one.exchange([], stop=False)
     assert "log-probabilities" in told.error
+
+
+def test_an_account_at_fault_stops_the_worker_and_with_it_the_run(
+    endpoint: Endpoint, worker: Callable[..., Worker]
+) -> None:
+    endpoint.reply = lambda body: Answer("3") if len(endpoint.requests) < 4 else Answer(status=401)
+    one = worker(concurrency=1)
+    reports, limit = [one.exchange(handed(40), stop=False)], time.monotonic() + 20
+    while not reports[-1].done and time.monotonic() < limit:
+        reports.append(one.exchange([], stop=False))
+    assert len(endpoint.requests) == 4
+    assert sum(len(each.ended) for each in reports) == 3
+    last = reports[-1]
+    assert (last.done, last.broken) == (True, True)
+    assert "refuses the key (401)" in last.error
+
+    # Whoever handed the requests over breaks off its own share of the run, and what is open stays open.
+    job = SimpleNamespace(tally=RunTally(), broken="", end=lambda *given, **others: None)
+    job.break_off = lambda sentence, calls: setattr(job, "broken", sentence)
+    crew = object.__new__(_Crew)
+    crew.job, crew.model = cast(Any, job), cast(Any, SimpleNamespace(notes=[]))
+    hand = _Hand(None, {key: cast(Any, None) for key, _ in handed(40)})
+    for report in reports:
+        crew._hear(hand, report)
+    assert job.broken == last.error
+    assert len(hand.under_way) == 37

@@ -36,6 +36,8 @@ class Synthetic(Here):
     def _reply(request: Request) -> str:
         if any(message.role == "assistant" for message in request.messages):
             return "Because the writer lies awake."
+        if "JSON" in request.messages[-1].content:
+            return '{"answer": 6, "reason": "The writer cannot rest."}'
         return "The writer cannot rest.\nAnswer: 6"
 
 
@@ -65,6 +67,16 @@ def test_one_step_asks_for_rating_and_reason_at_once(both: tuple[Corpus, Synthet
     assert len(first) == 2 * 24 * 2
     assert any("cannot rest" in request.messages[-1].content for request in first)  # the post itself
     assert all("not mentioned" in request.messages[-1].content for request in first)
+
+
+def test_the_paper_asks_for_the_rating_before_the_reason(release: Path) -> None:
+    corpus, model = asked(release, prompt="paper", runs=1, posts=1)
+    one = corpus.judgments.filter(pl.col("rater") == "synthetic+answer-first+json")
+    assert one["value"].to_list() == [6.0] * 24
+    assert set(one["rationale"]) == {"The writer cannot rest."}
+    shapes = [request.messages[-1].content.partition("nothing else: ")[2] for request in model.seen]
+    assert sum(shape.startswith('{"answer": …, "reason": "…"}') for shape in shapes) == 24
+    assert len(model.seen) == 3 * 24  # one step, and two
 
 
 def test_two_steps_ask_why_after_the_rating(both: tuple[Corpus, Synthetic]) -> None:

@@ -33,10 +33,10 @@ def test_what_is_told_of_users_and_what_is_left_out_is_said(tmp_path: Path) -> N
     path = Corpus(made.items, raters, made.judgments, made.instruments, made.about).write(tmp_path / "aged")
     said: list[str] = []
     (task,) = tasks(read(path, ["made"], warn=said.append), ["made"])
-    assert set(task.traits) == {"group", "gender", "age"}
+    assert set(task.traits) == {"group", "gender", "age", "occupation"}
     assert said == [
-        "made: traits that are not told of users: occupation (not among the traits of the paper; name them with "
-        "--traits); country (everybody has the same value); nationality (fewer than two values that 3 people share)."
+        "made: traits that are not told of users: country (everybody has the same value); nationality (fewer than two "
+        "values that 3 people share)."
     ]
     said.clear()
     (task,) = tasks(read(path, ["made"], traits="occupation,hair,country", warn=said.append), ["made"])

@@ -17,9 +17,12 @@ from tests.studies.wcsent.release import TARGETS, write
 from vantage import Corpus, InputError, Instrument, load
 from vantage.raters.models.base import ModelError
 from vantage.report.parts import Result
+from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.wcsent import people, predictions
+from vantage.studies.execution import Context
+from vantage.studies.wcsent import latent, people, predictions
 from vantage.studies.wcsent.learning import QUESTIONS, WcsentOptions
+from vantage.studies.wcsent.study import STUDY
 
 QUICK: dict[str, Any] = {"encoder": "none", "probe": "none"}
 
@@ -77,7 +80,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
     assert corpus.raters.filter(kind="trained").height == 5
 
 
-SAYING = Claiming("vantage.studies.wcsent", people, predictions)
+SAYING = Claiming("vantage.studies.wcsent", latent, people, predictions)
 
 
 def on_noise(corpus: Corpus, seed: int) -> Result:
@@ -276,6 +279,28 @@ def test_models_are_asked_about_the_test_part_with_examples_of_the_training_part
     assert beside.select("model", "style", "pairs", "difference", "astray_few").unique().rows() == [
         ("openai:tester", "zero-shot", 3, 0.0, 0)
     ]
+
+
+def test_models_are_asked_as_in_the_paper(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    options = WcsentOptions(predict=False, limit=1, prompt="paper")
+    with Endpoint(lambda body: '{"reason": "So.", "answer": "%s"}' % _second(body)) as endpoint:  # noqa: UP031
+        settings = {"base_url": endpoint.url}
+        corpus = STUDY.collect(
+            Context(options, Record("wcsent", ""), data=release, models=("openai:m",), settings=settings)
+        )
+        asked = [[m["content"] for m in request["messages"]] for request in endpoint.requests]
+    assert sorted(len(turns) for turns in asked) == [2] * 6 + [2 + 2 * 5] * 3 + [2 + 2 * 8] * 3
+    assert all('{"reason": "…", "answer": …}' in turns[-1] for turns in asked)
+    said = corpus.judgments.join(corpus.raters.filter(kind="model"), on="rater", how="semi")
+    assert set(said["value"]) == {-2.0, 0.0}
+    assert set(said["presentation"]) == {"labels=words"}
+
+
+def _second(body: Any) -> str:
+    """The second of the answers that are offered: one step above the lowest."""
+    words = body["messages"][-1]["content"].rpartition("The answer is ")[2]
+    return str(re.split(r", | or ", words)[1]).strip('".')
 
 
 @pytest.mark.slow

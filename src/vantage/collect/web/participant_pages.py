@@ -272,6 +272,7 @@ def _traits(
         given=draft or visit.form,
         restored=bool(draft),
         left=step.left,
+        draft=f"{step.kind}/{_first(traits)}",
         errors=problems,
         problems=[(f"t{n}", trait.ask, problems[trait.id]) for n, trait in enumerate(traits) if trait.id in problems],
         form=visit.site.signer.sign_form(participant.id, f"{step.kind}/{_first(traits)}"),

@@ -140,6 +140,7 @@ def _item(
         problems=problems,
         restored=restored,
         left=page.left,
+        draft=page_number(page.token),
         form=token,
         evidence=site.study.plan.evidence,
     )

@@ -23,6 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from vantage.collect.service import StudyService
 from vantage.collect.sql import WORKERS
 from vantage.collect.study import AnnotationStudy
+from vantage.collect.study_setup import opened_study
 from vantage.collect.web.app import create_app
 from vantage.collect.web.preview import discard_preview
 from vantage.errors import InputError
@@ -91,7 +92,7 @@ class ServedStudy:
     def open(self) -> StudyService:
         """The running study."""
         if self.study:
-            return StudyService(AnnotationStudy.load(self.study, self.folder), self.database)
+            return StudyService(opened_study(self.study, self.folder, self.database)[0], self.database)
         if not (self.folder and self.instrument):
             raise InputError("No study to serve", remedy="give a study file, or a folder and an instrument")
         return StudyService(AnnotationStudy.of(self.folder, self.instrument), self.database)

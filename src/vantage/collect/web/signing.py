@@ -54,8 +54,8 @@ class StudySigner:
     """
 
     def __init__(self, secret: bytes, suffix: str = "") -> None:
-        # Browsers send a study's cookies to its preview, too, so that those of the preview have other names.
-        self._suffix = suffix
+        # Browsers send the cookies of a host to all its ports, and a study's to its preview, so each has its own names.
+        self._suffix = suffix or f"-{hmac.digest(secret, b'vantage.cookie', 'sha256').hex()[:8]}"
         # Form tokens are created and checked for every answer: plain parts under a key that is derived once.
         key = hmac.digest(secret, b"vantage.form", "sha256")
         self._forms = Signer(key, key_derivation="none", digest_method=hashlib.sha256)
@@ -108,7 +108,8 @@ class StudySigner:
 
     def read_cookie(self, request: Request, name: str, *, max_age: int) -> list[Any] | None:
         """The content of a signed cookie of the request, or null where it is forged or too old."""
-        text = request.cookies.get(name + self._suffix, "")
+        # Participants of studies that started earlier have the plain name; what another study signed is not accepted.
+        text = request.cookies.get(name + self._suffix) or request.cookies.get(name, "")
         # The name is part of the signature: a participant's cookie is worthless under the researcher's name.
         return self._opened(text, f"vantage.cookie.{name}", max_age)
 

@@ -383,6 +383,8 @@ def _word_scale(
         cleaning.notes.append(f"The answers to '{question}' are numbered; their numbers are the codes.")
         low, high = min(codes), max(codes)
         return Scale.points(low, high if high > low else low + 1, anchors=codes, opt_outs=opt_outs)
+    if joined := next((word for word in _lists(words) if plain(word) not in cleaning.valid), None):
+        raise fail(joined, "names several of the answers: pass --lists with the column, or --valid if it is an answer")
     if len(words) > MOST_WORDS:
         raise fail(words[0], f"is one of {len(words):,} different texts, too many to be answers")
     if made := known_order(words):
@@ -418,6 +420,20 @@ def code_of(scale: Scale, word: str) -> float | None:
         return code
     numbered = _NUMBERED.fullmatch(plain_id(word))
     return float(numbered[1]) if numbered and scale.holds(float(numbered[1])) else None
+
+
+def _lists(words: Sequence[str]) -> list[str]:
+    """Words that are lists of the others, such as joy|anger beside joy and anger.
+
+    >>> _lists(["joy", "joy|anger", "anger", "joy|fear", "fear"]), _lists(["n/a", "yes", "no"])
+    (['joy|anger', 'joy|fear'], [])
+    """
+    for mark in ("|", ";", ",", "/"):
+        parted = {word: [part.strip() for part in word.split(mark)] for word in words if mark in word}
+        alone = {word for word in words if mark not in word}
+        if parted and alone and all({*parts} <= alone | {""} for parts in parted.values()):
+            return list(parted)
+    return []
 
 
 def _ordered(words: Sequence[str], opt_outs: tuple[OptOut, ...]) -> Scale:

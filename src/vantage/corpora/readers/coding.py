@@ -75,9 +75,14 @@ def inferred(
                 counts = numbers.group_by(CLEAN).agg(pl.col("count").sum())
                 cleaning.check_rare(rows, column, dict(counts.iter_rows()), first_row(numbers, CLEAN))
         scales[question] = inferred_scale(cleaning, question, values, labels(question), opt_outs, fail)
+    return bare(rows, scales)
+
+
+def bare(rows: FileRows, scales: Mapping[str, Scale]) -> Instrument:
+    """An instrument that has nothing but questions on these scales, called like the file."""
     name = rows.path.stem
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")[:60] or "table"
-    return Instrument.of_questions(slug, name, scales)
+    return Instrument.of_questions(slug, name, dict(scales))
 
 
 def labels_of(

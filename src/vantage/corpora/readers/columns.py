@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final
 
 import polars as pl
@@ -18,18 +20,14 @@ ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", 
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
 SPREAD: Final = ("rater", "item", "question")
 """What the columns of a wide table can be."""
-BOOKKEEPING: Final = (
-    "Timestamp", "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished",
-    "RecordedDate", "ResponseId", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",
-    "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage", "Email Address", "Username",
-)  # fmt: skip
-"""Columns that Qualtrics and Google Forms write beside the answers."""
-LOOKS_LIKE: Final[Mapping[str, str]] = {
-    "model": r"(?:[\w.-]+[:/])*(?:chat[-_]?gpt|gpt|claude|gemini|gemma|llama|mi[sx]tral|ministral|qwen|deepseek|"
-    r"vicuna|alpaca|falcon|grok|phi|kimi|glm|command-?r|text-davinci|flan|palm|smollm|bert|roberta|llm|model|ai)",
-    "aggregate": "gold|golden|majority|consensus|ground[-_ ]?truth|adjudicated|aggregated?|mean|average|median|final",
-}
-"""How the names of raters who are not people begin, up to a digit, a sign or the end."""
+PLACES: Final = {"1": 1, "2": 2, "a": 1, "b": 2, "first": 1, "second": 2, "left": 1, "right": 2}
+"""How the winner of a pair is written by its place."""
+TIES: Final = re.compile(r"(?:tie|draw|equal|same|both|neither)\b.*|=|0\.5", re.IGNORECASE)
+"""How a comparison that nobody won is written."""
+
+
+NAMES: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+"""How columns and raters are usually called, in several languages; names only break ties and raise questions."""
 
 
 def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str, str]:
@@ -80,8 +78,10 @@ def with_kinds(rows: FileRows, column: str, raters: pl.DataFrame, kinds: Mapping
         return raters
     alike = {
         rater: kind
-        for kind, pattern in LOOKS_LIKE.items()
-        for rater in raters["rater"].filter(raters["rater"].str.contains(rf"(?i)^(?:{pattern})(?:[-_.:/@\d]| \d|$)"))
+        for kind in ("model", "aggregate")
+        for rater in raters["rater"].filter(
+            raters["rater"].str.contains(rf"(?i)^(?:{NAMES[kind]})(?:[-_.:/@\d]| \d|$)")
+        )
         if rater not in kinds
     }
     if alike:
@@ -161,10 +161,9 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
     columns = list(rows.schema)
     for trait in index:
         check_column(rows.path, columns, trait)
-    if wrong := next((name for name in values if not any(fits(column, name) for column in columns)), None):
+    if wrong := next((name for name in values if name not in rows.schema and not fitting(columns, [name])), None):
         raise rows.fault(f"there is no column '{wrong}'", nearest(wrong, columns))
-    free = [c for c in columns if c not in index and any(fits(c, name) for name in values or ["*"])]
-    held = [c for c in free if values or c not in BOOKKEEPING]
+    held = [column for column in fitting(columns, values or ["*"]) if column not in index]
     if not held:
         raise rows.fault(f"no column is left for {'an' if spread == 'item' else 'a'} {spread}", "map fewer columns")
     if nested := next((column for column in held if rows.schema[column].is_nested()), None):
@@ -173,9 +172,16 @@ def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[st
     return held
 
 
-def fits(column: str, pattern: str) -> bool:
-    """Whether a column has a name, or fits a pattern such as `Q*`."""
-    return column == pattern or fnmatchcase(column, pattern)
+def fitting(columns: Iterable[str], patterns: Iterable[str]) -> list[str]:
+    """The columns that have one of the names, or fit a pattern such as `Q*`; the name of a column is no pattern.
+
+    >>> fitting(["Q1", "Q2", "age", "Q[1]"], ["Q[1]", "a*"])
+    ['age', 'Q[1]']
+    """
+    columns = list(columns)
+    exact = {*columns} & {*patterns}
+    wild = [pattern for pattern in patterns if pattern not in exact]
+    return [name for name in columns if name in exact or any(fnmatchcase(name, pattern) for pattern in wild)]
 
 
 def _respondents(rows: FileRows, lazy: pl.LazyFrame) -> pl.LazyFrame:

@@ -12,7 +12,7 @@ FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {
     "strip": {True: "--strip", False: "--keep-spaces"},
     "anonymous": {True: "--anonymous"},
 }
-LISTS: Final = ("missing", "valid", "values", "traits", "order", "without", "counts")
+LISTS: Final = ("missing", "valid", "values", "traits", "order", "without", "counts", "shares", "pairs")
 """Options that take several words."""
 
 
@@ -33,8 +33,6 @@ def command(path: Path | None, options: Mapping[str, Any]) -> str:
             words += [f"--{name}", ",".join(f"{key}={one}" for key, one in value.items())]
         elif name in FLAGS:
             words.append(FLAGS[name][value])
-        elif name == "wide":
-            words += ["--columns", "rater" if value is True else value]
         elif isinstance(value, list | tuple):
             text = ",".join(map(str, value))
             words += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]

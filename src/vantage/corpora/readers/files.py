@@ -246,6 +246,7 @@ def _without_header_rows(table: FileTable) -> FileTable:
     if len(frame) < 2 or not any("ImportId" in str(cell) for cell in frame.row(1)):
         return _without_wording(table)
     titles = {name: " ".join(str(cell).split()) for name, cell in zip(frame.columns, frame.row(0), strict=True) if cell}
+    beside = tuple(name for name, cell in zip(frame.columns, frame.row(1), strict=True) if '"QID' not in str(cell))
     notes = ["The file is a Qualtrics export: its second and third row are headers."]
     kept = pl.arange(2, len(frame), eager=True) if table.kept is None else table.kept[2:]
     frame = frame[2:]
@@ -256,7 +257,7 @@ def _without_header_rows(table: FileTable) -> FileTable:
             frame, kept = frame.filter(real), kept.filter(real)
     if frame.is_empty():
         raise InputError("the file has headers but no responses", file=table.path, remedy="check the export")
-    return replace(table, frame=frame, kept=kept, titles=titles, notes=(*table.notes, *notes))
+    return replace(table, frame=frame, kept=kept, titles=titles, beside=beside, notes=(*table.notes, *notes))
 
 
 def _without_wording(table: FileTable) -> FileTable:

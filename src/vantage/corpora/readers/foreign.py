@@ -130,7 +130,7 @@ def _statistics(path: Path, suffix: str) -> FileTable:
     pyreadstat = _library("pyreadstat", path)
     try:
         reader = getattr(pyreadstat, _STATISTICS[suffix])
-        columns, meta = reader(str(path), output_format="dict")
+        columns, meta = reader(str(path), output_format="dict", **_catalog(path, suffix))
         declared = reader(str(path), metadataonly=True, user_missing=True)[1] if suffix in (".sav", ".zsav") else meta
     except Exception as error:
         problem = f"this is not a {suffix} file that can be read ({str(error) or type(error).__name__})"
@@ -154,6 +154,13 @@ def _statistics(path: Path, suffix: str) -> FileTable:
     )
     notes = [f"In {where} the file declares as missing: {', '.join(codes)}."] if declared_ranges else []
     return FileTable(path, frame, notes=tuple(notes), labels=labels, titles=titles)
+
+
+def _catalog(path: Path, suffix: str) -> dict[str, str]:
+    """The catalog beside a SAS file, which holds its value labels: of the same name, or the only one."""
+    beside = sorted(path.parent.glob("*.sas7bcat")) if suffix == ".sas7bdat" else []
+    own = [file for file in beside if file.stem == path.stem] or beside
+    return {"catalog_file": str(own[0])} if len(own) == 1 else {}
 
 
 def _plain(name: str, column: Any) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Shapes of the field as long tables: counts and lists of labels, rows without raters, tables that belong together."""
+"""Shapes of the field as long tables: counts, shares and lists of labels, comparisons, rows without raters, joins."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from vantage.corpora.readers.columns import fits
+from vantage.corpora.readers.cleaning import Cleaning, code_of, counted, inferred_scale
+from vantage.corpora.readers.columns import PLACES, TIES, fitting
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import ROW, FileRows, check_column
+from vantage.errors import InputError
+from vantage.scales import Scale
 
 SLOT: Final = {"rater": "__rater", "kind": "__kind"}
 """The columns of raters of whom nothing is known but that they are different people in one row or item."""
+SHARES: Final = "__shares"
+"""The column of distributions over the codes of the scale."""
 
 
 def shaped(
@@ -25,6 +31,7 @@ def shaped(
     traits: list[str],
     lists: str | None,
     counts: Sequence[str],
+    pairs: Sequence[str],
     join: str | Path | None,
     *,
     anonymous: bool,
@@ -38,6 +45,8 @@ def shaped(
             roles |= {name: name for name in new if name not in roles.values()}
     if lists is not None:
         rows, roles = from_lists(rows, lists, roles)
+    if pairs:
+        rows, roles = from_pairs(rows, pairs, roles)
     if counts:
         return from_counts(rows, counts, roles)
     return from_rows(rows, roles) if anonymous else (rows, roles)
@@ -45,12 +54,8 @@ def shaped(
 
 def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
     """One row per person behind counts such as n_1 … n_5; what the names of columns have in common is no label."""
-    held = [name for name in rows.schema if any(fits(name, pattern) for pattern in patterns)]
-    if len(held) < 2:
-        raise rows.fault(f"fewer than two columns fit {', '.join(patterns)}", "name the columns that count answers")
-    start = next((n for n, signs in enumerate(zip(*held, strict=False)) if len(set(signs)) > 1), 0)
-    start -= len(re.search(r"\d*$", held[0][:start])[0])  # type: ignore[index]
-    labels = {name: name[start:].strip(" _-") or name for name in held}
+    labels = _answer_columns(rows, patterns)
+    held = list(labels)
     counts = pl.col("__count").cast(pl.String).cast(pl.Float64, strict=False)
     index = [ROW, *(name for name in rows.schema if name not in held)]
     lazy = rows.lazy.with_columns(pl.col(held).cast(pl.String)).unpivot(
@@ -69,6 +74,130 @@ def from_counts(rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str
     lazy = lazy.select(pl.exclude("__count", "__column").repeat_by("__count")).explode(cs.all())
     made, slots = _with_slots(replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema()), ROW)
     return made, {**roles, **slots, "value": "__value"}
+
+
+def _answer_columns(rows: FileRows, patterns: Sequence[str]) -> dict[str, str]:
+    """Columns of one answer each, with the answer: what differs between their names."""
+    held = fitting(rows.schema, patterns)
+    if len(held) < 2:
+        raise rows.fault(f"fewer than two columns fit {', '.join(patterns)}", "name a column for each answer")
+    start = next((n for n, signs in enumerate(zip(*held, strict=False)) if len(set(signs)) > 1), 0)
+    start -= len(re.search(r"(?:(?<=[_ ])-)?\d*$", held[0][:start])[0])  # type: ignore[index]
+    return {name: name[start:].strip(" _") or name for name in held}
+
+
+def from_shares(
+    rows: FileRows, patterns: Sequence[str], roles: Mapping[str, str], scale: Scale | None, cleaning: Cleaning
+) -> tuple[FileRows, dict[str, str], Scale]:
+    """Judgments that are distributions: the shares of a row, and as value the answer from which least is expected lost.
+
+    That is the median of an ordered scale of three or more answers, else the most probable answer. Rows without a rater
+    are the distribution of one, an aggregate.
+    """
+    labels = _answer_columns(rows, patterns)
+
+    def fail(label: str, problem: str) -> InputError:
+        return rows.fault(f"the answer '{label}' {problem}", "rename the column", None, None)
+
+    if scale is None:
+        numbers = pl.Series(list(labels.values())).cast(pl.Float64, strict=False)
+        values = pl.Series(list(labels.values())) if numbers.null_count() else numbers
+        scale = inferred_scale(cleaning, "value", values, {}, (), fail)
+    codes = {name: code_of(scale, label) for name, label in labels.items()}
+    if odd := next((name for name, code in codes.items() if code is None), None):
+        raise rows.fault(
+            f"column '{odd}' is no answer of the scale {scale.describe()}", "name the columns as its answers"
+        )
+    held = sorted(codes, key=lambda name: codes[name] or 0.0)
+    frame = rows.lazy.collect()
+    text = frame.select(pl.col(held).cast(pl.String).str.strip_chars().str.strip_chars_end("% ").str.replace(",", "."))
+    shares = text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    total = shares.sum(axis=1)
+    whole = 100.0 if np.nanmedian(total) > 50 else 1.0
+    wrong = ~(np.abs(total - whole) <= 0.02 * whole) | (shares < 0).any(axis=1)
+    if wrong.any():
+        place = int(wrong.argmax())
+        problem = f"the shares add up to {total[place]:.4g}, not to {whole:g}"
+        raise rows.fault(
+            problem, "correct the row, or use --counts if they count answers", int(frame[ROW][place]), held[0]
+        )
+    shares = shares / total[:, None]
+    at = np.array([codes[name] for name in held], dtype=np.float64)
+    loss = np.abs(at[:, None] - at) if scale.ordered and len(at) > 2 else 1 - np.eye(len(at))
+    every = sorted(scale.codes)
+    spread = np.zeros((len(shares), len(every)))
+    spread[:, np.searchsorted(every, at)] = shares
+    frame = frame.drop(held).with_columns(
+        pl.Series("__value", at[(shares @ loss).argmin(axis=1)]),
+        pl.Series(SHARES, spread.tolist(), dtype=pl.List(pl.Float64)),
+    )
+    roles = {**roles, "value": "__value"}
+    if "rater" not in roles and "rater" not in frame.columns:
+        frame = frame.with_columns(pl.lit("distribution").alias("__rater"), pl.lit("aggregate").alias("__kind"))
+        roles |= SLOT
+    return replace(rows, lazy=frame.lazy(), schema=frame.drop(ROW).schema, streamed=False), roles, scale
+
+
+def from_pairs(rows: FileRows, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:
+    """Comparisons (A, B, winner) as judgments of pairs: which place won, 1 or 2; a tie is an opt-out.
+
+    A pair that was shown in both orders is one item, in the order in which it comes first.
+    """
+    if len(columns) != 2 or columns[0] == columns[1]:
+        raise rows.fault("a pair has two columns", "pass --pairs FIRST,SECOND")
+    winner = roles.get("value") or next((n for n in ("value", "winner") if n in rows.schema), None)
+    if winner is None:
+        raise rows.fault("no column is mapped to the winner", "pass --map value=COLUMN")
+    for name in (*columns, winner):
+        check_column(rows.path, list(rows.schema), name)
+    places = {**PLACES, columns[0].casefold(): 1, columns[1].casefold(): 2}
+    frame = rows.lazy.collect()
+    cells = frame.select(pl.col(*columns, winner).cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "$1"))
+    first, second, won = (cells[name].to_list() for name in (*columns, winner))
+    named = any(w is not None and w in (a, b) for a, b, w in zip(first, second, won, strict=True))
+    ids: dict[frozenset[str], tuple[str, str]] = {}
+    made: list[tuple[str, str, str, int | None, bool]] = []
+    for number, a, b, w in zip(frame[ROW], first, second, won, strict=True):
+        if a is None or b is None or a == b:
+            raise rows.fault("a pair needs two different members", "correct the row", number, columns[1])
+        tie = w is not None and TIES.fullmatch(w) is not None and w not in (a, b)
+        place = (
+            None
+            if tie or w is None
+            else (1 if w == a else 2 if w == b else None)
+            if named
+            else places.get(w.casefold())
+        )
+        if place is None and not tie:
+            problem = "the winner is empty" if w is None else f"'{w}' is neither '{a}' nor '{b}' nor a tie"
+            raise rows.fault(problem, "correct the cell, or write tie", number, winner)
+        one, other = ids.setdefault(frozenset((a, b)), (a, b))
+        made.append((f"{one} | {other}", one, other, place if place is None or one == a else 3 - place, one != a))
+    names = ["__item", "item_1", "item_2", "__value", "__swapped"]
+    new = pl.DataFrame(
+        made, schema=dict(zip(names, (pl.String,) * 3 + (pl.Int64, pl.Boolean), strict=True)), orient="row"
+    )
+    frame = pl.concat([frame.drop(winner, *columns), new], how="horizontal")
+    about, notes = roles.get("item") or ("item" if "item" in frame.columns else None), list(rows.notes)
+    if about is not None:
+        frame = frame.with_columns(pl.format("{}: {}", about, "__item").alias("__item"))
+    roles = {k: v for k, v in roles.items() if k != "item"} | {"item": "__item", "item_1": "item_1", "item_2": "item_2"}
+    roles["value"] = "__value"
+    if frame["__value"].null_count():
+        tied = pl.when(pl.col("__value").is_null()).then(pl.lit("ambiguous")).otherwise(pl.lit("answered"))
+        frame, roles["status"] = frame.with_columns(tied.alias("__status")), "__status"
+        notes.append(f"{counted(frame['__value'].null_count(), 'tie')} read as ambiguous.")
+    if frame["__swapped"].any():
+        notes.append(
+            f"{counted(int(frame['__swapped'].sum()), 'row')} showed a pair in the other order than its first."
+        )
+        if "sample" not in roles and (rater := roles.get("rater") or ("rater" if "rater" in frame.columns else None)):
+            both = pl.col("__swapped").n_unique().over("__item", rater) > 1
+            frame = frame.with_columns((both & pl.col("__swapped")).cast(pl.Int64).alias("__sample"))
+            roles["sample"] = "__sample"
+    labels = {**rows.labels, "__value": {1.0: "first", 2.0: "second"}}
+    schema = frame.drop(ROW).schema
+    return replace(rows, lazy=frame.lazy(), schema=schema, streamed=False, labels=labels, notes=tuple(notes)), roles
 
 
 def from_rows(rows: FileRows, roles: Mapping[str, str]) -> tuple[FileRows, dict[str, str]]:

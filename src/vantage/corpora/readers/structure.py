@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final, Literal
 
+import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from vantage.corpora.orders import known_order
 from vantage.corpora.readers.cleaning import CLEAN, NOTHING, RAW, SENTINELS, as_code, plain
-from vantage.corpora.readers.columns import ROLES, fits
+from vantage.corpora.readers.columns import NAMES, PLACES, ROLES, TIES, fitting
 from vantage.corpora.readers.command import command
 from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 
@@ -38,11 +38,13 @@ AGREEMENT: Final = 0.05
 """Columns without the names of raters that agree less than this beyond chance (kappa) may be questions."""
 KEYS: Final = 12
 """How many columns are tried as ids."""
-NAMES: Final[Mapping[str, re.Pattern[str]]] = {
+MEMBERS: Final = 2000
+PAIRS: Final = 6
+"""A table of comparisons has at most so many members in the rows looked at, and at least so many rows."""
+_SAID: Final = {
     role: re.compile(rf"(?:{words})(?:_?(?:id|nr|no|nummer|num|code|name|pid|key))?\d*", re.IGNORECASE)
-    for role, words in tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8")).items()
+    for role, words in NAMES.items()
 }
-"""How columns are usually called, in several languages; names only break ties."""
 _PEOPLE: Final = re.compile(
     r"[0-9a-f]{24}|R_\w{10,}|A[0-9A-Z]{9,14}|[^@\s]+@[^@\s]+\.\w+|"
     r"(?:r|p|vp|rater|annotator|ann|coder|user|worker|resp(?:ondent)?|participant|person|teilnehmer|proband)[-_ ]?\d+",
@@ -137,6 +139,24 @@ def one_reading(rows: FileRows, given: Mapping[str, Any]) -> dict[str, Any]:
         raise rows.fault(shape.doubt, None)
     commands = " OR ".join(command(rows.path, {**options, **reading.options}) for reading in shape.readings)
     raise rows.fault(f"the table can be read in two ways, since {shape.doubt}", f"run one of: {commands}")
+
+
+def answering(rows: FileRows, taken: Iterable[str]) -> list[str]:
+    """The columns of a wide table, apart from those taken, that can hold answers: no times, no ids, nothing beside."""
+    used = {*taken, *rows.beside}
+    frame = _sample(rows).select(name for name in rows.schema if name not in used)
+    words = frame.select(cs.string(), cs.temporal())
+    read = words.select(cs.string().cast(pl.Float64, strict=False).null_count() == cs.string().null_count())
+    numbers = {name for name in read.columns if read[name][0]}
+    facts = [_facts(words[name], None) for name in words.columns if name not in numbers]
+    apart = {fact.name for fact in facts if fact.kind == "time" or (fact.unique and _names_rows(fact))}
+    return [name for name in frame.columns if name not in apart] if len(apart) < len(frame.columns) else []
+
+
+def _names_rows(fact: ColumnFacts) -> bool:
+    """Whether words that occur once each are ids or texts: too many to be answers, addresses or sentences."""
+    many = fact.kind == "word" and fact.rows > FEW
+    return many or fact.kind == "text" or all("@" in word for word in fact.examples)
 
 
 def total_row(frame: pl.DataFrame) -> tuple[int, str] | None:
@@ -246,7 +266,7 @@ def _are_texts(words: Sequence[str]) -> bool:
 
 def said(role: str, name: str) -> bool:
     """Whether the name of a column says that it has a role, in one of several languages."""
-    return NAMES[role].fullmatch(re.sub(r"[\s.\-']+", "_", name.strip()).rstrip("?_")) is not None
+    return _SAID[role].fullmatch(re.sub(r"[\s.\-']+", "_", name.strip()).rstrip("?_")) is not None
 
 
 def stem(name: str) -> str:
@@ -263,6 +283,9 @@ def stem(name: str) -> str:
 def unlike(answers: Mapping[str, Mapping[Any, int]]) -> set[str]:
     """The columns whose answers are not those of the others: no word in common, or numbers mostly beyond theirs."""
     held = Counter(value for codes in answers.values() for value in codes)
+    numbers = {name: [c for c in codes if not isinstance(c, str)] for name, codes in answers.items()}
+    ends = [(min(codes), max(codes), name) for name, codes in numbers.items() if codes]
+    lowest, highest = sorted(ends)[:2], sorted(ends, key=lambda end: end[1])[-2:]
     strange = set()
     for name, codes in answers.items():
         if sum(codes.values()) <= 2 or len(answers) < 2:
@@ -271,10 +294,9 @@ def unlike(answers: Mapping[str, Mapping[Any, int]]) -> set[str]:
             if len(codes) > 1 and all(held[code] == 1 for code in codes):
                 strange.add(name)
             continue
-        others = [
-            code for other, some in answers.items() if other != name for code in some if not isinstance(code, str)
-        ]
-        if not others or (low := min(others)) == (high := max(others)):
+        low = next((end[0] for end in lowest if end[2] != name), 0.0)
+        high = next((end[1] for end in reversed(highest) if end[2] != name), 0.0)
+        if low == high:
             continue
         beyond = {code: max(code - high, low - code) for code in codes}
         outside = sum(count for code, count in codes.items() if beyond[code] > 0)
@@ -340,20 +362,88 @@ class _Table:
 
     def structure(self) -> Structure:
         """The readings that fit."""
-        if wide := self.given.get("wide"):
-            return self._wide("rater" if wide is True else str(wide))
+        if spread := self.given.get("columns"):
+            return self._wide(str(spread))
+        if self.given.get("pairs") or self.given.get("shares") or self.given.get("counts"):
+            return self._shape()
+        if comparison := self._comparison():
+            return comparison
         if {"item", "rater", "value"} <= set(self.map) or {"text", "rater", "value"} <= set(self.map):
             return self._shape(self._long_options(self.map.get("item"), self.map["rater"], self.map.get("question")))
         block = self._block[0]
         if len(block) > 1 and len({stem(n) for n in block}) == 1 and _JUDGES.fullmatch(stem(block[0]).rstrip("*")):
             return self._wide("" if "rater" in self.map else "rater") if len(block) > 2 else self._wide("")
         key = self._key()
-        if key is not None:
-            return self._long(*key)
-        return self._wide("")
+        shape = self._long(*key) if key is not None else self._shape()
+        return shape if shape.readings or shape.doubt else self._wide("")
 
     def _shape(self, *readings: TableReading, doubt: str = "") -> Structure:
         return Structure(self.facts, tuple(readings), doubt)
+
+    # Comparisons
+
+    def _comparison(self) -> Structure | None:
+        """A table of comparisons: two columns with the same names, never twice in a row, and which of them won."""
+        free = [n for n in self.free if self.facts[n].kind in ("word", "number") and self.facts[n].distinct > 1]
+        if len(free) > KEYS:
+            return None
+        held = {n: set(self.frame[n].drop_nulls().cast(pl.String)) for n in free if self.facts[n].distinct <= MEMBERS}
+        for one, other in combinations(held, 2):
+            if 2 * len(held[one] & held[other]) < min(len(held[one]), len(held[other])) or len(self.frame) < PAIRS:
+                continue
+            first, second = (self.frame[n].cast(pl.String) for n in (one, other))
+            if first.null_count() or second.null_count() or (first == second).any():
+                continue
+            won = [n for n in held if n not in (one, other) and self._wins(n, first, second, (one, other))]
+            if len(won) == 1:
+                return self._compared(one, other, won[0], len(held[one] | held[other]))
+        return None
+
+    def _wins(self, name: str, first: pl.Series, second: pl.Series, columns: Sequence[str]) -> bool:
+        """Whether a column says which of two won, by its name or, where it has no other words, by its place."""
+        cells = self.frame[name].cast(pl.String)
+        ties = cells.str.contains(f"^(?i:{TIES.pattern})$")
+        named = (cells == first) | (cells == second)
+        if (named | ties).fill_null(value=False).all():
+            return bool(named.any())
+        places = {*PLACES, *(column.casefold() for column in columns)}
+        words = set(cells.filter(~ties).drop_nulls().str.to_lowercase())
+        return bool(words) and words <= places and not words <= {"1", "2"} and not cells.null_count()
+
+    def _compared(self, one: str, other: str, winner: str, members: int) -> Structure:
+        rest = [n for n in self.free if n not in (one, other, winner) and not self.facts[n].unique]
+        rest = [n for n in rest if self.facts[n].distinct > 1 and self.facts[n].kind in ("word", "number", "text")]
+        given = self.map.get("rater")
+        raters = [given] if given else [n for n in rest if self._said("rater", n)]
+        what = f"'{winner}' always is '{one}' or '{other}', which never are the same"
+        if members <= 3 and not raters:
+            # Two raters who disagree and one who decides look the same.
+            return self._shape(doubt=f"{what}; if it is the winner of a comparison, pass --pairs {one},{other}")
+        judges: list[str | None] = [*(raters[:1] or rest[:2])] or [None]
+        readings = []
+        for rater in judges:
+            mapping = {"value": winner, **({"rater": rater} if rater else {})}
+            if about := self._compared_on([n for n in (one, other, rater) if n], rest):
+                mapping["item"] = about
+            options: dict[str, Any] = {"pairs": [one, other], "map": mapping} | ({} if rater else {"anonymous": True})
+            readings.append(TableReading(options, f"comparisons, judged by '{rater}'" if rater else "comparisons"))
+        if len(readings) == 1 and rest and not raters:
+            readings.append(
+                TableReading(
+                    {**readings[0].options, "map": {"value": winner, "item": rest[0]}, "anonymous": True}, "comparisons"
+                )
+            )
+        return self._shape(*readings, doubt="nothing tells which column is the rater" if len(readings) > 1 else "")
+
+    def _compared_on(self, key: Sequence[str], rest: Sequence[str]) -> str | None:
+        """The column that says on what members were compared: it tells rows apart that pair and rater do not."""
+        if about := self.map.get("item"):
+            return about
+        free = [n for n in rest if n not in key]
+        said = [n for n in free if self._said("item", n) or self.facts[n].kind == "text"]
+        apart = {n: self.frame.select(pl.struct(*key, n).n_unique()).item() for n in free}
+        now = self.frame.select(pl.struct(key).n_unique()).item()
+        return next((n for n in [*said, *free] if n in said or apart[n] == len(self.frame) > now), None)
 
     # Long tables
 
@@ -382,7 +472,8 @@ class _Table:
         for count in (2, 3):
             fitting: list[tuple[float, tuple[str, ...]]] = []
             for key in combinations(candidates, count):
-                if not all(name in key for name in named[:count]):
+                ids = any(self.facts[name].unique for name in key)  # tell rows apart alone
+                if not all(name in key for name in named[:count]) or (ids and not {*key} <= {*named}):
                     continue
                 product = 1.0
                 for name in key:
@@ -390,8 +481,20 @@ class _Table:
                 if self._tells_apart(key, product):
                     fitting.append((product, key))
             if fitting:
-                return min(fitting)[1]
+                return self._ids_in(min(fitting)[1], candidates)
         return None
+
+    def _ids_in(self, key: tuple[str, ...], candidates: Sequence[str]) -> tuple[str, ...]:
+        """A key with names instead of numbers that nearly follow them one to one: raters rather than their ages."""
+        made = list(key)
+        for place, name in enumerate(key):
+            own = self.facts[name]
+            if own.kind != "number" or name in self.map.values():
+                continue
+            finer = [n for n in candidates if n not in made and self.facts[n].kind == "word"]
+            finer = [n for n in finer if own.distinct <= self.facts[n].distinct <= own.distinct / 0.6]
+            made[place] = next((n for n in finer if name in self._side(n)), name)
+        return tuple(made)
 
     def _named_pair(self, held: set[str]) -> tuple[str, str] | None:
         """Two columns whose names say that they are the item and the rater, where nothing in the data contradicts."""
@@ -445,7 +548,7 @@ class _Table:
             return self._shape(*readings, doubt=what)
         rater = second if item == first else first
         reading = self._long_options(item, rater, None)
-        if "value" not in reading.options["map"] and not reading.options.get("wide"):
+        if "value" not in reading.options["map"] and not reading.options.get("columns"):
             return self._shape()
         return self._shape(reading)
 
@@ -549,7 +652,7 @@ class _Table:
             known = ("item", "text", "rater", "question", "condition", "value")
             options["map"] = {role: mapping[role] for role in (*known, *mapping) if role in mapping}
         elif "value" not in mapping and answers:
-            options |= {"wide": "question", "values": self.patterns(answers)}
+            options |= {"columns": "question", "values": self.patterns(answers)}
         traits = [*self.traits, *of_rater]
         if traits:
             options["traits"] = self._kept_scales(traits)
@@ -572,7 +675,7 @@ class _Table:
 
     def _wide(self, spread: str) -> Structure:
         given = self.given.get("values")
-        block, apart, doubt = self._block if not given else (self._fitting(given), [], "")
+        block, apart, doubt = self._block if not given else (fitting(self.facts, given), [], "")
         if len(block) < (1 if spread else 2):
             return self._shape()
         if not given and (what := self._counts(block)):
@@ -588,9 +691,6 @@ class _Table:
             blocks = [block, [n for n in block if n not in apart]] if apart else [block]
         readings = [self._wide_options(columns, row_key, one) for columns in blocks for one in spreads]
         return self._shape(*readings, doubt=doubt if len(readings) > 1 else "")
-
-    def _fitting(self, patterns: Sequence[str]) -> list[str]:
-        return [name for name in self.facts if any(fits(name, pattern) for pattern in patterns)]
 
     @cached_property
     def _block(self) -> tuple[list[str], list[str], str]:
@@ -757,22 +857,24 @@ class _Table:
             pl.col(list(columns)).cast(pl.String).str.replace(",", ".").cast(pl.Float64, strict=False)
         )
 
-    def _totals(self, block: Sequence[str]) -> list[str]:
+    def _totals(self, block: Sequence[str]) -> set[str]:
         """Columns that are the sum or the mean of the answers beside them."""
         numbers = [n for n in self.free if self.facts[n].kind == "number" and self.facts[n].distinct > 1]
-        held = [n for n in block if n in numbers]
+        members = {*block} & {*numbers}
+        held = [n for n in block if n in members]
         if len(held) < 3 or len(self.frame) < 3:
-            return []
-        table, totals = self._numbers(numbers), []
-        sums = table.select(held).sum_horizontal()
-        filled = len(held) - table.select(pl.sum_horizontal(pl.col(held).is_null())).to_series()
-        for name in numbers:
-            own, inside = table[name], int(name in held)
-            rest, count = sums - own.fill_null(0) * inside, filled - inside * own.is_not_null().cast(pl.Int64)
-            for made in (rest, rest / count):
-                near = ((own - made).abs() <= 0.0051).fill_null(value=False).sum()
-                if near >= max(3, 0.99 * len(own.drop_nulls())) and made.n_unique() > 1:
-                    totals.append(name)
+            return set()
+        table = self._numbers(numbers).to_numpy()
+        known, inside = ~np.isnan(table), np.array([name in members for name in numbers])
+        sums = np.where(known, table, 0.0)[:, inside].sum(axis=1)[:, None] - np.where(known, table, 0.0) * inside
+        counts = known[:, inside].sum(axis=1)[:, None] - known * inside
+        totals: set[str] = set()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for made in (sums, sums / counts):
+                near = (np.abs(table - made) <= 0.0051).sum(axis=0)
+                varied = np.nanmax(made, axis=0) > np.nanmin(made, axis=0)
+                alike = (near >= np.maximum(3, 0.99 * known.sum(axis=0))) & varied
+                totals |= {name for name, is_total in zip(numbers, alike, strict=True) if is_total}
         return totals
 
     def _counts(self, block: Sequence[str]) -> str:
@@ -791,12 +893,10 @@ class _Table:
         counts = whole and total > 1 and total != 100
         if not counts and total not in (1, 100):
             return ""
-        what = f"columns {named} add up to {total:g} in every row"
+        what, quoted = f"columns {named} add up to {total:g} in every row", shlex.quote(",".join(self.patterns(block)))
         if not counts:
-            return f"{what}: they are shares of answers and no raters"
-        return (
-            f"{what}: they count answers and are no raters; pass --counts {shlex.quote(','.join(self.patterns(block)))}"
-        )
+            return f"{what}: they are shares of answers and no raters; pass --shares {quoted}"
+        return f"{what}: they count answers and are no raters; pass --counts {quoted}"
 
     def _row_key(self, block: Sequence[str]) -> dict[str, str]:
         """The id and the text of a row."""
@@ -809,6 +909,8 @@ class _Table:
             n for n in free if self._is_row_id(n) and self.facts[n].kind in ("number", "word") and n not in key.values()
         ]
         if "item" not in key and "rater" not in key and ids:
+            # Names rather than numbers, which may be durations.
+            ids = [n for n in ids if self.facts[n].kind == "word"] or ids
             key["id"] = next((n for n in ids if self._said("rater", n) or self._said("item", n)), ids[0])
         return key
 
@@ -824,7 +926,6 @@ class _Table:
             "rater" in key,
             all(len(self.rows.titles.get(n, "").split()) > 2 for n in block)
             or all(self.rows.labels.get(n) for n in block),
-            any(self.facts[n].kind == "time" and self.facts[n].distinct > 2 for n in rest),
             bool(row) and (self._said("rater", row) or self._all(row, _PEOPLE)),
             bool(lone) and (bool(_ASKED.fullmatch(lone)) or "[" in lone) and not _JUDGES.fullmatch(lone),
             any(self._said("trait", n) for n in rest),
@@ -848,7 +949,7 @@ class _Table:
             mapping = {row_role: key["id"], **mapping}
         if "text" in key and spread != "item":
             mapping["text"] = key["text"]
-        options: dict[str, Any] = {"map": mapping, "wide": spread}
+        options: dict[str, Any] = {"map": mapping, "columns": spread}
         totals = self._totals(block)
         rest = [
             n
@@ -894,7 +995,7 @@ class _Table:
         made: list[str] = []
         for pattern, members in groups.items():
             safe = "," not in pattern and "[" not in pattern and "*" in pattern and "?" not in pattern
-            if len(members) > 3 and safe and {n for n in self.facts if fits(n, pattern)} <= set(names):
+            if len(members) > 3 and safe and {*fitting(self.facts, [pattern])} <= set(names):
                 made.append(pattern)
             else:
                 # A comma would part names in the command; as a pattern, a question mark fits it.

@@ -20,11 +20,11 @@ import polars as pl
 from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
-from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
+from vantage.corpora.readers.coding import averaged, bare, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
 from vantage.corpora.readers.files import open_rows
-from vantage.corpora.readers.shapes import shaped
-from vantage.corpora.readers.structure import check_alike, check_total, one_reading
+from vantage.corpora.readers.shapes import SHARES, from_shares, shaped
+from vantage.corpora.readers.structure import answering, check_alike, check_total, one_reading
 from vantage.corpora.readers.table_file import ROW, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.corpora.storage import About
 from vantage.corpora.traits import TraitScale, inferred_scale_of
@@ -58,6 +58,8 @@ def read(
     kinds: Mapping[str, str] | None = None,
     unlike: Literal["keep"] | None = None,
     counts: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    pairs: Sequence[str] = (),
     lists: str | None = None,
     anonymous: bool = False,
     join: str | Path | None = None,
@@ -71,34 +73,37 @@ def read(
 
     Args:
         source: The file, or a frame (Polars, pandas, PyArrow …).
-        map: From roles (`item`, `rater`, `value`, `text`, `question`, `rationale` …) to columns. A column that
-            has the name of its role need not be mapped; any further name makes a column of the items.
-        question: The id of the question that was asked, where no column says it.
-        traits: Columns that describe the rater; as a mapping with their scales, `{"age": "ordered"}` (or null).
+        map: Which column holds what: item, rater, value, text, question, rationale … A column that has the name of
+            its role need not be mapped; any further name makes a column of the items.
+        question: The question that was asked, where no column says it.
+        traits: Columns that describe the rater. As a mapping with their scales: `{"age": "ordered"}` (or null).
         instrument: The instrument whose scales the values are on.
         columns: What the columns are where they hold values: `rater`, `item` or `question`.
         wide: The older name of `columns`; true means `rater`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
         duplicates: What to do with a duplicate judgment, which is refused otherwise.
-        empty: What an empty value means. In a wide table it is skipped; in a long one it must be said.
-        missing: Codes that mean that there is no answer, such as -99 or NA.
-        valid: Codes that are answers although they look like such codes.
-        decimal: The decimal mark, where it is a comma.
+        empty: What an empty value means: `skip`, or a status such as `not_mentioned`. In a wide table it is skipped; in
+            a long one it must be said.
+        missing: Codes for no answer, such as -99 or NA.
+        valid: Codes that look like missing ones but are answers.
+        decimal: The decimal mark.
         order: Words of the scale from the lowest to the highest.
-        strip: Whether spaces around ids mean nothing; where that matters it must be said.
-        case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
-        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`); it must be said.
-        kinds: Of raters who are no people, what they are: `model`, `aggregate` …
-        unlike: `keep` where columns of a wide table hold other answers than the rest and are raters or items.
+        strip: Ignore or keep spaces around ids. Where that matters it must be said.
+        case: Tell ids apart by upper and lower case (`keep`) or not (`fold`). Where that matters it must be said.
+        spelling: Whether r01 and r1, Müller and Mueller are two (`keep`) or one (`join`). It must be said.
+        kinds: Raters who are no people, such as gpt-4=model or majority=aggregate.
+        unlike: Columns of a wide table with other answers than the rest are raters or items all the same.
         counts: Columns that count answers; the people behind them are not known.
-        lists: The column that holds a list of labels, or of objects with rater and answer, for each row.
-        anonymous: Whether nothing tells who judged, so that each row is the answer of another person.
+        shares: Columns that share out answers: each row is a judgment that is a distribution.
+        pairs: The two columns that name what was compared; `value` is the column of the winner.
+        lists: The column that holds lists of labels, or of objects with rater and answer.
+        anonymous: Nothing tells who judged: each row is the answer of another person.
         join: A further table or sheet that describes items or raters.
-        without: Ids of rows that are none, such as a total, which are left out.
+        without: Ids of rows to leave out, such as a total.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
-        quotes: `literal` where quotation marks in a CSV file are part of the text.
+        quotes: Quotation marks in a CSV file are part of the text and enclose nothing.
         sheet: The sheet of a spreadsheet.
     """
     spread = _spread(columns or wide, empty, duplicates)
@@ -107,12 +112,18 @@ def read(
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty, spelling)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
-    whole, map = shaped(whole, dict(map or {}), traits, lists, counts, join, anonymous=anonymous)  # noqa: A001
+    whole, map = shaped(whole, dict(map or {}), traits, lists, counts, pairs, join, anonymous=anonymous)  # noqa: A001
+    if shares:
+        scale = known.question(_asked(question, known, map, "value")).scale if known is not None else None
+        whole, map, scale = from_shares(whole, shares, map, scale, cleaning)  # noqa: A001
+        known = known or bare(whole, {question or "value": scale})
     if not (map or spread or values or named_roles(whole)):
         reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
-        map, spread = reading.get("map") or {}, str(reading.get("wide") or "")  # noqa: A001
+        map, spread = reading.get("map") or {}, str(reading.get("columns") or "")  # noqa: A001
         values, without = reading.get("values") or (), reading.get("without") or without
         traits = list(reading.get("traits") or ())
+        anonymous = bool(reading.get("anonymous"))
+        whole, map = shaped(whole, map, traits, None, (), reading.get("pairs") or (), None, anonymous=anonymous)  # noqa: A001
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
     if spread in ("rater", "item") and not without and not whole.streamed:
@@ -120,8 +131,9 @@ def read(
     roles = roles_of(whole, map or {}, spread)
     if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
         raise whole.fault(f"column '{taken[0]}' is read as something else than a trait", "leave it out of traits")
-    rows = long(whole, roles, traits, spread, values) if spread else whole
-    asked = _asked(question, known, roles, "value" if spread else roles["value"])
+    held = values or (answering(whole, [*roles.values(), *traits]) if spread else ())
+    rows = long(whole, roles, traits, spread, held) if spread else whole
+    asked = _asked(question, known, roles, "value" if spread else roles["value"].removeprefix("__"))
     judged = _judged(rows, roles, asked, traits)
     answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
     meaning = empty or ("skip" if spread or missing else None)
@@ -144,21 +156,24 @@ def read(
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
-    if spread == "rater":
-        cleaning.notes += columns_note(raters, kinds or {})
-    if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
-        cleaning.notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
-    if (
-        items.schema.get("text") == pl.String
-        and "item" in roles
-        and len(items) == answers["count"].sum() > items["text"].n_unique()
-    ):
-        cleaning.notes.append(
-            "Every row is an item of its own, although texts repeat; without item=… equal texts are one."
-        )
+    cleaning.notes += [
+        *(columns_note(raters, kinds or {}) if spread == "rater" else ()),
+        *_remarks(items, raters, int(answers["count"].sum()), roles),
+    ]
     about = _about(whole, roles, traits, cleaning, rows.cells)
     made = _corpus(rows, judged, items, raters, known, about, duplicates)
     return made.with_trait_scales(scales) if scales else made
+
+
+def _remarks(items: pl.DataFrame, raters: pl.DataFrame, rows: int, roles: Mapping[str, str]) -> list[str]:
+    """What is worth knowing of the items and raters that were read."""
+    notes = []
+    if raters["rater"].str.contains(r"^[^@\s]+@[^@\s]+\.\w+\s*$").any():
+        notes.append("Raters are known by e-mail addresses: replace them before you pass the corpus on.")
+    texts = items["text"] if items.schema.get("text") == pl.String and "item" in roles else None
+    if texts is not None and len(items) == rows > texts.n_unique():
+        notes.append("Every row is an item of its own, although texts repeat; without item=… equal texts are one.")
+    return notes
 
 
 def _spread(columns: bool | str, empty: str | None, duplicates: str | None) -> str:
@@ -222,6 +237,7 @@ def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequen
     if "sample" in roles:
         columns["sample"] = _sample(rows, roles["sample"])
     columns |= {role: pl.col(roles[role]).cast(pl.String) for role in ("rationale", "status") if role in roles}
+    columns |= {"probabilities": pl.col(SHARES)} if SHARES in rows.schema else {}
     columns |= {f"item.{name}": pl.col(column) for name, column in roles.items() if name not in ROLES}
     columns |= {f"rater.{name}": pl.col(name) for name in traits}
     columns |= {"rater.kind": pl.col(roles["kind"])} if "kind" in roles else {}
@@ -421,7 +437,7 @@ def _about(
     rows: FileRows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, held: Sequence[str]
 ) -> About:
     used = {*roles.values(), *traits, *held}
-    unused = [column for column in rows.schema if column not in used]
+    unused = [column for column in rows.schema if column not in used and not column.startswith("__")]
     named = ", ".join(f"'{column}'" if not column.strip() else column for column in unused)
     notes = [f"Columns that were not read: {named}."] if unused else []
     name = rows.path.name.split(".")[0] or rows.path.name
@@ -439,8 +455,9 @@ def _corpus(
 ) -> Corpus:
     """The checked corpus; the judgments of a streamed file stay on the disk."""
     names = judged.collect_schema().names()
-    judged = with_defaults(judged.select(ROW, *(name for name in schema.JUDGMENTS if name in names)))
-    judged = judged.select(ROW, *(pl.col(name).cast(dtype) for name, dtype in schema.JUDGMENTS.items()))
+    further = [name for name in ("probabilities",) if name in names]
+    judged = with_defaults(judged.select(ROW, *(name for name in schema.JUDGMENTS if name in names), *further))
+    judged = judged.select(ROW, *(pl.col(name).cast(dtype) for name, dtype in schema.JUDGMENTS.items()), *further)
     scratch = Scratch() if rows.streamed else None
     if scratch is not None:
         stored = scratch.path / "judgments.parquet"

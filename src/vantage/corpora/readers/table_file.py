@@ -42,6 +42,8 @@ class FileTable:
     """For columns of statistics packages: the words that their codes stand for."""
     titles: Mapping[str, str] = field(default_factory=dict)
     """The wording behind a short column name, where the file has both."""
+    beside: tuple[str, ...] = ()
+    """Columns that the file itself keeps apart from the answers."""
 
     def row(self, index: int) -> int:
         """The row of the file for a row of the frame, counted from 0."""
@@ -51,9 +53,8 @@ class FileTable:
         """The rows for queries."""
         kept = pl.int_range(len(self.frame), dtype=pl.Int64) if self.kept is None else self.kept.cast(pl.Int64)
         frame = self.frame.with_columns((kept + self.first_row).alias(ROW))
-        return FileRows(
-            self.path, frame.lazy(), self.frame.schema, notes=self.notes, labels=self.labels, titles=self.titles
-        )
+        further = {"notes": self.notes, "labels": self.labels, "titles": self.titles, "beside": self.beside}
+        return FileRows(self.path, frame.lazy(), self.frame.schema, **further)
 
     def fault(self, problem: str, remedy: str, index: int | None = None, column: str | None = None) -> InputError:
         """What to raise for a problem with the file, or with a row of the frame (from 0) and a column of it."""
@@ -117,6 +118,7 @@ class FileRows:
     notes: tuple[str, ...] = ()
     labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
     scratch: Scratch | None = None
     """Where the rows of a large file are stored."""
 

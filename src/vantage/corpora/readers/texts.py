@@ -20,6 +20,7 @@ def read(
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     instrument: str | Instrument | None = None,
+    keep: bool = False,
     encoding: str = "utf-8",
     separator: str | None = None,
     quotes: Literal["literal"] | None = None,
@@ -32,6 +33,7 @@ def read(
         map: From columns of the items (`text`, `item`, `target` …) to columns of the file. Without `item` the rows are
             numbered; columns that are called `item`, `text` or like a field of the instrument need not be mapped.
         instrument: What is to be asked of the texts.
+        keep: Keep the other columns too, and name the items by a column `id` without repetitions.
         encoding: The encoding of a text file.
         separator: The separator of a CSV file.
         quotes: `literal` where quotation marks are part of the text.
@@ -50,11 +52,17 @@ def read(
     for name in ("item", "text", *fields):
         if name in table.frame.columns and name not in mapping.values():
             mapping.setdefault(name, name)
-    for name, column in mapping.items():
-        table.column(column, f"'{name}'")
     if not set(mapping) - {"item"}:
         columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
         raise table.fault(f"no column is mapped to the text; the file has {columns}", "pass --map text=COLUMN")
+    if keep:
+        others = [column for column in table.frame.columns if column not in mapping.values()]
+        if "item" not in mapping and "id" in others and table.frame["id"].n_unique() == len(table.frame):
+            mapping["item"] = "id"
+            others.remove("id")
+        mapping |= {column: column for column in others if column not in mapping}
+    for name, column in mapping.items():
+        table.column(column, f"'{name}'")
     items = table.frame.select(pl.col(column).alias(name) for name, column in mapping.items())
     for name in ("item", "text"):
         if name in items.columns:

@@ -42,12 +42,12 @@ FLEISS_VIEW: Final = agreement_view(
 
 @measure("fleiss", family="agreement", view=FLEISS_VIEW)
 def fleiss(
-    data: Judgments, *, by: By = (), weights: Weights | None = None, **resampling: Unpack[IntervalOptions]
+    data: Judgments, *, by: By = (), agreement_weights: Weights | None = None, **resampling: Unpack[IntervalOptions]
 ) -> pl.DataFrame:
     """Fleiss' kappa (1971): chance agreement from the prevalence of the categories.
 
     Items may differ in how many answers they have (Gwet 2014); an item with a single answer counts towards
-    the prevalences only. With weights, partial agreement counts too. Null when no item has two answers, or
+    the prevalences only. With `agreement_weights`, partial agreement counts too. Null when no item has two answers, or
     when all answers are in one category. The interval is over items, raters or both (`ci`, see
     `vantage.measures.alpha`).
 
@@ -57,7 +57,7 @@ def fleiss(
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
     groups = counted_groups(data, by, bootstrap)
-    return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
+    return table([_row(*group, _fleiss_chance, agreement_weights, None) for group in groups], by)
 
 
 RANDOLPH_VIEW: Final = agreement_view(
@@ -73,7 +73,7 @@ def randolph(
     data: Judgments,
     *,
     by: By = (),
-    weights: Weights | None = None,
+    agreement_weights: Weights | None = None,
     categories: Sequence[float] | None = None,
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
@@ -88,7 +88,7 @@ def randolph(
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
     groups = counted_groups(data, by, bootstrap, paired=True)
-    return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
+    return table([_row(*group, _uniform_chance, agreement_weights, categories) for group in groups], by)
 
 
 AC1_VIEW: Final = agreement_view("Gwet's AC1", "AC1", "Agreement was measured by Gwet's AC1 (Gwet, 2008).", "gwet2008")
@@ -99,11 +99,11 @@ def ac1(
     data: Judgments,
     *,
     by: By = (),
-    weights: Weights | None = None,
+    agreement_weights: Weights | None = None,
     categories: Sequence[float] | None = None,
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
-    """Gwet's AC1 (2008), and AC2 with weights: chance agreement only where raters would have to guess.
+    """Gwet's AC1 (2008), and AC2 with agreement weights: chance agreement only where raters would have to guess.
 
     pₑ = Σπ(1 − π)/(q − 1), times the mean weight of two categories for AC2 (Gwet 2014). Unlike kappas it is
     defined, and 1, when everyone always gives the same one of several possible answers. The categories are
@@ -116,7 +116,7 @@ def ac1(
     """
     bootstrap = Bootstrap(**resampling, over=OVER)
     groups = counted_groups(data, by, bootstrap)
-    return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
+    return table([_row(*group, _gwet_chance, agreement_weights, categories) for group in groups], by)
 
 
 def coefficient(weight: Floats, chance: Chance) -> Statistic:

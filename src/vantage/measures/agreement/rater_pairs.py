@@ -74,7 +74,7 @@ def cohen(
     data: Judgments,
     *,
     by: By = (),
-    weights: Literal["linear", "quadratic"] | None = None,
+    agreement_weights: Literal["linear", "quadratic"] | None = None,
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Cohen's kappa (1960) of two raters, plain or weighted (1968); the mean over pairs for more raters.
@@ -91,10 +91,10 @@ def cohen(
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
     0.5
-    >>> round(cohen([first, second], weights="quadratic", ci="none")["estimate"][0], 4)
+    >>> round(cohen([first, second], agreement_weights="quadratic", ci="none")["estimate"][0], 4)
     0.2857
     """
-    return _kappa_table(data, by, weights, True, resampling)
+    return _kappa_table(data, by, agreement_weights, True, resampling)
 
 
 SCOTT_VIEW: Final = agreement_view(
@@ -110,7 +110,7 @@ def scott(
     data: Judgments,
     *,
     by: By = (),
-    weights: Literal["linear", "quadratic"] | None = None,
+    agreement_weights: Literal["linear", "quadratic"] | None = None,
     **resampling: Unpack[IntervalOptions],
 ) -> pl.DataFrame:
     """Scott's pi (1955) of two raters; the mean over pairs for more raters.
@@ -122,7 +122,7 @@ def scott(
     >>> round(scott([first, second], ci="none")["estimate"][0], 4)
     0.4894
     """
-    return _kappa_table(data, by, weights, False, resampling)
+    return _kappa_table(data, by, agreement_weights, False, resampling)
 
 
 def _kappa_table(
@@ -141,7 +141,7 @@ def rater_matrix(
     *,
     by: By = (),
     statistic: PairStatistic = "agreement",
-    weights: Literal["linear", "quadratic"] | None = None,
+    agreement_weights: Literal["linear", "quadratic"] | None = None,
     min_items: int = 1,
     ci: Literal["items", "none"] = "none",
     resamples: int = 1000,
@@ -151,7 +151,7 @@ def rater_matrix(
     """Every pair of raters: agreement, kappa, correlation or mean absolute difference on shared items.
 
     One row per group and pair `rater_a` < `rater_b` that shares at least `min_items` items; `items` counts
-    them. The statistic is "agreement" (share of equal answers), "kappa" (Cohen's, with `weights`), "pearson",
+    them. The statistic is "agreement" (share of equal answers), "kappa" (Cohen's, with `agreement_weights`), "pearson",
     "spearman", or "difference" (mean absolute difference). Intervals over items on demand.
 
     >>> votes = {"item": [1, 2, 3] * 2, "rater": [*"aaabbb"], "value": [1, 2, 3, 1, 3, 3]}
@@ -163,7 +163,7 @@ def rater_matrix(
     for group in groups(data, by):
         if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):
             group.level("ordinal" if statistic == "spearman" else "interval")
-        rows += _pair_rows(group, statistic, weights, min_items, bootstrap)
+        rows += _pair_rows(group, statistic, agreement_weights, min_items, bootstrap)
     return table(rows, by)
 
 

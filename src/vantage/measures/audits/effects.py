@@ -71,6 +71,7 @@ FACTOR: Final = {
     "wording": "wording",
     "format": "format",
     "optout": "opt-out",
+    "reason": "place of the reason",
     "shots": "examples",
     "questions": "question order",
 }

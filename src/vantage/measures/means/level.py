@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Final, Unpack
 
 import numpy as np
@@ -14,24 +16,14 @@ from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
 from vantage.measures.intervals import LIMITS, OVER, SHARES, Bootstrap, Limits, MeanWithin, WeightedSourceOptions
 from vantage.measures.kernel import Statistic
-from vantage.measures.parts import (
-    DISJOINT,
-    Part,
-    check_level,
-    constant_within,
-    counts,
-    names,
-    parts,
-    refuse_nominal,
-    share_items,
-    two_values,
-)
-from vantage.measures.powered.contributions import Contribution, ModelAnswers, without_each_rater
+from vantage.measures.means.units import NumberedJudgments, UnitMeans
+from vantage.measures.parts import DISJOINT, Part, names, partitioned, refuse_nominal, scales_of
+from vantage.measures.powered.contributions import Contribution, ModelAnswers
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import FEW_RATERS, several_items
-from vantage.measures.ratings import UNIT, By, Floats, Judgments
-from vantage.measures.resampling import Resampling, ratio
+from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_frame, one_scale
+from vantage.measures.resampling import Resampling, Statistics, ratio
 from vantage.measures.sources import CountedGroup, counted_groups
 from vantage.scales import Scale
 
@@ -68,34 +60,59 @@ def code_of(value: float | str | None, scale: Scale | None, given: Floats) -> fl
     return code
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The judgments of one group of a table: what is asked of them, and the means of their units."""
+
+    table: NumberedJudgments
+    rows: Ints
+    scale: Scale | None
+    options: Mapping[str, Any]
+
+    @cached_property
+    def code(self) -> float | None:
+        """The answer whose share is asked for."""
+        if "value" in self.options:
+            given = self.table.value[self.rows]
+            return code_of(self.options["value"], self.scale, given[~np.isnan(given)])
+        refuse_nominal(self.scale, self.table.asked(self.rows), "a mean")
+        return None
+
+    @cached_property
+    def units(self) -> UnitMeans:
+        """Of the group, or of the two whose difference is asked for."""
+        return self.table.units(self.rows, self.code, self.options["values"])
+
+    @property
+    def statistic(self) -> Callable[[Floats], Floats]:
+        """From sums over items to the mean, or to the difference of two."""
+        return ratio if self.options["between"] is None else _difference
+
+    def contribution(self, frame: pl.DataFrame) -> Contribution | None:
+        """What each item adds, with its probability in the group's frame; null where a group has no answer."""
+        units, code, probability = self.units, self.code, self.options["probability"]
+        if not units.complete:
+            return None
+        answered = pl.col("value").is_not_null()
+        weight = None if probability is None else design_weights(frame.filter(answered), units.items, probability)
+        sums = units.sums if weight is None else units.sums * weight[:, None]
+        if units.compared is not None:
+            limits = LIMITS if code is None else (-1.0, 1.0)
+            said = partial(_said_of_sides, code, self.options["between"], units.compared)
+            return Contribution(units.items, sums, self.statistic, limits=limits, features=said, weights=weight)
+        limits = ends_of(self.scale, units.answer) if code is None else SHARES
+        said = partial(_said, code)
+        return Contribution(
+            units.items, sums, self.statistic, limits=limits, features=said, direct=True, weights=weight
+        )
+
+
 def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
-    """One contribution: the units' means of a group, or of two groups whose difference is asked for."""
-    share, answer, code = "value" in options, pl.col("value"), None
-    if share:
-        code = code_of(options["value"], part.scale(), part.answered["value"].to_numpy())
-        answer = (answer == code).cast(pl.Float64)
-    else:
-        check_level(part.scale(), part.frame, "a mean")
-    answered = part.answered.with_columns(answer.alias("__answer"))
-    between, probability = options["between"], options["probability"]
-    groups = [answered]
-    if between is not None:
-        groups = [answered.filter(pl.col(between) == one) for one in two_values(answered, between, options["values"])]
-    units = [group.group_by(UNIT).agg(pl.col("__answer").mean()) for group in groups]
-    if not all(len(one) for one in units):
-        return
-    items = pl.concat([one["item"] for one in units]).unique().sort()
-    sides = [Contribution.of_units(one["item"], one["__answer"].to_numpy()).within(items) for one in units]
-    sums = np.hstack([side.sums for side in sides])
-    weight = None if probability is None else design_weights(answered, items, probability)
-    if weight is not None:
-        sums = sums * weight[:, None]
-    if between is not None:
-        yield Contribution(items, sums, _difference, limits=(-1.0, 1.0) if share else LIMITS, weights=weight)
-        return
-    said = partial(_said, code)
-    limits = SHARES if share else ends_of(part.scale(), answered["value"].to_numpy())
-    yield Contribution(items, sums, ratio, limits=limits, features=said, direct=True, weights=weight)
+    """One contribution, where there is any."""
+    table = NumberedJudgments.of(part.frame, options["between"])
+    made = _Asked(table, np.arange(len(part.frame)), part.scale(), options).contribution(part.frame)
+    if made is not None:
+        yield made
 
 
 def ends_of(scale: Scale | None, given: Floats) -> Limits:
@@ -108,6 +125,15 @@ def ends_of(scale: Scale | None, given: Floats) -> Limits:
 def _said(code: float | None, model: ModelAnswers) -> Floats:
     """The model's mean answer, or the share it gives to one answer."""
     return (model.mean if code is None else model.share(code))[:, None]
+
+
+def _said_of_sides(code: float | None, between: str, compared: Sequence[Any], model: ModelAnswers) -> Floats:
+    """The same within each of two groups of items; of groups of people a model knows nothing."""
+    sides = model.frame.group_by("item").agg(pl.col(between).first()).sort("item")[between]
+    if sides.null_count() == len(sides):
+        return model.features()
+    within = np.column_stack([(sides == one).fill_null(value=False).to_numpy() for one in compared])
+    return np.hstack([within * _said(code, model), within])
 
 
 def _difference(sums: Floats) -> Floats:
@@ -211,24 +237,31 @@ def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) 
     if options["between"] is None and options["probability"] is None:
         plain = [_plain(group, options, chosen) for group, chosen in counted_groups(data, by, how)]
         return _shown(table(plain, names(by)), options)
-    extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
+    scales, columns = scales_of(data), names(by)
     between = options["between"]
+    extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
+    frame = judgments_frame(data, list(dict.fromkeys([*columns, *extra])))
+    numbers = NumberedJudgments.of(frame, between)
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=extra):
-        scale, answered = part.scale(), part.answered
-        two = None if between is None else two_values(answered, between, options["values"])
-        row = {**part.key, "scale": None if scale is None else scale.describe()}
-        row |= {"between": None if two is None else "{} − {}".format(*two), **counts(answered, part.frame)}
-        contributions, chosen = next(_contributions(part, options), None), how.chosen(several_items(answered))
-        made = {"reason": NOBODY} if contributions is None else _row(part, options, contributions, chosen)
-        if two is not None and constant_within(answered, between, ["rater"]):
+    for key, held in partitioned(frame.select(*columns, pl.int_range(pl.len()).alias("__row")), columns):
+        own = held["__row"].to_numpy()
+        scale = one_scale(numbers.asked(own), scales, key) if scales else None
+        asked = _Asked(numbers, own, scale, options)
+        units = asked.units
+        row = {**key, "scale": None if scale is None else scale.describe()}
+        row |= {"between": None if units.compared is None else "{} − {}".format(*units.compared), **units.answered}
+        silent = own[np.isnan(numbers.value[own])]
+        row["left_out"] = dict(sorted(Counter(map(str, frame["status"][silent])).items())) if len(silent) else {}
+        chosen = how.chosen(several_items(frame[own].drop_nulls("value")))
+        made = _row(asked, frame, chosen)
+        if units.of_raters:
             none = dict.fromkeys(("low", "high", "over"))
             if how.ci == "auto" and made.get("over") == "items":
                 made |= {**none, "reason": THESE_RATERS.format(between)}
-            if not share_items(answered.filter(pl.col(between).is_in(two)), between):
+            if not units.share_items:
                 made |= {**none, "reason": DISJOINT}
         rows.append({**row, **made})
-    return _shown(table(rows, names(by)), options)
+    return _shown(table(rows, columns), options)
 
 
 def _plain(group: CountedGroup[Counts], options: Mapping[str, Any], how: Bootstrap) -> dict[str, Any]:
@@ -259,16 +292,23 @@ def _shown(result: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     return result.drop([*(["scale"] if alike else []), *(["between"] if between is None else [])], strict=False)
 
 
-def _row(part: Part, options: Mapping[str, Any], contribution: Contribution, how: Resampling) -> dict[str, Any]:
+def _row(asked: _Asked, frame: pl.DataFrame, how: Resampling) -> dict[str, Any]:
     """The estimate of a group with its interval."""
+    units = asked.units
+    if how.ci == "none" and asked.options["probability"] is None and units.complete:
+        return {"estimate": float(asked.statistic(units.sums.sum(axis=0, keepdims=True))[0])}
+    contribution = asked.contribution(frame if asked.options["probability"] is None else frame[asked.rows])
+    if contribution is None:
+        return {"reason": NOBODY}
     estimate, n = contribution.estimate, len(contribution.items)
     if how.ci == "none" or n < 2 or not np.isfinite(estimate):
         return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
-    bounds = how.intervals(
-        n,
-        contribution.weighted,
-        lambda: without_each_rater(part, _contributions, options, contribution, how.seed),
-        [contribution.limits],
-        contribution.items,
-    )[0]
+
+    def without() -> list[Statistics]:
+        weight = 1.0 if contribution.weights is None else contribution.weights[:, None]
+        made = [replace(contribution, sums=sums * weight) for sums in units.without_raters(how.seed)]
+        # Where one person is a whole group, nothing is known about other people of that group.
+        return [one.weighted for one in made] if all(np.isfinite(one.estimate) for one in made) else []
+
+    bounds = how.intervals(n, contribution.weighted, without, [contribution.limits], contribution.items)[0]
     return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}

@@ -66,6 +66,7 @@ def facets(
     question: str | None = None,
     thresholds: Literal["common", "question", "rater"] = "common",
     unconnected: Unconnected = "refuse",
+    anchored: bool = False,
     show: Show = "raters",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
@@ -83,6 +84,9 @@ def facets(
     named. `unconnected="assume"` takes the items of all parts for draws from one distribution, as where items were
     allotted at random, which puts everyone on one scale; `part` then numbers the parts, the largest first. `largest`
     keeps the part with the most answers and counts the others as left out.
+
+    With `anchored`, items and thresholds are those of people alone, and everyone else is placed on them, as a new rater
+    would be: a model that is unlike people, or a constant, then moves nothing but itself and connects nobody.
 
     `show` chooses the table. `raters`: severity in logits, `infit` and `outfit` (mean squares, weighted by information
     or not; each answer is compared with what the item's other answers predict), `range_use` (the slope of a rater's
@@ -105,8 +109,8 @@ def facets(
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["kind"] if kinds else []):
         chosen = part if question is None else one_question(part, question)
-        model = Facets.of(chosen, thresholds, unconnected)
-        left_out = len(chosen.answered) - len(model.frame) - len(model.extreme)
+        model = Facets.of(chosen, thresholds, unconnected, anchored=anchored)
+        left_out = len(chosen.answered) - len(model.frame) - len(model.placed)
         based_on = counts(model.frame, chosen.frame, unconnected=left_out)
         based_on["note"] = on_repeats(model.frame, SAMPLED)
         rows += [{**part.key, **based_on, **row} for row in model.rows(show, confidence)]
@@ -118,8 +122,9 @@ class Facets:
     """A fitted model, and the names of what it has estimates of."""
 
     frame: pl.DataFrame
-    """The answers that the fit rests on: those of extreme raters are in `extreme`."""
-    extreme: pl.DataFrame
+    """The answers that the fit rests on."""
+    placed: pl.DataFrame
+    """Those of raters that are placed afterwards: extreme ones, and where people are the anchor all others."""
     codes: Floats
     scale: Scale | None
     fit: Rasch
@@ -129,7 +134,7 @@ class Facets:
     """Which of the parts without common items each answer belongs to, from 0 up, the largest first."""
 
     @classmethod
-    def of(cls, part: Part, thresholds: str, unconnected: str = "refuse") -> Facets:
+    def of(cls, part: Part, thresholds: str, unconnected: str = "refuse", *, anchored: bool = False) -> Facets:
         """The model of a group's answers."""
         if thresholds not in LOOSE:
             raise InputError(f"thresholds '{thresholds}' are not known", remedy=f"use {', '.join(LOOSE)}")
@@ -139,6 +144,10 @@ class Facets:
         frame = part.answered
         if "kind" not in frame.columns:
             frame = frame.with_columns(kind=pl.lit("person"))
+        people = pl.col("kind").cast(pl.String).is_in(PEOPLE)
+        others = frame.filter(~people)
+        anchored = anchored and 0 < len(others) < len(frame)
+        frame, others = (frame.filter(people), others) if anchored else (frame, others.clear())
         points = frame["value"].n_unique()
         if points < 2 or points > MANY_POINTS:
             raise InputError(
@@ -147,8 +156,9 @@ class Facets:
             )
         frame, extreme = _without_extremes(frame.sort("item", "rater", "question", "condition", "sample"))
         frame, places = _connected(frame, unconnected)
+        placed = pl.concat([extreme, others.select(extreme.columns)])
         if unconnected == "largest":
-            extreme = extreme.join(frame, on="item", how="semi")
+            placed = placed.join(frame, on="item", how="semi")
         codes, category = np.unique(frame["value"].to_numpy(), return_inverse=True)
         varied = ["rater", *(name for name in ("question", "condition") if frame[name].n_unique() > 1)]
         levels = {name: encode(frame, [name]) for name in ("item", *varied)}
@@ -157,7 +167,7 @@ class Facets:
         answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
         firsts = {name: np.unique(code, return_index=True)[1] for name, code in levels.items()}
         labels = {name: frame[first].select(name, "kind") for name, first in firsts.items()}
-        return cls(frame, extreme, codes, scale, fit(answers), labels, places)
+        return cls(frame, placed, codes, scale, fit(answers), labels, places)
 
     @cached_property
     def shift(self) -> dict[str, float]:
@@ -236,7 +246,7 @@ class Facets:
                         **({"part": int(part[place])} if part is not None else {}),
                     }
                 )
-        return [*out, *self._extremes(confidence)]
+        return [*out, *self._placed(confidence)]
 
     def categories(self) -> list[dict[str, Any]]:
         """How often each rater gave each answer, and how often the model expects it."""
@@ -257,27 +267,36 @@ class Facets:
             for step, answer in enumerate(self.codes)
         ]
 
-    def _extremes(self, confidence: float) -> list[dict[str, Any]]:
-        """The raters that gave only the lowest or only the highest answer."""
+    def _placed(self, confidence: float) -> list[dict[str, Any]]:
+        """Raters on whom the fit does not rest, by their answers to items whose location is known."""
         out = []
         where = {item: place for place, item in enumerate(self.labels["item"]["item"])}
-        for (rater, kind), given in self.extreme.group_by("rater", "kind", maintain_order=True):
-            places = [where[item] for item in given["item"] if item in where]
-            at = self.fit.items[0][places] + self.origin
-            answer = float(given["value"][0])
-            end, inwards = ("highest", -EXTREME) if answer == self.codes[-1] else ("lowest", EXTREME)
-            goal = len(places) * answer + inwards
-            row: dict[str, Any] = {"rater": rater, "kind": str(kind), "observed": answer, "judgments": len(given)}
-            reason = f"gave only the {end} answer ({show_code(answer)}), so the severity is a bound"
-            if not places:
-                out.append({**row, "reason": f"{reason}; no one else rated these items"})
+        width = (self.codes[-1] - self.codes[0]) / (len(self.codes) - 1)
+        for (rater, kind), given in self.placed.group_by("rater", "kind", maintain_order=True):
+            known = given.filter(pl.col("item").is_in(list(where)))
+            at = self.fit.items[0][[where[item] for item in known["item"]]] + self.origin
+            observed, values = float(given["value"].mean() or 0.0), known["value"].to_numpy()  # type: ignore[arg-type]
+            row: dict[str, Any] = {"rater": rater, "kind": str(kind), "observed": observed, "judgments": len(given)}
+            ends = {"lowest": self.codes[0], "highest": self.codes[-1]}
+            end = next((name for name, code in ends.items() if (given["value"] == code).all()), "")
+            bound = f"gave only the {end} answer ({show_code(observed)}), so the severity is a bound" if end else None
+            if not len(known):
+                out.append({**row, "reason": "; ".join(filter(None, (bound, "no one else rated these items")))})
                 continue
+            inside = len(known) * self.codes[0] + EXTREME, len(known) * self.codes[-1] - EXTREME
+            goal = float(np.clip(values.sum(), *inside))
             severity = float(brentq(lambda s, at=at, goal=goal: self.expected(at - s).sum() - goal, -60, 60))
-            slope = float((self.expected(at - severity + 0.01) - self.expected(at - severity - 0.01)).sum() / 0.02)
-            se = 1 / np.sqrt(max(slope, 1e-6))
+            slope = (self.expected(at - severity + 0.01) - self.expected(at - severity - 0.01)) / 0.02
+            se = np.sqrt(width / max(float(slope.sum()), 1e-6))
+            said = self.expected(at - severity)
             fair = float(self.expected(np.array([self.origin - severity]))[0])
-            stated = {**around(severity, se, confidence), "over": "items", "fair": fair, "range_use": 0.0}
-            out.append({**row, **stated, "reason": reason})
+            stated = {**around(severity, float(se), confidence), "over": "items", "fair": fair, "range_use": 0.0}
+            if not end:
+                centred = said - said.mean()
+                stated["range_use"] = float(centred @ values / max(float(centred @ centred), 1e-9))
+                stated["infit"] = float(np.square(values - said).sum() / max(width * float(slope.sum()), 1e-9))
+                stated["outfit"] = float(np.mean(np.square(values - said) / np.maximum(width * slope, 1e-9)))
+            out.append({**row, **stated, "reason": bound})
         return out
 
     def items(self, confidence: float) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ SPREADS: Final = 24
 """How many sets of standard deviations are drawn, and how many sets of effects for each."""
 EFFECTS: Final = 12
 BURN, THIN = 20, 5
-PRIOR: Final = (1.0, 0.3)
+PRIOR: Final = (1.0, 1.0)
 """Degrees of freedom and size of what is held likely of a standard deviation before looking, on the logit scale."""
 LEVEL: Final = 5.0
 """The standard deviation of the common level, as good as unknown."""

@@ -30,6 +30,7 @@ SHRUNK: Final = (
     "few raters have {}, whose answers are drawn towards those of the others: such intervals hold the value in some "
     "90 % of cases"
 )
+UNKNOWN: Final = "{} raters have no {}, which is taken to have nothing to do with their answers"
 ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
@@ -171,6 +172,8 @@ def _rows(
     raw = np.bincount(unit * len(made.codes) + column, minlength=estimate.size).reshape(estimate.shape) * 1.0
     raw /= raw.sum(axis=1, keepdims=True)
     notes = [*(f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)]
+    without = {trait: raters[trait].null_count() for trait in target.traits}
+    notes += [UNKNOWN.format(number, trait) for trait, number in without.items() if number]
     few = [
         f"{trait} '{value}'"
         for trait in target.traits

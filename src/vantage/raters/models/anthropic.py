@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, Request, note_once, require
@@ -28,6 +28,7 @@ class AnthropicModel(RemoteModel):
     errors = (anthropic.AnthropicError,)
     hosted = "https://api.anthropic.com"
     usual_key = "ANTHROPIC_API_KEY"
+    batches = "anthropic"
     without: Mapping[str, str] = {
         "output_config": "the form of the reply is asked for in words only",
         "temperature": "replies are drawn at the endpoint's own temperature",
@@ -36,16 +37,16 @@ class AnthropicModel(RemoteModel):
     def _new_client(self) -> Any:
         return anthropic.AsyncAnthropic(base_url=self._url, **self._client_settings(anthropic))
 
-    async def _answered(self, request: Request) -> Completion:
-        note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
-        post = self._client.post
-        answer = await self.sent(
-            lambda: self.body(request), lambda body: post("/v1/messages", body=body, cast_to=object)
-        )
+    async def _post(self, body: dict[str, Any]) -> Any:
+        return await self._client.post("/v1/messages", body=body, cast_to=object)
+
+    def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
+        """What a message says."""
         return read_message(answer)
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent: Anthropic's interface knows no temperature, so a setting of that name is sent as it is."""
+        note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.sampling.max_tokens,

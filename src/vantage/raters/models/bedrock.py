@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -58,17 +58,15 @@ class BedrockModel(RemoteModel):
                 f"Bedrock cannot be used ({str(error).rstrip('.')}); set AWS_REGION and credentials."
             ) from None
 
-    async def _answered(self, request: Request) -> Completion:
+    async def _post(self, body: dict[str, Any]) -> Any:
         loop = asyncio.get_running_loop()
-        while True:
-            body = self._body(request)
-            try:
-                return self.read(await loop.run_in_executor(self._pool, lambda: self._client.converse(**body)))  # noqa: B023
-            except botocore.ClientError as error:
-                if not self.leaves_out(self._fault(error), {**body, "inferenceConfig.temperature": 0}):
-                    raise
+        return await loop.run_in_executor(self._pool, lambda: self._client.converse(**body))
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def leaves_out(self, fault: Fault, sent: Mapping[str, Any]) -> bool:
+        """Whether a fault names a parameter without which it can be sent; one of them is inside another."""
+        return super().leaves_out(fault, {**sent, "inferenceConfig.temperature": 0})
+
+    def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent: the Converse interface knows no seed."""
         sampling = request.sampling
         inference: dict[str, Any] = {"maxTokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -92,7 +90,7 @@ class BedrockModel(RemoteModel):
             body["additionalModelRequestFields"] = self._parameters
         return body
 
-    def read(self, answer: Any) -> Completion:
+    def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
         """What an answer says."""
         blocks = [
             {"type": "thinking", "thinking": (block["reasoningContent"].get("reasoningText") or {}).get("text", "")}

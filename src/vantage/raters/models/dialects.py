@@ -8,6 +8,7 @@ does a mark that looks like thinking and stands in no line of the table.
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Final, NamedTuple
 
 
@@ -44,8 +45,8 @@ DIALECTS: Final = (
     ThinkingMarks("apertus", r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
     ThinkingMarks("solar", r"<\|think\|>", r"<\|end\|>\s*<\|begin\|>assistant<\|content\|>"),
     ThinkingMarks("begin-of-thought", r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
-    ThinkingMarks("granite", r"\A\s*Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
-    ThinkingMarks("apriel", r"\A\s*Here are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
+    ThinkingMarks("granite", r"\AHere(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
+    ThinkingMarks("apriel", r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
 )
 _LEFTOVERS: Final = re.compile(
     r"<\|(?:END_RESPONSE|END_TEXT|end|return|begin_of_solution|end_of_solution)\|>|\[END FINAL RESPONSE\]"
@@ -57,11 +58,8 @@ _SUSPECT: Final = re.compile(
     re.IGNORECASE,
 )
 """What looks like a mark of thinking."""
-_MARK: Final = r"[<\[◁«{|]{1,2}[^\s<>\[\]]{1,40}[>\]▷»}|]{1,2}"
-_ENCLOSED: Final = re.compile(
-    rf"(?P<opens>{_MARK})?.*?(?P<closes>{_MARK})\s*(?P<answer>[^<>\[\]◁▷«»{{}}|]*)", re.DOTALL
-)
-"""A reply of which thinking stands before the answer, between marks or before one."""
+_MARK: Final = re.compile(r"[<\[◁«{|]{1,2}[^\s<>\[\]]{1,40}[>\]▷»}|]{1,2}")
+NO_MARK: Final = "(?!)"
 
 
 class _Table:
@@ -74,14 +72,21 @@ class _Table:
     def extend(self, *dialects: ThinkingMarks) -> None:
         """Adds dialects."""
         self.dialects = tuple(dict.fromkeys((*self.dialects, *dialects)))
+        learned = self.dialects[len(DIALECTS) :]
+        # What no mark begins with is passed over at once: a reply may be long, and the table is.
+        firsts = "".join(mark[:2] for one in learned for mark in one[1:] if mark != NO_MARK)
         self.opens, self.closes = (
             re.compile(
-                "|".join(f"(?P<d{n}>{getattr(one, side)})" for n, one in enumerate(self.dialects)), re.IGNORECASE
+                rf"(?=[<\[◁ha{firsts}])(?:"
+                + "|".join(f"(?P<d{n}>{getattr(one, side)})" for n, one in enumerate(self.dialects))
+                + ")",
+                re.IGNORECASE,
             )
             for side in ("opens", "closes")
         )
-        learned = [one.closes for one in self.dialects[len(DIALECTS) :]]
-        self.any = re.compile("|".join([r"[<\[◁]|Here(?: is|'s|\sare)\smy|\Aanalysis|assistantfinal", *learned]))
+        self.any = re.compile(
+            "|".join([r"[<\[◁]|Here(?: is|'s|\sare)\smy|\Aanalysis|assistantfinal", *(one.closes for one in learned)])
+        )
 
     def name(self, mark: re.Match[str]) -> str:
         """The dialect of a mark."""
@@ -93,7 +98,7 @@ _TABLE: Final = _Table()
 
 def learn(opens: str, closes: str) -> None:
     """Adds a dialect to the table for as long as this process lives: one that a probe has met, by its two marks."""
-    _TABLE.extend(ThinkingMarks("learned", re.escape(opens) or "(?!)", re.escape(closes)))
+    _TABLE.extend(ThinkingMarks("learned", re.escape(opens) or NO_MARK, re.escape(closes)))
 
 
 def enclosed(text: str, answer: str) -> tuple[str, str] | None:
@@ -102,10 +107,12 @@ def enclosed(text: str, answer: str) -> tuple[str, str] | None:
     >>> enclosed("<ponder>They want a word.</ponder> ready", "ready"), enclosed("I am ready", "ready")
     (('<ponder>', '</ponder>'), None)
     """
-    marks = _ENCLOSED.fullmatch(text.strip())
-    if marks is None or marks["answer"].strip(" .!\"'*\n").casefold() != answer:
+    text = text.strip()
+    marks = list(_MARK.finditer(text))
+    if not marks or text[marks[-1].end() :].strip().strip(" .!\"'*").casefold() != answer:
         return None
-    return marks["opens"] or "", marks["closes"]
+    opens = marks[0].group() if len(marks) > 1 and marks[0].start() == 0 else ""
+    return opens, marks[-1].group()
 
 
 class Parted(NamedTuple):
@@ -129,28 +136,27 @@ def split_thinking(text: str) -> Parted:
     """
     if _TABLE.any.search(text) is None:
         return Parted(text, "")
+    whole = text.lstrip()
     thought: list[str] = []
-    kept, rest, dialect, unclosed = "", text, "", False
+    kept: list[str] = []
+    at, dialect, unclosed = 0, "", False
+    # Each mark is looked for from where the last one ended, never again from the beginning: a reply may be thousands.
     while not unclosed:
-        opened = _TABLE.opens.search(rest)
-        # A template may write the opening mark into the prompt, so that the reply has only the closing one. All that
-        # stands before the last of those is gone through once: a reply may be thousands of them.
-        bare = None
-        for bare in _TABLE.closes.finditer(rest, 0, opened.start() if opened else len(rest)):
-            pass
-        if bare:
-            thought.append(kept + _TABLE.closes.sub("\n", rest[: bare.start()]))
-            kept, dialect, rest = "", _TABLE.name(bare), rest[bare.end() :]
-            continue
+        opened = _TABLE.opens.search(whole, at)
+        # A template may write the opening mark into the prompt, so that the reply has only the closing one; all that
+        # stands before the last of those is thinking.
+        for bare in deque(_TABLE.closes.finditer(whole, at, opened.start() if opened else len(whole)), 1):
+            thought.append("".join(kept) + _TABLE.closes.sub("\n", whole[at : bare.start()]))
+            kept, dialect, at = [], _TABLE.name(bare), bare.end()
         if opened is None:
             break
         # Only its own mark closes what a dialect has opened; another's inside it is part of the thinking.
-        own = (one for one in _TABLE.closes.finditer(rest, opened.end()) if one.lastgroup == opened.lastgroup)
+        own = (one for one in _TABLE.closes.finditer(whole, opened.end()) if one.lastgroup == opened.lastgroup)
         closed, dialect = next(own, None), _TABLE.name(opened)
         unclosed = closed is None
-        thought.append(rest[opened.end() : closed.start() if closed else len(rest)])
-        kept, rest = kept + rest[: opened.start()], rest[closed.end() :] if closed else ""
-    rest = kept + rest
-    rest = _LEFTOVERS.sub("", rest).strip() if dialect else text
+        kept.append(whole[at : opened.start()])
+        at = closed.end() if closed else len(whole)
+        thought.append(whole[opened.end() : closed.start() if closed else at])
+    rest = _LEFTOVERS.sub("", "".join([*kept, whole[at:]])).strip() if dialect else text
     unclosed = unclosed or _SUSPECT.search(rest) is not None
     return Parted(rest, "\n".join(filter(None, map(str.strip, thought))), dialect, unclosed)

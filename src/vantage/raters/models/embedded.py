@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest
 from importlib.util import find_spec
@@ -313,10 +313,10 @@ class EmbeddedModel(GGUFModel):
         read = [marked(self._tokens, row, longest) for row in rows]
         return states_of(read, self._opened().states, PROCESSOR.tokens), sum(row.cut for row in read)
 
-    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> Callable[[], LogProbs]:
         if self._scorer is None:
             self._scorer = PrefixScorer(self._opened(), PROCESSOR)
-        return self._scorer.score(prompts, tree, self.stopped)
+        return self._scorer.begin(prompts, tree, self.stopped)
 
     def _opened(self) -> LlamaNet:
         """Half a gigabyte and a second, spent by the first who asks for scores or states."""

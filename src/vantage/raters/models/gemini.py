@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from vantage.raters.models.base import Completion, ModelError, Request, require
@@ -25,6 +26,7 @@ class GeminiModel(RemoteModel):
     errors = (errors_.APIError, httpx2.HTTPError)
     hosted = "https://generativelanguage.googleapis.com"
     usual_key = "GEMINI_API_KEY"
+    batches = "gemini"
     without: Mapping[str, str] = {
         "seed": "replies to the same prompt may differ from run to run",
         "response_json_schema": "the form of the reply is asked for in words only",
@@ -42,59 +44,45 @@ class GeminiModel(RemoteModel):
         }
         return genai.Client(api_key=self._key or "none", vertexai=False, http_options=options)
 
-    async def _answered(self, request: Request) -> Completion:
-        return self._read(await self._send(request, 0))
+    async def _post(self, body: dict[str, Any]) -> Any:
+        config = dict(body)
+        model, contents = config.pop("model"), config.pop("contents")
+        return await self._client.aio.models.generate_content(model=model, contents=contents, config=config)
 
-    async def _scored(self, request: Request, options: Sequence[str]) -> Completion:
-        try:
-            answer = await self._send(request, _DEPTH)
-        except errors_.APIError as error:
-            if self._fault(error).rejected(("logprobs", "response_logprobs", "responseLogprobs")):
-                raise ModelError(self.no_probabilities) from None
-            raise
-        completion = self._read(answer)
-        result = answer.candidates[0].logprobs_result if answer.candidates else None
-        if completion.finish == "filtered":
-            return completion
-        if result is None or not result.top_candidates:
-            raise ModelError(self.no_probabilities)
-        top = [(str(one.token), float(one.log_probability)) for one in result.top_candidates[0].candidates]
-        return Completion(
-            top[0][0],
-            prompt_tokens=completion.prompt_tokens,
-            completion_tokens=completion.completion_tokens,
-            scores=tuple(first_tokens(top, options)),
-        )
-
-    async def _send(self, request: Request, depth: int) -> Any:
-        roles = {"user": "user", "assistant": "model"}
-        contents = [
-            {"role": roles[m.role], "parts": [{"text": m.content}]} for m in request.messages if m.role != "system"
-        ]
-        generate = self._client.aio.models.generate_content
-        return await self.sent(
-            lambda: self._config(request, depth),
-            lambda config: generate(model=self._model, contents=contents, config=config),
-        )
-
-    def _config(self, request: Request, depth: int) -> dict[str, Any]:
-        sampling = request.sampling
+    def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
+        """What is sent, in the names of the client."""
+        sampling, roles = request.sampling, {"user": "user", "assistant": "model"}
         config: dict[str, Any] = {
-            "temperature": 0.0 if depth else sampling.temperature,
-            "max_output_tokens": 1 if depth else sampling.max_tokens,
+            "temperature": 0.0 if options else sampling.temperature,
+            "max_output_tokens": 1 if options else sampling.max_tokens,
         }
         if system := [m.content for m in request.messages if m.role == "system"]:
             config["system_instruction"] = "\n\n".join(system)
-        if depth:
-            config |= {"response_logprobs": True, "logprobs": depth}
+        if options:
+            config |= {"response_logprobs": True, "logprobs": _DEPTH}
         else:
             config |= {"top_p": sampling.top_p} if sampling.top_p != 1.0 else {}
             config |= {"seed": sampling.seed} if sampling.seed is not None else {}
             if request.schema is not None and "response_json_schema" not in self._left_out:
                 config |= {"response_mime_type": "application/json", "response_json_schema": dict(request.schema)}
-        return {name: value for name, value in {**config, **self._parameters}.items() if name not in self._left_out}
+        sent = {name: value for name, value in {**config, **self._parameters}.items() if name not in self._left_out}
+        said = [{"role": roles[m.role], "parts": [{"text": m.content}]} for m in request.messages if m.role != "system"]
+        return {"model": self._model, "contents": said, **sent}
 
-    def _read(self, answer: Any) -> Completion:
+    def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
+        """What an answer says, as the client gives it or as plain data."""
+        if isinstance(answer, Mapping):
+            answer = genai.types.GenerateContentResponse.model_validate(answer)
+        completion = self._reply(answer)
+        if not options or completion.finish == "filtered":
+            return completion
+        result = answer.candidates[0].logprobs_result
+        if result is None or not result.top_candidates:
+            raise ModelError(self.no_probabilities)
+        top = [(str(one.token), float(one.log_probability)) for one in result.top_candidates[0].candidates]
+        return replace(completion, text=top[0][0], finish="stop", scores=tuple(first_tokens(top, options)))
+
+    def _reply(self, answer: Any) -> Completion:
         usage = answer.usage_metadata
         thought = int(getattr(usage, "thoughts_token_count", None) or 0)
         tokens: dict[str, Any] = {

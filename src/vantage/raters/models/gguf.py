@@ -125,7 +125,7 @@ class GGUFModel(LocalModel):
                 "is, or be newer than the installed xllamacpp."
             ) from None
 
-    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> Callable[[], LogProbs]:
         table = np.full((len(prompts), len(tree.options)), np.nan)
         # Neighbours in this order share the longest beginnings, which stay in the prompt cache.
         for row in sorted(range(len(prompts)), key=prompts.__getitem__):
@@ -134,7 +134,7 @@ class GGUFModel(LocalModel):
             table[row] = tree.logprobs(
                 {node: self._following([*prompts[row], *node], tokens) for node, tokens in tree.nodes.items()}
             )
-        return table
+        return lambda: table
 
     @property
     def _live(self) -> Any:

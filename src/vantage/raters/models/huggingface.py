@@ -68,6 +68,7 @@ class HuggingFaceModel(LocalModel):
         self._rows = batch_size or (8 if self._device == "cpu" else 32)
         # A GPU gets several batches at a time, whose prompts of like length are then computed together.
         self.together = self._rows if self._device == "cpu" else 4 * self._rows
+        self.prepared = None if self._device == "cpu" else 256
         budget = PROCESSOR if self._device == "cpu" else GPU
         self._budgeted = replace(budget, rows=batch_size) if batch_size else budget
         self._scorer: PrefixScorer | None = None
@@ -137,20 +138,20 @@ class HuggingFaceModel(LocalModel):
         if self._device.startswith("cuda"):
             self._torch.cuda.empty_cache()
 
-    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> Callable[[], LogProbs]:
         net = TransformersNet(self._torch, self._transformers, self._live, self._pad)
         if self._shares is None:
             self._shares = net.shares(max(prompts, key=len), tree)
             self._scorer = PrefixScorer(net, self._budgeted) if self._shares else None
         if self._scorer is not None:
-            return self._scorer.score(prompts, tree, self.stopped)
+            return self._scorer.begin(prompts, tree, self.stopped)
         note_once(self.notes, f"{self.name} keeps no past that can be shared; each option is computed in full.")
         table = np.full((len(prompts), len(tree.options)), np.nan)
         for row, prompt in enumerate(prompts):
             if self.stopped():
                 break
             table[row] = tree.logprobs(net.in_full(prompt, tree))
-        return table
+        return lambda: table
 
     def _budget(self, request: Request, length: int) -> int:
         most = request.sampling.max_tokens
@@ -231,10 +232,32 @@ class HuggingFaceModel(LocalModel):
         return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
 
     def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
-        # Fast tokenizers read many side by side.
         if not prompts:
             return []
-        return list(self._tokenizer(list(prompts), add_special_tokens=not self._has_template)["input_ids"])
+        special = not self._has_template
+        shared = self._whole_turns(prompts)
+        first, *rests = self._encoded([prompts[0][:shared], *(prompt[shared:] for prompt in prompts)], special=special)
+        return [first + rest for rest in rests] if shared else rests
+
+    def _encoded(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+        # Fast tokenizers read many side by side.
+        return list(self._tokenizer(list(texts), add_special_tokens=special)["input_ids"])
+
+    def _whole_turns(self, prompts: Sequence[str]) -> int:
+        """How many characters of the prompts are the same and end before a mark of the template.
+
+        A tokenizer splits a text at its marks before anything else, so that what stands before one is read alike
+        whatever follows; that it is so is seen at the shortest and the longest of the prompts.
+        """
+        first, last = min(prompts), max(prompts)
+        differ = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+        shared = first[:differ]
+        place = max((shared.rfind(mark) for mark in self._tokenizer.get_added_vocab()), default=0)
+        if len(prompts) < 3 or not self._has_template or place <= 0:
+            return 0
+        tried = [min(prompts, key=len), max(prompts, key=len)]
+        begun, *rests = self._encoded([shared[:place], *(prompt[place:] for prompt in tried)], special=False)
+        return place if [begun + rest for rest in rests] == self._encoded(tried, special=False) else 0
 
 
 def _source(revision: str, gguf_file: str | None) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vantage.raters.models.base import LEAD, LogProbs, Message, ModelError, Request, note_once, too_long
 
@@ -47,6 +48,11 @@ class OptionTree:
         ]
 
     @property
+    def tokens(self) -> TokenPath:
+        """Every token that may come next somewhere."""
+        return tuple(sorted({token for behind in self.nodes.values() for token in behind}))
+
+    @property
     def heads(self) -> tuple[TokenPath, ...]:
         """The fewest paths whose prefixes are all the nodes behind the first token."""
         inner = [node for node in self.nodes if node]
@@ -54,15 +60,21 @@ class OptionTree:
             node for node in inner if not any(len(other) > len(node) and other[: len(node)] == node for other in inner)
         )
 
-    def logprobs(self, following: Mapping[TokenPath, Mapping[int, float]]) -> LogProbs:
-        """The log-probability of each option, from those of the tokens that follow each node."""
-        begun = [sum(following[option[:depth]][token] for depth, token in enumerate(option)) for option in self.options]
-        whole = np.array(begun, dtype=np.float64)
+    def logprobs(self, following: Mapping[TokenPath, Mapping[int, float | NDArray[Any]]]) -> LogProbs:
+        """The log-probability of each option, from those of the tokens that follow each node.
+
+        Where these are arrays, one number for each prompt, it is a row for each prompt.
+        """
+        begun = np.array(
+            [sum(following[option[:depth]][token] for depth, token in enumerate(option)) for option in self.options],
+            dtype=np.float64,
+        )
+        whole = begun.copy()
         for i, longer in enumerate(self._longer):
             if longer:
-                share = min(math.fsum(math.exp(begun[j] - begun[i]) for j in longer), 1 - 1e-12)
-                whole[i] = begun[i] + math.log1p(-share)
-        return whole
+                share = np.minimum(np.exp(begun[longer] - begun[i]).sum(axis=0), 1 - 1e-12)
+                whole[i] = begun[i] + np.log1p(-share)
+        return whole.T
 
 
 class LocalModel(ABC):
@@ -70,6 +82,8 @@ class LocalModel(ABC):
 
     window: int | None
     notes: list[str]
+    prepared: int | None = None
+    """How many prompts are written and handed over at a time, while a GPU works on those before; otherwise all."""
     _has_template: bool
 
     @abstractmethod
@@ -81,8 +95,8 @@ class LocalModel(ABC):
         """The tokens of a text; `prompt` says that it is a whole prompt, template marks included."""
 
     @abstractmethod
-    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
-        """One row per prompt, one column per option; not a number where the model was stopped before."""
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> Callable[[], LogProbs]:
+        """Gives or fetches one row per prompt, one column per option; not a number where the model was stopped."""
 
     def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
         """The tokens of whole prompts."""
@@ -97,15 +111,21 @@ class LocalModel(ABC):
         table = np.full((len(requests), len(options)), np.nan)
         if not requests:
             return table
-        texts = [self._prompt(request.messages) for request in requests]
-        tree = OptionTree(self._option_tokens(texts[0], options))
-        prompts = self._all_tokens(texts)
+        tree = OptionTree(self._option_tokens(self._prompt(requests[0].messages), options))
         longest = max(len(option) for option in tree.options)
-        fit = [row for row, prompt in enumerate(prompts) if self.window is None or len(prompt) + longest <= self.window]
-        for row in set(range(len(prompts))) - set(fit):
-            note_once(self.notes, too_long(len(prompts[row]), self.window))
-        if fit:
-            table[fit] = self._scored([prompts[row] for row in fit], tree)
+        step, begun = self.prepared or len(requests), []
+        for start in range(0, len(requests), step):
+            texts = [self._prompt(request.messages) for request in requests[start : start + step]]
+            fit: dict[int, list[int]] = {}
+            for row, prompt in enumerate(self._all_tokens(texts), start):
+                if self.window is None or len(prompt) + longest <= self.window:
+                    fit[row] = prompt
+                else:
+                    note_once(self.notes, too_long(len(prompt), self.window))
+            if fit:
+                begun.append((list(fit), self._scored(list(fit.values()), tree)))
+        for rows, scores in begun:
+            table[rows] = scores()
         return table
 
     def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:

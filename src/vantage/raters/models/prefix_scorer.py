@@ -46,10 +46,13 @@ def stems(prompts: Sequence[Tokens], worth: int) -> Stem:
     >>> (tree.start, tree.stop, tree.rows), [(stem.start, stem.stop, sorted(stem.rows)) for stem in tree.stems]
     ((0, 2, [2]), [(2, 4, [0, 1])])
     """
-    # Neighbours in this order share the longest beginnings.
-    order = sorted(range(len(prompts)), key=lambda row: list(prompts[row]))
-    shared = np.array([0, *(_shared(prompts[a], prompts[b]) for a, b in pairwise(order))])
-    root = Stem(0, int(shared[1:].min()) if len(order) > 1 else len(prompts[order[0]]) - 1, order[0])
+    # Neighbours in this order share the longest beginnings; what all share is looked at once.
+    first, last = min(prompts), max(prompts)
+    start = _shared(first, last) if len(prompts) > 1 else len(first) - 1
+    tails = [prompt[start:] for prompt in prompts]
+    order = sorted(range(len(prompts)), key=tails.__getitem__)
+    shared = start + np.array([0, *(_shared(tails[a], tails[b]) for a, b in pairwise(order))])
+    root = Stem(0, start, order[0])
     waiting = [(0, len(order), root)]
     while waiting:
         low, high, stem = waiting.pop()
@@ -121,7 +124,7 @@ class ScoringBudget:
 
 PROCESSOR = ScoringBudget(tokens=512, worth=64)
 """More side by side is hardly faster on a processor, and every token that is saved counts."""
-GPU = ScoringBudget(tokens=8192, worth=8192)
+GPU = ScoringBudget(tokens=16384, worth=8192)
 """On a GPU a pass takes some thousand tokens before it takes longer."""
 
 
@@ -139,8 +142,14 @@ class PrefixScorer:
 
     def score(self, prompts: Sequence[Tokens], tree: OptionTree, stopped: Callable[[], bool] = never) -> LogProbs:
         """One row per prompt, one column per option; not a number where it was stopped before that was known."""
+        return self.begin(prompts, tree, stopped)()
+
+    def begin(
+        self, prompts: Sequence[Tokens], tree: OptionTree, stopped: Callable[[], bool] = never
+    ) -> Callable[[], LogProbs]:
+        """Hands everything to the model; what is returned waits for the scores, so that a GPU can work meanwhile."""
         unique = list(dict.fromkeys(tuple(prompt) for prompt in prompts))
-        table = np.full((len(unique), len(tree.options)), np.nan)
+        asked: list[tuple[list[int], Pending]] = []
         root = stems(unique, self._budget.worth)
         waiting: list[tuple[Stem, Any]] = [(root, None)]
         while waiting and not stopped():
@@ -150,9 +159,23 @@ class PrefixScorer:
             elif stem.stop > stem.start:
                 past = self._net.extended(past, unique[stem.first][stem.start : stem.stop])
             waiting += [(grown, past) for grown in stem.stems]
-            self._go_on(past, stem, unique, tree, table, stopped)
+            asked += self._go_on(past, stem, unique, tree, stopped)
         numbers = {prompt: number for number, prompt in enumerate(unique)}
-        return table[[numbers[tuple(prompt)] for prompt in prompts]]
+        places = [numbers[tuple(prompt)] for prompt in prompts]
+        return lambda: self._fetched(asked, tree, len(unique))[places]
+
+    def _fetched(self, asked: Sequence[tuple[list[int], Pending]], tree: OptionTree, count: int) -> LogProbs:
+        table = np.full((count, len(tree.options)), np.nan)
+        places = {token: place for place, token in enumerate(tree.tokens)}
+        for rows, pending in asked:
+            chances = pending()
+            table[rows] = tree.logprobs(
+                {
+                    node: {token: chances[:, n, places[token]] for token in behind}
+                    for n, (node, behind) in enumerate(tree.nodes.items())
+                }
+            )
+        return table
 
     def _begun(self, tokens: Tokens) -> Any:
         """What all prompts begin with, from what those of the last call began with as far as it goes."""
@@ -166,30 +189,16 @@ class PrefixScorer:
         return past
 
     def _go_on(
-        self,
-        past: Any,
-        stem: Stem,
-        prompts: Sequence[Tokens],
-        tree: OptionTree,
-        table: LogProbs,
-        stopped: Callable[[], bool],
-    ) -> None:
-        """Fills in the rows of the prompts that go on from a stem on their own."""
-        nodes, tokens = list(tree.nodes), sorted({token for behind in tree.nodes.values() for token in behind})
+        self, past: Any, stem: Stem, prompts: Sequence[Tokens], tree: OptionTree, stopped: Callable[[], bool]
+    ) -> Iterator[tuple[list[int], Pending]]:
+        """The prompts that go on from a stem on their own, batch by batch, and what fetches their chances."""
+        nodes = list(tree.nodes)
         lengths = [len(prompt) - stem.stop + len(nodes) - 1 for prompt in prompts]
         most = max(1, min(self._budget.rows, 16 * self._budget.tokens // max(stem.stop, 1)))
-        # Asked for one after the other and fetched afterwards, so that a GPU need not wait for this loop.
-        asked = [
-            (rows, self._net.following(past, [prompts[row][stem.stop :] for row in rows], nodes, tokens))
-            for rows in batches(stem.rows, lengths, self._budget.tokens, most)
-            if not stopped()
-        ]
-        for rows, pending in asked:
-            for row, chances_of in zip(rows, pending().tolist(), strict=True):
-                behind = {
-                    n: dict(zip(tokens, chances, strict=True)) for n, chances in zip(nodes, chances_of, strict=True)
-                }
-                table[row] = tree.logprobs(behind)
+        for rows in batches(stem.rows, lengths, self._budget.tokens, most):
+            if not stopped():
+                rests = [prompts[row][stem.stop :] for row in rows]
+                yield rows, self._net.following(past, rests, nodes, tree.tokens)
 
 
 def side_by_side(rows: Sequence[Tokens], pad: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,7 +1,7 @@
 """What all models behind a network share: connections on a loop of their own, side by side, keys kept secret, faults.
 
-An adapter says how a request is sent (`_answered`), how options are scored (`_scored`), and which fault an error of
-its client is (`_fault`).
+An adapter says what is sent for a request (`body`), sends it (`_post`), reads what comes back (`read`), and says which
+fault an error of its client is (`_fault`). Batches are made of the same bodies and read by the same readers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -30,8 +30,13 @@ from vantage.raters.models.base import (
 )
 from vantage.raters.models.faults import Fault, retry_after
 
+if TYPE_CHECKING:
+    import openai
+
 T = TypeVar("T")
 _FIRST_WAIT: Final = 0.5
+LOGPROBS: Final = ("logprobs", "top_logprobs", "response_logprobs", "responseLogprobs")
+"""What providers call the parameters with which log-probabilities are asked for."""
 _LONGEST_WAIT: Final = 300.0
 """Seconds that a model waits that is used without a run; a run waits as long as it is asked to."""
 
@@ -64,6 +69,8 @@ class RemoteModel(ABC):
     """Where the provider's own endpoint is."""
     usual_key: ClassVar[str]
     """The environment variable that holds the key unless another is named."""
+    batches: ClassVar[str] = ""
+    """The protocol of the provider's batch API (`vantage.runs.batch`), where it has one."""
 
     def __init__(
         self,
@@ -132,12 +139,16 @@ class RemoteModel(ABC):
         return f"<model {self.name} at {self._host}>"
 
     @abstractmethod
-    async def _answered(self, request: Request) -> Completion:
-        """One try at a reply; raises the client's errors."""
+    def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
+        """What is sent for a request, or to score options, without the parameters that the endpoint rejects."""
 
-    async def _scored(self, request: Request, options: Sequence[str]) -> Completion:
-        """One try at the scores of options; raises the client's errors."""
-        raise ModelError(self.no_probabilities)
+    @abstractmethod
+    async def _post(self, body: dict[str, Any]) -> Any:
+        """The endpoint's answer to a body; raises the client's errors."""
+
+    @abstractmethod
+    def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
+        """What an answer of the endpoint says: a reply, or the scores of options."""
 
     @abstractmethod
     def _fault(self, error: Any) -> Fault:
@@ -155,10 +166,6 @@ class RemoteModel(ABC):
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers requests side by side, in their order; one that fails is a completion that says so."""
         return self.wait(self._all(requests, ()))
-
-    async def acomplete(self, request: Request) -> Completion:
-        """Answers one request, from any event loop."""
-        return await asyncio.wrap_future(self._submit(self._through(request, ())))
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
         """The log-probabilities of options whose first tokens differ, from those of the first token.
@@ -181,7 +188,10 @@ class RemoteModel(ABC):
 
         A reply that drips in never makes a client's timeout ring, which only watches single reads.
         """
-        return self.clean(await self._timed(self._scored(request, options) if options else self._answered(request)))
+        if options and not self.tells_probabilities:
+            raise ModelError(self.no_probabilities)
+        work = self.exchanged(lambda: self.body(request, options), lambda answer: self.read(answer, options))
+        return self.clean(await self._timed(work))
 
     async def _timed(self, work: Coroutine[Any, Any, T]) -> T | Completion:
         """The result of one try, or the completion that a lasting fault amounts to."""
@@ -189,11 +199,17 @@ class RemoteModel(ABC):
             async with asyncio.timeout(self._timeout):
                 return await work
         except self.errors as error:
-            return self._ended(self._fault(error))
+            return self.ended(self._fault(error))
         except TimeoutError:
             raise Passing(f"{self._host} did not answer within {self._timeout:g} seconds.") from None
-        except (AttributeError, LookupError, TypeError, ValueError):
-            raise Passing(f"{self._host} did not answer with a chat completion.") from None
+
+    def synchronous(self, headers: Mapping[str, str]) -> openai.OpenAI:
+        """A client without retries for what is not a chat, such as batches; `{KEY}` in a header stands for the key."""
+        import openai  # which takes long to load
+
+        filled = {name: value.format(KEY=self._key) for name, value in headers.items()}
+        key, url, timeout = self._key or "none", self._url, self._timeout
+        return openai.OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, default_headers=filled)
 
     def count_tokens(self, text: str) -> int:
         """An upper estimate: endpoints keep their tokenizers to themselves."""
@@ -218,15 +234,30 @@ class RemoteModel(ABC):
             raise
         return result
 
-    async def sent(self, body: Callable[[], dict[str, Any]], send: Callable[[dict[str, Any]], Awaitable[T]]) -> T:
-        """The endpoint's answer to a body, which is made anew without each parameter that it turns out to reject."""
+    async def exchanged(self, body: Callable[[], dict[str, Any]], read: Callable[[Any], T]) -> T:
+        """What an answer to a body says; the body is made anew without each parameter that is rejected."""
         while True:
-            tried = body()
+            sent = body()
             try:
-                return await send(tried)
+                return read(await self._post(sent))
             except self.errors as error:
-                if not self.leaves_out(self._fault(error), tried):
+                if not self._amended(self._fault(error), sent):
                     raise
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                # Whatever came back, it is not what the protocol says.
+                raise Passing(f"{self._host} did not answer with a chat completion.") from error
+
+    def _amended(self, fault: Fault, sent: Mapping[str, Any]) -> bool:
+        """Whether what was sent can go otherwise: with fewer log-probabilities, or without a parameter."""
+        if not any(name in sent for name in LOGPROBS) or fault.rejected(LOGPROBS) is None:
+            return self.leaves_out(fault, sent)
+        if not self._shallower(fault):
+            raise ModelError(self.no_probabilities)
+        return True
+
+    def _shallower(self, fault: Fault) -> bool:
+        """Whether fewer of the likeliest tokens can be asked for."""
+        return False
 
     def leaves_out(self, fault: Fault, sent: Mapping[str, Any]) -> bool:
         """Whether a fault names a parameter of what was sent without which it can be sent; from now on it is."""
@@ -256,7 +287,7 @@ class RemoteModel(ABC):
         """
         return text.replace(self._key, "[key]") if is_secret(self._key) else text
 
-    def _ended(self, fault: Fault) -> Completion:
+    def ended(self, fault: Fault) -> Completion:
         """What becomes of a request that met a fault; one that may pass raises `Passing`."""
         if fault.filtered:
             return Completion(self.scrubbed(fault.message), "filtered", category=fault.category or "content filter")

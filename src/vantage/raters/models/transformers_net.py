@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +21,10 @@ _MASKED: Final = ("sdpa", "eager")
 
 _PROBE: Final = 64
 """How many tokens of a prompt are enough to see whether a past can be shared."""
+_TWO_PARTS: Final = "vantage_two_parts"
+"""The name under which Transformers knows the attention below."""
+_SHARED: ContextVar[Sequence[tuple[Any, Any]]] = ContextVar("_SHARED")
+"""The keys and values, layer by layer, of the past that all rows of a pass go on from."""
 
 
 class TransformersNet:
@@ -27,7 +33,8 @@ class TransformersNet:
     def __init__(self, torch: Any, transformers: Any, net: Any, pad: int) -> None:
         self._torch, self._net, self._pad = torch, net, pad
         self._new_cache = transformers.DynamicCache
-        config = net.config.get_text_config()
+        self._config = config = net.config.get_text_config()
+        self._heads = getattr(config, "num_attention_heads", 1)
         kinds = set(getattr(config, "layer_types", None) or ["sliding_attention"])
         self._sliding = getattr(config, "sliding_window", None) if "sliding_attention" in kinds else None
         self._mixed = len(kinds) > 1
@@ -36,6 +43,9 @@ class TransformersNet:
         self._can_mask = (
             "position_ids" in taken and not getattr(config, "alibi", False) and config._attn_implementation in _MASKED
         )
+        self._in_parts = hasattr(transformers, "AttentionInterface") and net.device.type in ("cpu", "cuda")
+        if self._in_parts:
+            transformers.AttentionInterface.register(_TWO_PARTS, _two_parts)
 
     def shares(self, prompt: Tokens, tree: OptionTree) -> bool:
         """Whether the model keeps a past that can be shared, found out by scoring a short prompt in both ways.
@@ -49,12 +59,24 @@ class TransformersNet:
             kept = getattr(self._net(input_ids=self._tensor([prompt[:1]]), use_cache=True), "past_key_values", None)
         if not all(type(layer).__name__ in _ATTENTION for layer in getattr(kept, "layers", None) or [None]):
             return False
-        nodes, half = list(tree.nodes), len(prompt) // 2
-        tokens = sorted({token for behind in tree.nodes.values() for token in behind})
-        logprobs = self.following(self.extended(None, prompt[:half]), [prompt[half:]], nodes, tokens)()[0]
         whole = self.in_full(prompt, tree)
+        # Some models do more in their attention than can be done in parts; their past is set before every row.
+        self._in_parts = self._in_parts and self._equals(whole, prompt, tree)
+        return self._in_parts or self._equals(whole, prompt, tree)
+
+    def _equals(self, whole: dict[TokenPath, dict[int, float]], prompt: Tokens, tree: OptionTree) -> bool:
+        """Whether options behind a prompt with a shared past have the log-probabilities that they have in full."""
+        nodes, half = list(tree.nodes), len(prompt) // 2
+        try:
+            logprobs = self.following(self.extended(None, prompt[:half]), [prompt[half:]], nodes, tree.tokens)()[0]
+        except (AttributeError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError):
+            if not self._in_parts:
+                raise
+            return False
         gaps = [
-            abs(logprobs[i, tokens.index(t)] - logprob) for i, n in enumerate(nodes) for t, logprob in whole[n].items()
+            abs(logprobs[i, tree.tokens.index(t)] - logprob)
+            for i, n in enumerate(nodes)
+            for t, logprob in whole[n].items()
         ]
         # Rounding in half precision moves unlikely tokens by some tenths; a wrong past moves them by whole units.
         return bool(max(gaps) < (0.01 if self._net.dtype == self._torch.float32 else 1.0))
@@ -81,18 +103,48 @@ class TransformersNet:
         start = 0 if past is None else past.get_seq_length()
         ids, places, real = laid_out(rests, written, start, self._pad)
         width, more = ids.shape[1] - len(written), len(written)
+        # Where a window slides past the beginning, not every token sees all of the past.
+        apart = past is not None and self._in_parts and (self._sliding is None or places.max() < self._sliding)
         with torch.inference_mode():
             given: dict[str, Any] = {"use_cache": False}
-            if past is not None:
+            if past is not None and not apart:
                 given = {"use_cache": True, "past_key_values": _for_rows(torch, past)}
-            on_device = torch.tensor(places, device=self._net.device)
-            mask = self._mask(start, width, written, self._torch.tensor(real, device=self._net.device), on_device)
-            answer = self._forward(
-                self._tensor(ids), more + 1, attention_mask=mask, position_ids=on_device, **given
-            ).logits.float()
-            wanted = torch.tensor(list(tokens), device=self._net.device)
+            on_device = self._tensor(places)
+            behind = 0 if apart else start
+            mask = self._mask(behind, width, written, self._tensor(real), on_device)
+            if apart:
+                mask = self._for_groups(mask, past)
+            with self._going_on_from(past if apart else None):
+                answer = self._forward(
+                    self._tensor(ids), more + 1, attention_mask=mask, position_ids=on_device, **given
+                ).logits.float()
+            wanted = self._tensor(tokens)
             logprobs = answer.index_select(2, wanted) - answer.logsumexp(dim=2, keepdim=True)
         return lambda: logprobs.double().cpu().numpy()
+
+    def _for_groups(self, mask: Any, past: Any) -> Any:
+        """A mask for heads that stand behind one another, in rows that begin at multiples of 16 bytes."""
+        if isinstance(mask, dict):
+            return {kind: self._for_groups(one, past) for kind, one in mask.items()}
+        groups = past.layers[0].keys.shape[1]
+        length = mask.shape[-1]
+        room = self._torch.nn.functional.pad(mask, (0, -length % 16)).repeat(1, 1, self._heads // groups, 1)
+        return room[..., :length].expand(-1, groups, -1, -1)
+
+    @contextmanager
+    def _going_on_from(self, past: Any) -> Iterator[None]:
+        """Within it every row sees a past of one row, which is neither copied nor read once more for each of them."""
+        if past is None:
+            yield
+            return
+        usual = self._config._attn_implementation
+        set_before = _SHARED.set([(layer.keys, layer.values) for layer in past.layers])
+        self._config._attn_implementation = _TWO_PARTS
+        try:
+            yield
+        finally:
+            self._config._attn_implementation = usual
+            _SHARED.reset(set_before)
 
     def states(self, rows: Sequence[Tokens], last: int) -> Any:
         """What is known behind each of the last tokens of each row: row × token × dimension."""
@@ -127,7 +179,7 @@ class TransformersNet:
         torch, device = self._torch, self._net.device
         size = width + len(written)
         own = torch.ones((size, size), dtype=torch.bool, device=device).tril()
-        own[width:, width:] = torch.tensor(sees(written), device=device)
+        own[width:, width:] = self._tensor(sees(written))
         # What fills up a row sees itself, so that its own scores are numbers.
         seen = (own & real[:, None, :]) | torch.eye(size, dtype=torch.bool, device=device)
         seen = torch.cat([seen.new_ones((len(real), size, start)), seen], dim=2)
@@ -151,8 +203,12 @@ class TransformersNet:
         answer.logits = answer.logits[:, -last:]
         return answer
 
-    def _tensor(self, ids: Any) -> Any:
-        return self._torch.tensor(np.asarray(ids, dtype=np.int64), device=self._net.device)
+    def _tensor(self, numbers: Any) -> Any:
+        """Numbers where the model is; on their way to a GPU nobody waits for them, nor for what it does meanwhile."""
+        here = self._torch.as_tensor(np.asarray(numbers))
+        if self._net.device.type == "cuda":
+            return here.pin_memory().to(self._net.device, non_blocking=True)
+        return here.to(self._net.device)
 
 
 def _branch(past: Any) -> Any:
@@ -181,3 +237,47 @@ class _Joined:
 
     def _behind(self, shared: Any, own: Any) -> Any:
         return self._torch.cat([shared.expand(len(own), -1, -1, -1), own], dim=2)
+
+
+def _two_parts(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None, **more: Any
+) -> tuple[Any, None]:
+    """Attention of many rows to a past that they share and to their own tokens, put together by their weights.
+
+    The queries of all rows and of all heads with the same keys go to the shared past as one long row (as in Hydragen,
+    Juravsky et al. 2024), so that the past is read once for all of them.
+    """
+    if more.get("softcap") is not None or more.get("s_aux") is not None:
+        raise NotImplementedError("Attention with a cap or with sinks is not computed in parts.")
+    keys, values = _SHARED.get()[module.layer_idx]
+    _, heads, length, size = query.shape
+    groups = keys.shape[1]
+    # Heads that share keys stand behind one another: groups × rows × (heads of a group × tokens) × dimensions.
+    asked = query.unflatten(1, (groups, -1)).flatten(2, 3).transpose(0, 1).contiguous()
+    before, weight_before = _attended(asked.view(1, groups, -1, size), keys, values, scaling)
+    after, weight_after = _attended(asked.transpose(0, 1), key, value, scaling, attention_mask)
+    # As the kernels leave them, tokens stand before heads, so that nothing is copied here.
+    before = before.transpose(1, 2).reshape(*asked.shape[1:3], groups, size).transpose(1, 2)
+    share = (weight_before.reshape(asked.shape[:-1]).transpose(0, 1) - weight_after).sigmoid()[..., None]
+    both = after.lerp(before, share.to(query.dtype))
+    return both.unflatten(2, (heads // groups, length)).flatten(1, 2).transpose(1, 2), None
+
+
+def _attended(query: Any, key: Any, value: Any, scaling: float | None, mask: Any = None) -> tuple[Any, Any]:
+    """What attention gives, and the logarithm of the sum of its weights."""
+    import torch
+
+    aten = torch.ops.aten
+    if query.device.type == "cpu":
+        output, weight = aten._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, attn_mask=mask, scale=scaling
+        )
+    elif mask is None and query.dtype != torch.float32:
+        # From Hopper on, the kernels of cuDNN are twice as fast.
+        if torch.cuda.get_device_capability(query.device) >= (9, 0) and torch.backends.cuda.cudnn_sdp_enabled():
+            output, weight = aten._scaled_dot_product_cudnn_attention(query, key, value, None, True, scale=scaling)[:2]
+        else:
+            output, weight = aten._scaled_dot_product_flash_attention(query, key, value, scale=scaling)[:2]
+    else:
+        output, weight = aten._scaled_dot_product_efficient_attention(query, key, value, mask, True, scale=scaling)[:2]
+    return output, weight.reshape(*query.shape[:2], -1)[..., : query.shape[2]]

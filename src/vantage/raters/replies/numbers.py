@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vantage.raters.replies.reply import JOINED, Reading, is_named
+from vantage.raters.replies.reply import JOINED, Reading
 from vantage.scales import Scale
 
 DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
@@ -92,7 +92,7 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return _read_word(text, at, scale)
     value = amount(match)
     end = match.end()
-    if is_named(scale) and "option" in match["filler"].casefold():  # the options had no numbers
+    if scale.named and "option" in match["filler"].casefold():  # the options had no numbers
         return Reading("other-scale", end)
     if _other_sign(text, match, scale):
         return Reading("conflict", end)
@@ -106,7 +106,7 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return Reading("range", tail.end())
     if equal := _EQUAL.match(text, end):
         return Reading("conflict", equal.end())
-    if not _AFTER.match(text, end) or (is_named(scale) and text[end : end + 1] == ")" and "(" not in text[:at]):
+    if not _AFTER.match(text, end) or (scale.named and text[end : end + 1] == ")" and "(" not in text[:at]):
         return None
     unit = _UNIT.match(text, end)
     return _placed(value, "number", unit.end() if unit else end, scale)

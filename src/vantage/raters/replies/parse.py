@@ -20,7 +20,7 @@ from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.own_words import names, parse_text
 from vantage.raters.replies.prose import ANSWER_LINE, Prose, names_options
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import ParsedReply, Reading, is_named, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
 from vantage.raters.replies.slots import read_all
 from vantage.scales import Scale
 
@@ -146,7 +146,7 @@ class Parser:
         if line is None or final is None or not final.usable or (cut and self._may_go_on(last[line.end() :])):
             return None
         # A number behind "Rating:" is none of options that are words.
-        if is_named(self.scale) and final.form in NUMERIC and _RATED.search(line.group()):
+        if self.scale.named and final.form in NUMERIC and _RATED.search(line.group()):
             return unparsed("other-scale")
         before = [one for one in above if one.strip()]
         if (before and _EXAMPLE.search(before[-1])) or self.source_says(text):

@@ -8,8 +8,10 @@ models reply, leaves the reply `unparsed`: a missing value can be asked for agai
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from vantage.raters.replies.copied import COPIED, ECHO, copied, masked, restated, scale_echoes
@@ -17,7 +19,7 @@ from vantage.raters.replies.labels import read_label, wordings, words
 from vantage.raters.replies.numbers import NUMBER, NUMERIC, has_range, read_number
 from vantage.raters.replies.opt_outs import phrase
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import ParsedReply, Reading, agree, is_named, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
 from vantage.raters.replies.slots import closed, option_lists, read_all, read_lead, read_slot
 from vantage.scales import Scale
 
@@ -72,6 +74,10 @@ _BULLET: Final = re.compile(r"\s{0,8}[-*•]\s")
 _NUMBERED: Final = re.compile(r"^[ \t*]{0,6}\d{1,2}[.)]\s", re.MULTILINE)
 _NUMBER: Final = re.compile(rf"(?<![\w.,/+-]){NUMBER}", re.IGNORECASE)
 _LINES: Final = 400
+_ANSWERS: Final = 40
+"""A text that sets apart so many answers is a list, whatever they say."""
+_AROUND: Final = 600
+"""Characters on either side of an answer in which its sentence may cast doubt on it."""
 
 
 def names_options(text: str, scale: Scale) -> bool:
@@ -90,7 +96,7 @@ def _named(text: str, scale: Scale) -> Iterator[tuple[int, Reading]]:
         reading = read_label(text, option.start(), scale)
         if reading is not None and words(option.group()) not in known.slot_only:
             yield option.start(), reading
-    if not is_named(scale):
+    if not scale.named:
         for number in _NUMBER.finditer(text):
             reading = read_number(text, number.start(), scale)
             if reading is not None and (reading.usable or reading.form in ("range", "conflict")):
@@ -112,12 +118,15 @@ class Prose:
         own = masked(text, copied(text, source), COPIED)
         echoes = [*scale_echoes(own, self.scale), *option_lists(own, self.scale), *restated(own, question.ask)]
         self.shown = masked(own, echoes, ECHO)
+        self.sentences = [one.span() for one in _SENTENCES.finditer(self.shown)]
 
     def parse(self) -> ParsedReply:
         """What the text says, if it says one thing and no doubt is left."""
-        readings = list(self._set_apart())
+        readings = list(islice(self._set_apart(), _ANSWERS))
         if not readings:
             return self._silent()
+        if len(readings) == _ANSWERS:
+            return unparsed("several")
         obstacle = next((reading.form for _, _, reading in readings if not reading.usable), "")
         *_, (start, place, last) = readings
         # An option by its name and its number are one answer, of which the number is the exact one.
@@ -143,12 +152,12 @@ class Prose:
         text, at = self.shown, 0
         listed = len(_NUMBERED.findall(text)) > 1
         lead = read_lead(text, self.scale)
-        if lead is not None and not (lead.form in NUMERIC and (listed or is_named(self.scale))) and self._set_off(lead):
+        if lead is not None and not (lead.form in NUMERIC and (listed or self.scale.named)) and self._set_off(lead):
             yield 0, "lead", lead
         for line in text.split("\n")[:_LINES]:
             own = at and line.strip() and not _BULLET.match(line) and words(line) not in wordings(self.scale).slot_only
             whole = read_all(line, self.scale) if own else None
-            if whole is not None and "=" not in line and not (whole.form in NUMERIC and is_named(self.scale)):
+            if whole is not None and "=" not in line and not (whole.form in NUMERIC and self.scale.named):
                 yield at, "line", Reading(whole.form, at + whole.end, whole.value, whole.opt_out)
             at += len(line) + 1
         for pattern in (_MARKED, _called(self.names)):
@@ -156,7 +165,7 @@ class Prose:
                 reading = read_slot(text, mark.end(), self.scale)
                 if reading is None:
                     continue
-                if pattern is _MARKED and reading.form in (*NUMERIC, "letter") and is_named(self.scale):
+                if pattern is _MARKED and reading.form in (*NUMERIC, "letter") and self.scale.named:
                     continue
                 if words(text[mark.end() : reading.end]) in wordings(self.scale).slot_only:
                     continue
@@ -170,7 +179,7 @@ class Prose:
         readings = [read_slot(line, at, self.scale) for line, at in written]
         if any(one is None or not self._same(exact, one) for one in readings):
             return True
-        silent = any(phrase(one.group(), self.scale) for one in _SENTENCES.finditer(self.shown))
+        silent = any(phrase(self.shown[slice(*one)], self.scale) for one in self.sentences)
         return exact.value is not None and (silent or _NOT_SAID.search(self.shown) is not None)
 
     def _set_off(self, lead: Reading) -> bool:
@@ -193,8 +202,11 @@ class Prose:
 
     def _doubted(self, start: int, end: int) -> bool:
         """Whether the sentence of an answer doubts it, denies it or makes it a condition, before it or close behind."""
-        sentence = next((one for one in _SENTENCES.finditer(self.shown) if one.start() <= start < one.end()), None)
-        begin, stop = (sentence.start(), sentence.end()) if sentence else (start, end)
+        place = bisect_right(self.sentences, (start, len(self.shown) + 1)) - 1
+        begin, stop = self.sentences[place] if place >= 0 else (start, end)
+        if start >= stop:
+            begin, stop = start, end
+        begin, stop = max(begin, start - _AROUND), min(stop, end + _AROUND)
         answer = re.sub(r"[^\w']+", " ", self.shown[start:end])
         before = self.shown[begin:start]
         behind = re.split(r"\b(?:because|since|as)\b", self.shown[end : max(stop, end)])[0]
@@ -206,7 +218,7 @@ class Prose:
         named = any(reading.usable for _, reading in _named(self.shown, self.scale))
         if refuses(self.shown) and not named:
             return ParsedReply(None, "refused", self.text, "prose:refusal")
-        phrases = [phrase(one.group(), self.scale) for one in _SENTENCES.finditer(self.shown)]
+        phrases = [phrase(self.shown[slice(*one)], self.scale) for one in self.sentences]
         if not named and (reading := next(filter(None, phrases), None)):
             return reading.reply("prose", self.text)
         if has_range(self.shown):

@@ -79,14 +79,3 @@ def agree(scale: Scale, number: float, named: float) -> bool:
     if len(anchors) == len(scale.options):
         return False
     return abs(number - named) <= min(abs(number - code) for code in anchors)
-
-
-def is_named(scale: Scale) -> bool:
-    """Whether the answers of a scale are put to a model as words, so that a number is none of them.
-
-    >>> is_named(Scale.labels("no", "yes")), is_named(Scale.points(1, 5)), is_named(Scale.continuous(0, 100))
-    (True, False, False)
-    """
-    if scale.called in ("words", "numbers"):
-        return scale.called == "words"
-    return not scale.ordered or (0 < len(scale.options) <= 4 and all(option.label for option in scale.options))

@@ -8,7 +8,7 @@ from vantage.raters.replies.copied import Span
 from vantage.raters.replies.labels import read_label, read_letter, wordings, words
 from vantage.raters.replies.numbers import NUMBER, amount, read_number
 from vantage.raters.replies.opt_outs import read_opt_out
-from vantage.raters.replies.reply import Reading, agree, is_named
+from vantage.raters.replies.reply import Reading, agree
 from vantage.scales import Scale, show_code
 
 _DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|~=:\\$]|>(?=\s))*+")
@@ -140,7 +140,7 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
     if label is not None and label.value is not None:
         equated = "=" in text[reading.end : at]
         if reading.value == label.value or (agree(scale, reading.value, label.value) and not equated):
-            return Reading("label" if is_named(scale) else reading.form, label.end, reading.value)
+            return Reading("label" if scale.named else reading.form, label.end, reading.value)
         return Reading("conflict", label.end)
     also = _ALSO.match(text, reading.end)
     opt_out = read_opt_out(text, also.end() if also else at, scale)

@@ -72,47 +72,44 @@ class State:
 
 
 class Checkpoint:
-    """The files of one member in a folder; without a folder, nothing is kept."""
+    """The file of one member: tensors, and in its header how far they are; without a folder, nothing is kept.
+
+    One file is replaced as a whole, so that a crash leaves the last epoch or this one, never a part of each.
+    """
 
     def __init__(self, folder: Path | None, member: int, training: str) -> None:
         self.training = training
-        self._state = None if folder is None else folder / f"member-{member}.json"
-        self._tensors = None if folder is None else folder / f"member-{member}.safetensors"
+        self._file = None if folder is None else folder / f"member-{member}.safetensors"
 
     def read(self) -> tuple[State, dict[str, Any]] | None:
         """What an earlier run left; one of another training is refused."""
-        if self._state is None or self._tensors is None or not self._state.exists():
+        if self._file is None or not self._file.exists():
             return None
+        safetensors = require("safetensors", "local")
         try:
-            stored = json.loads(self._state.read_text("utf-8"))
-            training, state = stored.pop("training"), State(**stored["state"])
-        except (KeyError, TypeError, ValueError):
-            raise InputError("this is no checkpoint", file=self._state, remedy="delete it to begin anew") from None
+            with safetensors.safe_open(self._file, framework="pt") as opened:
+                stored = opened.metadata() or {}
+                training, state = stored["training"], State(**json.loads(stored["state"]))
+                tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+        except (KeyError, TypeError, ValueError, OSError, safetensors.SafetensorError) as error:
+            reason = " ".join(str(error).split())[:120]
+            problem = f"the checkpoint cannot be read ({reason})"
+            raise InputError(problem, file=self._file, remedy="delete it to begin anew") from None
         if training != self.training:
             raise InputError(
                 "the checkpoint belongs to another training (other texts, labels, settings or seed)",
-                file=self._state,
+                file=self._file,
                 remedy="choose another folder, or delete the checkpoints to begin anew",
             )
-        try:
-            return state, dict(require("safetensors.torch", "local").load_file(self._tensors))
-        except (OSError, require("safetensors", "local").SafetensorError) as error:
-            raise InputError(
-                f"the checkpoint cannot be read ({' '.join(str(error).split())[:120]})",
-                file=self._tensors,
-                remedy="delete it to begin anew",
-            ) from None
+        return state, tensors
 
     def write(self, state: State, tensors: Mapping[str, Any]) -> None:
-        """Keeps the state; a crash leaves the last epoch's or this one's, and its tensors are written first."""
-        if self._state is None or self._tensors is None:
+        """Keeps the state."""
+        if self._file is None:
             return
         save = require("safetensors.torch", "local").save_file
-        # Once the tensors of a later epoch stand beside an older state, the state must not be believed.
-        self._state.unlink(missing_ok=True)
-        put_file(self._tensors, lambda path: save(dict(tensors), path), overwrite=True)
-        text = json.dumps({"training": self.training, "state": asdict(state)}, indent=1)
-        put_file(self._state, lambda path: path.write_text(text, encoding="utf-8"), overwrite=True)
+        header = {"training": self.training, "state": json.dumps(asdict(state))}
+        put_file(self._file, lambda path: save(dict(tensors), path, metadata=header), overwrite=True)
 
 
 def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:

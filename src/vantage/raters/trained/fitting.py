@@ -21,7 +21,7 @@ from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
 from vantage.raters.trained.saved import Predictor
 
-Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
+Kind = Literal["encoder", "vectors", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Way = Kind | Literal["text-majority", "user-majority"]
 """Ways to learn, also those that only pairs have."""
@@ -51,7 +51,8 @@ def fit(
     Args:
         corpus: What is learned from.
         questions: One question, or several that are learned together; all of the corpus where none is named.
-        kind: `encoder`; `probe`, a regression on the states of a language model; `blend`, an encoder and a probe
+        kind: `encoder`; `vectors`, a regression on the vectors of an encoder that stays as it is, which takes minutes;
+            `probe`, a regression on the states of a language model; `blend`, an encoder and a probe
             together; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`, `median`.
         validation: What is never learned from but decides when to stop and what to choose; it may share no text with
             `corpus`. Without it, texts of the corpus are held out in turn.
@@ -121,11 +122,12 @@ def taught(
         tuned = (EncoderSettings if learned.people is None else PairSettings).of(**settings)
         how: dict[str, Any] = {"method": method, "seed": seed, "checkpoints": checkpoints, "progress": progress}
         return Weighted(1.0, kind, EncoderPredictor.fit(learned, tuned, held, **how))
-    if kind == "probe":
-        from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
+    if kind in ("probe", "vectors"):
+        from vantage.raters.trained.probe import ProbePredictor, VectorPredictor
 
-        probed = ProbeSettings.of(**settings)
-        probe = ProbePredictor.fit(learned, probed, seed=seed, checkpoints=checkpoints, progress=progress)
+        reader = ProbePredictor if kind == "probe" else VectorPredictor
+        probed = reader.read_by.of(**settings)
+        probe = reader.fit(learned, probed, seed=seed, checkpoints=checkpoints, progress=progress)
         return Weighted(1.0, kind, probe)
     if kind in ("ridge", "logistic"):
         fitted = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)

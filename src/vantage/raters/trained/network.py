@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vantage.errors import InputError
-from vantage.raters.encoders import MINILM, minilm_folder
+from vantage.raters.encoders import MINILM, resolved, window
 from vantage.raters.models.base import ModelError, require
 from vantage.raters.trained.base import ItemTexts
 from vantage.raters.trained.encoder_settings import EncoderSettings
@@ -98,7 +98,7 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
     """Tokenizer and encoder by name; where they cannot be had, a sentence names what works offline."""
     require("torch", "local")
     transformers = require("transformers", "local")
-    name = str(minilm_folder()) if settings.model == "minilm" else settings.model
+    name = resolved(settings.model)
     if any(Path(name).glob("*-encoder/config.json")):
         raise InputError("this is a saved rater", file=Path(name), remedy="name the encoder that it was made from")
     try:
@@ -288,13 +288,6 @@ def shuffled(lengths: NDArray[np.intp], size: int, rng: np.random.Generator) -> 
         part = part[np.argsort(lengths[part], kind="stable")]
         batches += [part[n : n + size] for n in range(0, len(part), size)]
     return [batches[n] for n in rng.permutation(len(batches))]
-
-
-def window(tokenizer: Any, config: Any) -> int:
-    """How many tokens an encoder can read; RoBERTa's kind loses the places up to its padding token."""
-    positions = int(getattr(config, "max_position_embeddings", 512))
-    pad = int(getattr(config, "pad_token_id", 0) or 0)
-    return min(positions - (pad + 1 if pad else 0), int(min(getattr(tokenizer, "model_max_length", positions), 10**6)))
 
 
 def half_precision(device: str, settings: EncoderSettings) -> Any:

@@ -6,10 +6,10 @@ judges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,9 +23,6 @@ from vantage.raters.trained.examples import Examples, Instances, Labels, instrum
 from vantage.raters.trained.fitting import Way, about_learning, taught
 from vantage.raters.trained.people import People, fit_offsets
 from vantage.raters.trained.rater import TrainedRater
-
-EMBEDDED: Final = ("embedded", "minilm")
-"""The encoder that comes in a package."""
 
 
 class PairMethod(NamedTuple):
@@ -100,12 +97,11 @@ def fit_pairs(
     method: str = "tokens",
     *,
     traits: Sequence[str] | None = None,
-    model: str = "embedded",
-    settings: Mapping[str, Any] | None = None,
+    name: str = "",
     seed: int = 0,
-    name: str | None = None,
+    checkpoints: str | Path | None = None,
     progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
+    **settings: object,
 ) -> TrainedRater:
     """Learns what each user says of each text from the training part of a split.
 
@@ -117,12 +113,11 @@ def fit_pairs(
         method: One of `PAIR_METHODS`.
         traits: What is told of users; all traits in which they differ where nothing is said. Of unnamed users
             nothing is told.
-        model: `embedded` (MiniLM, offline), a folder, or a name on the hub (encoders).
-        settings: Those of `PairSettings` (encoders) or `LinearSettings` (TF-IDF) that differ from the defaults.
-        seed: Random seed.
         name: The rater's id; otherwise it is made from method and model.
+        seed: Random seed.
+        checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders).
         progress: Called with steps done and steps in all (encoders).
-        checkpoint: A folder with checkpoints; an interrupted training resumes from it (encoders).
+        settings: Those of `PairSettings` (encoders) or `LinearSettings` (TF-IDF), as for `fit`.
 
     >>> import vantage
     >>> from vantage.perspective import evaluate, split
@@ -143,12 +138,9 @@ def fit_pairs(
     people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, chosen)
     kept = frozenset(split.set_aside["item"]) if split.adapts == "train" else frozenset[str]()
     examples = Examples(pairs, (labels,), len(set(pairs.users)), len(pairs), people, kept)
-    given, id_ = dict(settings or {}), method
-    if how.kind == "encoder":
-        given = {"model": "minilm" if model in EMBEDDED else model, **given}
-        id_ = f"{method}:{short_name(given['model'])}"
-    part = taught(how.kind, examples, given, method=method, seed=seed, checkpoints=checkpoint, progress=progress)
-    about = about_learning(examples, part.predictor, method, chosen, seed, given)
+    part = taught(how.kind, examples, settings, method=method, seed=seed, checkpoints=checkpoints, progress=progress)
+    about = about_learning(examples, part.predictor, method, chosen, seed, settings)
+    id_ = f"{method}:{short_name(about['settings']['model'])}" if how.kind == "encoder" else method
     about |= {"style": f"pairs:{method}", "method": method, "seed": seed, "traits": list(chosen)}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
     rater = TrainedRater(

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
 from vantage.instruments import Question
+from vantage.raters.encoders import HuggingFaceEncoder, resolved
 from vantage.raters.item_words import key
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
@@ -54,7 +55,7 @@ class KernelRegression:
     """Per question what each text adds."""
 
     @classmethod
-    def fit(cls, views: Floats, reading: ItemTexts, labels: Sequence[Labels]) -> KernelRegression:
+    def fit(cls, views: Floats, reading: ItemTexts, labels: Sequence[Labels], ridge: float = RIDGE) -> KernelRegression:
         """Learns from vectors of texts (text, view, dimension): the shares of options, or a number without options."""
         centres, spreads = views.mean(axis=0), views.std(axis=0)
         targets = tuple(sorted(set(reading.second or ("",))))
@@ -68,8 +69,8 @@ class KernelRegression:
             # A part of a corpus may have no answer at all to a question that was asked of few.
             base[one.question.id] = answers.mean(axis=0) if len(there) else np.full(answers.shape[1], 0.5)
             added = np.zeros((len(views), answers.shape[1]))
-            ridge = alike[np.ix_(there, there)] + RIDGE * np.eye(len(there))
-            added[there] = np.linalg.solve(ridge, answers - base[one.question.id])
+            firm = alike[np.ix_(there, there)] + ridge * np.eye(len(there))
+            added[there] = np.linalg.solve(firm, answers - base[one.question.id])
             parts[one.question.id] = added
         return cls(vectors, centres, spreads, targets, target, base, parts)
 
@@ -144,12 +145,14 @@ class ProbeSettings:
         endings: What it reads behind the text, one after the other; its state is taken behind each. `{target}` stands
             for the target of the item, or for `this` where items have none.
         longest: The most tokens of a text that are read; longer texts are cut, and a note counts them.
+        ridge: How much the regression is held back.
     """
 
     model: str = "embedded"
     before: str = "Text: "
     endings: tuple[str, ...] = ("\nThe author's opinion of {target} is",)
     longest: int = 150
+    ridge: float = RIDGE
 
     @classmethod
     def of(cls, **given: Any) -> ProbeSettings:
@@ -165,9 +168,31 @@ class ProbeSettings:
         return cls(**{**given, "endings": (endings,) if isinstance(endings, str) else tuple(endings)})
 
 
+@dataclass(frozen=True, slots=True)
+class VectorSettings(ProbeSettings):
+    """How a frozen sentence encoder reads texts; the target counts by itself, as for a probe.
+
+    Args:
+        model: `minilm`, `hf:NAME_OR_PATH` or a folder.
+        before: What stands before the text.
+        endings: What stands behind it, one view each.
+        longest: The most tokens of a text that are read.
+        ridge: How much the regression is held back; vectors of whole texts are more alike than states.
+    """
+
+    model: str = "minilm"
+    before: str = ""
+    endings: tuple[str, ...] = ("",)
+    longest: int = 256
+    ridge: float = 1.0
+
+
 @dataclass
 class ProbePredictor:
-    """A regression on the states of a language model."""
+    """A regression on the states of a language model, or on the vectors of a frozen encoder."""
+
+    kind: ClassVar[str] = "probe"
+    read_by: ClassVar[type[ProbeSettings]] = ProbeSettings
 
     settings: ProbeSettings
     questions: tuple[Question, ...]
@@ -197,13 +222,14 @@ class ProbePredictor:
             model = _Kept(model, Path(checkpoints))
         notes: list[str] = []
         views = _views(model, settings, texts, notes, progress)
-        errors, met = _held_out(views, texts, labels, seed)
-        questions, regression = tuple(one.question for one in labels), KernelRegression.fit(views, texts, labels)
+        errors, met = _held_out(views, texts, labels, settings.ridge, seed)
+        regression = KernelRegression.fit(views, texts, labels, settings.ridge)
+        questions = tuple(one.question for one in labels)
         return cls(settings, questions, regression, errors, {"held_out": met}, notes, _model=model)
 
     def about(self) -> dict[str, Any]:
         """The language model, the settings, and how well held-out texts are ordered."""
-        model = f"probe:{short_name(self.settings.model)}"
+        model = f"{self.kind}:{short_name(self.settings.model)}"
         return {"model": model, "settings": asdict(self.settings), "validation": self.validation}
 
     def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
@@ -227,11 +253,34 @@ class ProbePredictor:
         except (KeyError, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
             raise InputError(f"the probe cannot be read ({reason})", file=saved.folder, remedy="fit it again") from None
-        settings = ProbeSettings.of(**data["settings"])
+        settings = cls.read_by.of(**data["settings"])
         return cls(settings, saved.questions, regression, data["errors"], data["validation"])
 
 
-def _loaded(settings: ProbeSettings) -> Stateful:
+@dataclass
+class VectorPredictor(ProbePredictor):
+    """A regression on the vectors of a frozen encoder: nothing of the encoder is changed."""
+
+    kind: ClassVar[str] = "vectors"
+    read_by: ClassVar[type[ProbeSettings]] = VectorSettings
+
+
+class _Encoder:
+    """A sentence encoder as what is probed: its vector of a text with each of its endings."""
+
+    def __init__(self, settings: ProbeSettings) -> None:
+        self.encode = HuggingFaceEncoder(resolved(settings.model), settings.longest)
+        self.longest = self.encode.longest
+
+    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[Floats, int]:
+        texts = [row[0] + ending for row in rows for ending in row[1:]]
+        views = self.encode(texts).reshape(len(rows), len(rows[0]) - 1, -1)
+        return views, self.encode.longer([row[0] for row in rows])
+
+
+def _loaded(settings: ProbeSettings) -> Stateful | _Encoder:
+    if isinstance(settings, VectorSettings):
+        return _Encoder(settings)
     model = load_model(settings.model)
     if not isinstance(model, Stateful):
         model.close()
@@ -243,7 +292,7 @@ def _loaded(settings: ProbeSettings) -> Stateful:
 class _Kept:
     """A model whose states are kept in a folder: what was interrupted does not read the same texts again."""
 
-    model: Stateful
+    model: Stateful | _Encoder
     folder: Path
 
     @cached_property
@@ -270,7 +319,11 @@ class _Kept:
 
 
 def _views(
-    model: Stateful, settings: ProbeSettings, reading: ItemTexts, notes: list[str], progress: Progress | None
+    model: Stateful | _Encoder | _Kept,
+    settings: ProbeSettings,
+    reading: ItemTexts,
+    notes: list[str],
+    progress: Progress | None,
 ) -> Floats:
     """Text, ending, dimension."""
     targets = reading.second or ("this",) * len(reading)
@@ -287,7 +340,8 @@ def _views(
         if progress:
             progress(min(start + PART, len(rows)), len(rows))
     if cut:
-        note = f"{cut:,} of {len(rows):,} texts are longer than {settings.longest} tokens; what is beyond was not read."
+        read = getattr(getattr(model, "model", model), "longest", settings.longest)
+        note = f"{cut:,} of {len(rows):,} texts are longer than {read} tokens; what is beyond was not read."
         note_once(notes, note)
     views = np.concatenate(blocks)
     ordered = np.empty_like(views)
@@ -296,7 +350,7 @@ def _views(
 
 
 def _held_out(
-    views: Floats, texts: ItemTexts, labels: Sequence[Labels], seed: int
+    views: Floats, texts: ItemTexts, labels: Sequence[Labels], ridge: float, seed: int
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Per question the error on texts that are held out in turn, and how well their order is met."""
     questions = [one.question for one in labels]
@@ -307,7 +361,7 @@ def _held_out(
     parts_of: dict[str, list[tuple[PredictedAnswers, Labels]]] = {question.id: [] for question in questions}
     for fold in range(count):
         rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels])
+        known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels], ridge)
         said = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(parts_of, 1.0))
         for one in labels:
             parts_of[one.question.id].append((said[one.question.id], one.take(aside)))

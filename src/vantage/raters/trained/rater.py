@@ -25,7 +25,7 @@ from vantage.raters.trained.people import People, moved
 from vantage.raters.trained.saved import FILE, Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
 
-DISTRIBUTIONS: Final = ("encoder", "probe")
+DISTRIBUTIONS: Final = ("encoder", "probe", "vectors")
 """The kinds that learn individual judgments where nothing else is said."""
 SCHEMA: Final[dict[str, Any]] = {
     **JUDGMENTS,

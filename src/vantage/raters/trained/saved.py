@@ -27,6 +27,7 @@ KINDS: Final = {
     "linear": (f"{_HOME}.linear", "LinearPredictor"),
     "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
     "probe": (f"{_HOME}.probe", "ProbePredictor"),
+    "vectors": (f"{_HOME}.probe", "VectorPredictor"),
 }
 
 

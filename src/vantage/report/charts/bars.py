@@ -19,7 +19,7 @@ from vantage.report.charts.frames import (
     need,
     placed,
 )
-from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, short
+from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels, scale_colours, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,6 +92,7 @@ def shares(
     order: Sequence[Any] = (),
     label: str = "share",
     sequential: bool = False,
+    bipolar: bool = False,
     width: float = PAGE,
 ) -> Drawing:
     """What each category consists of: one lying bar per category, stacked to a whole.
@@ -103,8 +104,9 @@ def shares(
         value: The column of the counts or shares.
         order: The order of the parts; that of the data without it.
         label: What the shares are of.
-        sequential: Whether the parts are steps of a scale: then the colours run from one end to the other, as they do
-            where there are more than eight.
+        sequential: Whether the parts are steps of a scale: then the colours run from light to dark, as they do where
+            there are more than eight.
+        bipolar: Whether the steps have a middle that is neither: then the colours run from one colour to another.
         width: The width in inches.
     """
     need(frame, category, part, drawn=value)
@@ -114,7 +116,7 @@ def shares(
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)
     figure, (axes,) = canvas(width, 0.9 + 0.27 * len(names))
-    colour = _steps(kinds) if sequential or len(kinds) > len(PALETTE) else colours(kinds)
+    colour = scale_colours(kinds, ordered=sequential or len(kinds) > len(PALETTE), bipolar=bipolar)
     table = np.zeros((len(names), len(kinds)))
     for name, kind, amount in frame.select(category, part, value).iter_rows():
         if kind in kinds:
@@ -132,15 +134,6 @@ def shares(
     axes.set_xlabel(short(label))
     figure.legend(loc="outside lower center", ncols=min(len(kinds), 7), handlelength=1, columnspacing=1.2)
     return figure
-
-
-def _steps(kinds: Sequence[Any]) -> dict[Any, str]:
-    """Colours from one end of a scale to the other, through a middle that is neither."""
-    from matplotlib.colors import LinearSegmentedColormap, to_hex
-
-    ends = LinearSegmentedColormap.from_list("ends", ["#b2541a", "#d99a6c", "#8f979f", "#6aa5c9", "#1f6f9f"])
-    last = max(len(kinds) - 1, 1)
-    return {kind: to_hex(ends(number / last)) for number, kind in enumerate(kinds)}
 
 
 def distribution(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.report.charts.bars import _steps
 from vantage.report.charts.frames import distinct, need
-from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, short
+from vantage.report.style import FAINT, INK, PAGE, scale_colours, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,10 +29,11 @@ def spectrum(
     column: str = "column",
     apart: str = "apart",
     order: Sequence[str] = (),
-    ordered: bool = True,
-    bipolar: bool = False,
+    colours: Sequence[str] = (),
     pins: Sequence[tuple[float, str]] = (),
     width: float = PAGE,
+    height: float = 0.0,
+    title: str = "",
 ) -> Drawing:
     """Every text as a column of shares, a strip of disagreement below, and strips of other raters in the same order.
 
@@ -45,10 +45,11 @@ def spectrum(
         column: The column of the places from left to right.
         apart: The column of how far two of the first's answers are apart.
         order: The answers from one end to the other.
-        ordered: Whether they have an order: then their colours run from light to dark.
-        bipolar: Whether the order has a middle that is neither: then they run from one colour to another.
+        colours: Their colours; those of series without them.
         pins: Places from 0 to 1 and words of texts that are pointed at.
         width: The width in inches.
+        height: The height in inches; as much as the strips need without it.
+        title: A sentence above it.
     """
     from matplotlib.figure import Figure as Drawing
 
@@ -58,10 +59,10 @@ def spectrum(
         distinct(frame, series),
         [kind for kind in order if kind in set(frame[part])] or distinct(frame, part),
     )
-    colour = _steps(kinds) if bipolar else _shades(kinds) if ordered else colours(kinds)
+    colour = dict(zip(order, colours, strict=True)) if colours else scale_colours(kinds, ordered=False)
     heights = [2.0, 0.42, *[0.42] * (len(names) - 1)]
     listed = 0.2 * len(pins)
-    figure = Drawing(figsize=(width, sum(heights) + 0.9 + listed), layout="constrained")
+    figure = Drawing(figsize=(width, height or sum(heights) + 0.9 + listed), layout="constrained")
     all_axes = list(np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)))
     last = len(frame["column"].unique())
     people = frame.filter(pl.col(series) == names[0])
@@ -91,7 +92,9 @@ def spectrum(
         all_axes[-1].set_xlabel(words, loc="left", fontsize=8)
     handles, labels = all_axes[0].get_legend_handles_labels()
     beside = 7 if sum(map(len, labels)) < WIDEST * width else 4
-    figure.legend(handles, labels, loc="outside upper left", ncols=beside, handlelength=1, columnspacing=1.2)
+    above: dict[str, Any] = {"title": title, "title_fontproperties": {"size": 13, "weight": "bold"}} if title else {}
+    place: dict[str, Any] = {"loc": "outside upper left", "alignment": "left"}
+    figure.legend(handles, labels, ncols=beside, handlelength=1, columnspacing=1.2, **place, **above)
     return figure
 
 
@@ -112,12 +115,3 @@ def _steps_of(axes: Axes, at: Any, low: Any, high: Any, ink: str, label: str = "
     """A filled area of steps, broken where columns are missing."""
     edges = np.column_stack([at - 0.5, at + 0.5]).ravel()
     axes.fill_between(edges, np.repeat(low, 2), np.repeat(high, 2), color=ink, linewidth=0, label=label or None)
-
-
-def _shades(kinds: Sequence[Any]) -> dict[Any, str]:
-    """Colours from light to dark, for answers from little to much."""
-    from matplotlib.colors import LinearSegmentedColormap, to_hex
-
-    ramp = LinearSegmentedColormap.from_list("much", ["#cfe0ee", "#7fb0d6", PALETTE[0], "#0b3a61"])
-    last = max(len(kinds) - 1, 1)
-    return {kind: to_hex(ramp(number / last)) for number, kind in enumerate(kinds)}

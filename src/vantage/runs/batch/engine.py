@@ -14,14 +14,15 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
+from vantage.raters.models import kind_of
 from vantage.raters.models.base import AccountError, ChatModel, Completion, ModelError, Passing, note_once
 from vantage.raters.models.faults import Fault
-from vantage.raters.models.openai import OpenAIModel
+from vantage.raters.models.remote import RemoteModel
 from vantage.runs.batch.protocols import (
     BatchResult,
     BatchStopped,
@@ -144,18 +145,13 @@ class BatchEngine:
 
     def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """A client of the endpoint; models that run here have no batches to send."""
-        if not rater.model_name.startswith("openai:"):
-            raise InputError(
-                f"'{rater.model_name}' has no batch API",
-                remedy="leave --batch out: a model that runs here costs nothing per token",
-            )
+        if not getattr(kind_of(rater.model_name), "batches", ""):
+            raise InputError(f"Vantage knows no batch API of '{rater.model_name}'", remedy="leave --batch out")
         return rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
         """Brings the job's requests through batches until there are no more or the run is stopped."""
-        if not isinstance(model, OpenAIModel):
-            raise InputError(f"'{model.name}' has no batch API", remedy="name an endpoint, such as openai:NAME")
-        batches = _Batches(model, job)
+        batches = _Batches(cast(RemoteModel, model), job)
         try:
             batches.run()
         except BatchStopped:
@@ -174,10 +170,10 @@ _Pending: TypeAlias = tuple[KeyedCall, int, bytes]
 class _Batches:
     """The batches of one run at one provider."""
 
-    def __init__(self, model: OpenAIModel, job: Job) -> None:
+    def __init__(self, model: RemoteModel, job: Job) -> None:
         self.model, self.job = model, job
         self.host = urlsplit(model.url).netloc
-        name, self.protocol = load_protocol(job.options.batch_protocol, self.host)
+        name, self.protocol = load_protocol(model)
         self.wire = Wire(model, self.protocol.headers, job.stopping)
         self.ledger = Ledger(job.store, name, self.host)
         self.most = job.options.concurrency or UNDER_WAY
@@ -238,7 +234,7 @@ class _Batches:
             if not taken:
                 break
             for call, tries in taken:
-                named = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
+                named = self.protocol.line(call.key.hex(), self._body(call))
                 line = json.dumps(named, ensure_ascii=True, separators=(",", ":")).encode()
                 if pending and (len(pending) >= self.protocol.most or size + len(line) > self.protocol.largest):
                     self._submit(pending)
@@ -247,6 +243,12 @@ class _Batches:
                 size += len(line) + 1
         if pending:
             self._submit(pending)
+
+    def _body(self, call: KeyedCall) -> dict[str, Any]:
+        """What a single request would send."""
+        if call.ask.options and not self.model.tells_probabilities:
+            raise ModelError(self.model.no_probabilities)
+        return self.model.body(call.ask.request, call.ask.options)
 
     def _next(self, count: int) -> list[tuple[KeyedCall, int]]:
         """Requests that must be submitted; those that an earlier sitting has submitted are only waited for."""
@@ -310,7 +312,7 @@ class _Batches:
         """Ends the requests of a batch with their results; those without one go again, as far as tries are left."""
         waiting, failed = dict(batch.calls), []
         if standing.state == "ended":
-            for line in (line for path in standing.results for line in self.wire.lines(path)):
+            for line in standing.results:
                 result = read_result(self.protocol, line)
                 call = waiting.pop(_key(result.name), None)
                 if call is not None and not self._ended(batch, call, result):
@@ -330,14 +332,14 @@ class _Batches:
         completion: Completion | None = None
         if status == 200:
             try:
-                completion = self.model.clean(self.protocol.read(self.model, result.body, call.ask.options))
+                completion = self.model.clean(self.model.read(result.body, call.ask.options))
             except (AttributeError, LookupError, TypeError, ValueError, Passing):
                 status, said = 0, f"{self.host} did not answer with a chat completion"
         elif (fault := Fault.of(status, result.body, {}, said)).filtered:
             completion = Completion(fault.message, "filtered", category=fault.category or "content filter")
         # Refused for a parameter that it can go without, as others may have taught already.
         elif status in (400, 422) and (
-            self.model.left_out != batch.without or self.model.leaves_out(fault, self.protocol.body(self.model, call))
+            self.model.left_out != batch.without or self.model.leaves_out(fault, self._body(call))
         ):
             self._again.append((call, tries - 1))
             return True

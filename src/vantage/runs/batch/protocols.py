@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable, Container, Mapping, Sequence
+import time
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 import openai
 
-from vantage.errors import InputError, VantageError, nearest
-from vantage.raters.models.base import AccountError, Completion, ModelError, Passing
-from vantage.raters.models.faults import of_client, retry_after
-from vantage.raters.models.openai import OpenAIModel
-from vantage.runs.engines.local import back_off
-from vantage.runs.keys import KeyedCall
+from vantage.errors import InputError, VantageError
+from vantage.raters.models.base import ModelError, Passing
+from vantage.raters.models.faults import of_client
+from vantage.raters.models.remote import RemoteModel
+from vantage.runs.engines.local import OUTAGE, back_off
 
 T = TypeVar("T")
 TRIES: Final = 8
@@ -35,40 +36,41 @@ class BatchStopped(VantageError):  # noqa: N818 - it is no error
 class Wire:
     """Sends to one provider, with the model's key, from the thread of an engine; `stopping` ends all waiting."""
 
-    def __init__(self, model: OpenAIModel, headers: Mapping[str, Any], stopping: threading.Event) -> None:
+    def __init__(self, model: RemoteModel, headers: Mapping[str, Any], stopping: threading.Event) -> None:
         self._model, self._stopping = model, stopping
         self._client = model.synchronous({name: value for name, value in headers.items() if isinstance(value, str)})
         # Headers that are to be left out are named with every request; the client does not take them otherwise.
         self._without = {name: value for name, value in headers.items() if not isinstance(value, str)}
         self._options: Any = {"headers": self._without}
+        self._answered = False
         self._draw = random.Random()  # noqa: S311 - spreads retries, decides nothing
 
-    def get(self, path: str) -> dict[str, Any]:
-        """What stands at a path, as JSON."""
-        return self._through(lambda: _object(self._client.get(path, cast_to=object, options=self._options)))
+    def get(self, path: str) -> Any:
+        """What stands at a path, as JSON: an object or a list."""
+        return self._through(lambda: _data(self._client.get(path, cast_to=object, options=self._options)))
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file at a path."""
         text = self._through(lambda: self._client.get(path, cast_to=str, options=self._options))
         return [line for line in text.split("\n") if line.strip()]
 
-    def upload(self, path: str, name: str, lines: Sequence[bytes], **fields: str) -> dict[str, Any]:
+    def upload(self, path: str, name: str, lines: Sequence[bytes], **fields: str) -> Any:
         """Uploads a file of lines; one that arrives twice does no harm, since nothing is done with it yet."""
         file = ("file", (name, b"\n".join(lines) + b"\n", "application/jsonl"))
         options: Any = {"headers": {"Content-Type": "multipart/form-data", **self._without}}
         return self._through(
-            lambda: _object(self._client.post(path, cast_to=object, body=fields, files=[file], options=options))
+            lambda: _data(self._client.post(path, cast_to=object, body=fields, files=[file], options=options))
         )
 
-    def post_once(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
         """Sends what must not arrive twice: repeated only when the provider says that it did not take it.
 
         Where the answer is lost this raises `Uncertain`.
         """
 
-        def post() -> dict[str, Any]:
+        def post() -> Any:
             try:
-                return _object(self._client.post(path, cast_to=object, body=dict(body), options=self._options))
+                return _data(self._client.post(path, cast_to=object, body=dict(body), options=self._options))
             except openai.RateLimitError:
                 raise
             except openai.APIStatusError as error:
@@ -82,23 +84,30 @@ class Wire:
 
         return self._through(post)
 
+    def wait(self, seconds: float) -> None:
+        """Waits, unless the run is stopped meanwhile."""
+        if self._stopping.wait(seconds):
+            raise BatchStopped("The run was stopped.")
+
     def close(self) -> None:
         """Closes the connections."""
         self._client.close()
 
     def _through(self, send: Callable[[], T]) -> T:
-        """Sends, through faults that pass."""
-        tries = 0
+        """Sends, through faults that pass; an outage of a provider that has answered before costs no tries."""
+        tries, until = 0, time.monotonic() + OUTAGE
         while True:
             tries += 1
             try:
-                return self._tried(send)
+                answer = self._tried(send)
             except Passing as fault:
-                if tries >= TRIES:
+                waited_for = fault.down and self._answered and time.monotonic() < until
+                if tries >= TRIES and not waited_for:
                     raise ModelError(f"{str(fault).rstrip('.')} (after {tries} tries).") from None
-                wait = max(back_off(tries, self._draw), fault.after or 0.0)
-            if self._stopping.wait(wait):
-                raise BatchStopped("The run was stopped.")
+                self.wait(max(back_off(tries, self._draw), fault.after or 0.0))
+                continue
+            self._answered = True
+            return answer
 
     def _tried(self, send: Callable[[], T]) -> T:
         try:
@@ -108,16 +117,12 @@ class Wire:
             raise ModelError(f"{self._model.url} has no batch API here ({said}); leave --batch out.") from None
         except openai.OpenAIError as error:
             fault = of_client(error)
-            sentence = self._model.sentence(fault)
-            if fault.of_account:
-                raise AccountError(sentence) from None
-            if fault.passing:
-                raise Passing(sentence, overload=fault.overload, after=retry_after(fault.headers)) from None
-            raise ModelError(sentence) from None
+            self._model.ended(fault)
+            raise ModelError(self._model.sentence(fault)) from None
 
 
-def _object(answer: Any) -> dict[str, Any]:
-    if not isinstance(answer, dict):
+def _data(answer: Any) -> Any:
+    if not isinstance(answer, dict | list):
         raise Passing("The endpoint did not answer with JSON.")
     return answer
 
@@ -130,8 +135,8 @@ class Standing:
     """`refused` as a whole, for good; `overloaded`: more is queued than the provider allows, so it may go later."""
     sentence: str = ""
     """Why it was refused, or why requests without a result have none."""
-    results: tuple[str, ...] = ()
-    """The paths at which the results are read, a line for each request."""
+    results: Iterable[Any] = ()
+    """The results, one for each request, as they stand in a file: read when they are gone through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +161,6 @@ class BatchProtocol(Protocol):
     largest: int = 90_000_000
     """Bytes of one batch."""
 
-    def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
-        """What a single request would send."""
-
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in a batch."""
 
@@ -177,36 +179,40 @@ class BatchProtocol(Protocol):
     def result(self, line: Any) -> BatchResult:
         """One line of the results, which come in any order; what cannot be read raises whatever it is."""
 
-    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
-        """What an answer says."""
-
 
 PROTOCOLS: Final = {
-    "openai": ("vantage.runs.batch.providers:OpenAIBatches", ()),
-    "anthropic": ("vantage.runs.batch.providers:AnthropicBatches", (".anthropic.com",)),
-    "mistral": ("vantage.runs.batch.providers:MistralBatches", (".mistral.ai",)),
+    "openai": "vantage.runs.batch.providers:OpenAIBatches",
+    "anthropic": "vantage.runs.batch.providers:AnthropicBatches",
+    "azure": "vantage.runs.batch.providers:AzureBatches",
+    "gemini": "vantage.runs.batch.providers:GeminiBatches",
+    "mistral": "vantage.runs.batch.providers:MistralBatches",
+    "together": "vantage.runs.batch.providers:TogetherBatches",
 }
-"""Name: module and class, and the hosts that speak it. Whoever is not listed is taken to speak as OpenAI does."""
+"""Name: module and class."""
+HOSTS: Final = {
+    "together.ai": "together",
+    "together.xyz": "together",
+    "anthropic.com": "anthropic",
+    "azure.com": "azure",
+    "googleapis.com": "gemini",
+    "mistral.ai": "mistral",
+}
+"""Providers whose chats can be had in OpenAI's protocol and whose batches cannot."""
 
 
-def load_protocol(name: str | None, host: str) -> tuple[str, BatchProtocol]:
-    """The protocol of this name or, without one, of this host.
-
-    >>> load_protocol(None, "api.anthropic.com")[0], load_protocol(None, "api.openai.com")[0]
-    ('anthropic', 'openai')
-    """
-    if name is None:
-        # The host itself, or any below it.
-        bare = f".{host.partition(':')[0]}"
-        name = next((known for known, (_, hosts) in PROTOCOLS.items() if bare.endswith(hosts)), "openai")
-    if name not in PROTOCOLS:
-        raise InputError(f"there is no batch protocol '{name}'", remedy=nearest(name, list(PROTOCOLS)))
-    return name, cast(BatchProtocol, resolve_name(PROTOCOLS[name][0])())
+def load_protocol(model: RemoteModel) -> tuple[str, BatchProtocol]:
+    """The protocol in which batches go to a model's provider, and its name."""
+    host, name = urlsplit(model.url).hostname or "", model.batches
+    if name == "openai":
+        name = next((known for end, known in HOSTS.items() if f".{host}".endswith(f".{end}")), name)
+        if name not in ("openai", "together"):
+            raise InputError(f"{host} takes batches in its own protocol only", remedy=f"write --model {name}:NAME")
+    return name, cast(BatchProtocol, resolve_name(PROTOCOLS[name])())
 
 
-def read_result(protocol: BatchProtocol, line: str) -> BatchResult:
-    """One line of results; one that cannot be read names no request, which is then asked again."""
+def read_result(protocol: BatchProtocol, line: Any) -> BatchResult:
+    """One of the results; one that cannot be read names no request, which is then asked again."""
     try:
-        return protocol.result(json.loads(line))
+        return protocol.result(json.loads(line) if isinstance(line, str) else line)
     except (AttributeError, LookupError, TypeError, ValueError):
         return BatchResult("", error="The line cannot be read.")

@@ -1,84 +1,78 @@
-"""Batches as OpenAI has them, and whoever speaks its protocol (a file of requests, files of results), and Anthropic."""
+"""Batches as providers have them: a file of requests and files of results, or requests and results in the calls."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 import openai
 
-from vantage.raters.models.base import Completion, ModelError, note_once
-from vantage.raters.models.chat_protocol import read_message
-from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.protocols import BatchProtocol, BatchResult, Standing, Wire
-from vantage.runs.keys import KeyedCall
 
 CHATS: Final = "/v1/chat/completions"
+CHECK: Final = 2.0
+"""Seconds between two looks at whether a file can be used."""
 SKEW: Final = 3600.0
 """Seconds by which a provider's clock may differ from ours."""
 _PAGE: Final = 100
 _RUNNING: Final = ("validating", "in_progress", "finalizing", "cancelling")
 _MISTRAL_RUNNING: Final = ("QUEUED", "RUNNING", "CANCELLATION_REQUESTED")
+_GEMINI_RUNNING: Final = ("BATCH_STATE_UNSPECIFIED", "BATCH_STATE_PENDING", "BATCH_STATE_RUNNING")
+_GRPC: Final = {1: 408, 4: 504, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
+"""Google's codes of errors as the status that a single request would have got."""
+_UNTOLD: Final = "The batch has ended without a result for this request."
 _QUEUE_FULL: Final = ("token_limit_exceeded", "request_limit_exceeded", "rate_limit_exceeded")
 """Codes of batches that were refused because too much is queued already."""
 
 
 class OpenAIBatches(BatchProtocol):
-    """`/files` and `/batches`."""
+    """`/files` and `/batches`, as OpenAI, Groq and many servers have them."""
 
-    def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
-        """What a single request would send."""
-        return model.body(call.ask.request, call.ask.options)
+    chats, responses = CHATS, "/v1/responses"
 
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request as it stands in the file."""
-        return {"custom_id": name, "method": "POST", "url": CHATS, "body": body}
+        """A request as it stands in the file; the newer of OpenAI's interfaces calls the chat its input."""
+        url = self.responses if "input" in body else self.chats
+        return {"custom_id": name, "method": "POST", "url": url, "body": body}
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Uploads the file and makes a batch of it."""
-        file = wire.upload("/files", f"vantage-{token}.jsonl", lines, purpose="batch")
+        file = wire.upload("/files", _file(token), lines, purpose="batch")
         batch_of = {
             "input_file_id": file["id"],
-            "endpoint": CHATS,
+            "endpoint": json.loads(lines[0])["url"],
             "completion_window": "24h",
             "metadata": {"vantage": token},
         }
         return str(wire.post_once("/batches", batch_of)["id"])
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
-        """Looks for our token among the batches since then, the latest first."""
-        after = ""
-        while True:
-            page = wire.get(f"/batches?limit={_PAGE}{after}")
-            batches = page.get("data") or []
-            for batch in batches:
-                if (batch.get("metadata") or {}).get("vantage") == token:
-                    return str(batch["id"])
-            if not page.get("has_more") or not batches or (batches[-1].get("created_at") or 0) < since - SKEW:
-                return None
-            after = f"&after={quote(str(batches[-1]['id']), safe='')}"
+        """Looks for our token among the batches."""
+        batches = _listed(wire, "/batches")
+        return next((str(one["id"]) for one in batches if (one.get("metadata") or {}).get("vantage") == token), None)
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the batch has come."""
         batch_of = wire.get(f"/batches/{quote(batch, safe='')}")
-        status = batch_of.get("status")
+        status = str(batch_of.get("status")).lower()
         if status in _RUNNING:
             return Standing("running")
         if status == "failed":
-            errors = (batch_of.get("errors") or {}).get("data") or [{}]
+            errors = (batch_of.get("errors") or {}).get("data") or [{"message": batch_of.get("error")}]
             full = any(error.get("code") in _QUEUE_FULL for error in errors)
-            sentence = f"The batch was refused ({errors[0].get('message') or 'no reason is given'})."
-            return Standing("overloaded" if full else "refused", sentence)
-        files = _contents(batch_of, "output_file_id", "error_file_id")
+            return Standing("overloaded" if full else "refused", _refused(errors[0]))
+        files = _contents(wire, batch_of, "output_file_id", "error_file_id")
         return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
 
     def result(self, line: Any) -> BatchResult:
         """A line of a file of results or of errors."""
         response, error = line.get("response") or {}, line.get("error") or {}
-        name, status, body = str(line["custom_id"]), int(response.get("status_code") or 0), response.get("body")
+        name, body = str(line["custom_id"]), response.get("body")
+        # Together's lines need not have a status.
+        status = int(response.get("status_code") or (200 if isinstance(body, dict) and "choices" in body else 0))
         if status == 200:
             return BatchResult(name, body, status=200)
         said = (body.get("error") if isinstance(body, dict) else None) or error
@@ -87,14 +81,73 @@ class OpenAIBatches(BatchProtocol):
             said = f"{said.get('param') or ''} {reason}".strip()
         return BatchResult(name, body, error=str(said), status=status)
 
-    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
-        """What an answer says, as for a single request."""
-        return model.read(body, options)
+
+def _file(token: str) -> str:
+    """The name of the file of a batch."""
+    return f"vantage-{token}.jsonl"
 
 
-def _contents(batch: Mapping[str, Any], *names: str) -> tuple[str, ...]:
-    """Where the files of a batch are read."""
-    return tuple(f"/files/{quote(str(batch[name]), safe='')}/content" for name in names if batch.get(name))
+def _refused(error: Mapping[str, Any]) -> str:
+    return f"The batch was refused ({error.get('message') or 'no reason is given'})."
+
+
+def _listed(wire: Wire, path: str, after: str = "after") -> Iterator[Mapping[str, Any]]:
+    """What is listed at a path, page by page; some providers have one page, and it is a bare list."""
+    following = ""
+    while True:
+        page = wire.get(f"{path}?limit={_PAGE}{following}")
+        entries = page if isinstance(page, list) else page.get("data") or []
+        yield from entries
+        if isinstance(page, list) or not page.get("has_more") or not entries:
+            return
+        following = f"&{after}={quote(str(entries[-1]['id']), safe='')}"
+
+
+def _contents(wire: Wire, batch: Mapping[str, Any], *names: str, root: str = "") -> Iterator[str]:
+    """The lines of the files of a batch."""
+    for name in names:
+        if batch.get(name):
+            yield from wire.lines(f"{root}/files/{quote(str(batch[name]), safe='')}/content")
+
+
+class _ByFile(OpenAIBatches):
+    """A provider whose batches have no place for a token: they are known by the names of their files."""
+
+    def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
+        """Looks for the batch of our file."""
+        files = {file["id"] for file in _listed(wire, "/files") if file.get("filename") == _file(token)}
+        batches = _listed(wire, "/batches") if files else ()
+        return next((str(one["id"]) for one in batches if one.get("input_file_id") in files), None)
+
+
+class AzureBatches(_ByFile):
+    """Azure's `/files` and `/batches`: a file is looked through before a batch can be made of it."""
+
+    chats, responses = "/chat/completions", "/responses"
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Uploads the file, waits until it can be used, and makes a batch of it."""
+        file = wire.upload("/files", _file(token), lines, purpose="batch")
+        while str(file.get("status")) in ("pending", "running"):
+            wire.wait(CHECK)
+            file = wire.get(f"/files/{quote(str(file['id']), safe='')}")
+        endpoint = json.loads(lines[0])["url"]
+        batch_of = {"input_file_id": file["id"], "endpoint": endpoint, "completion_window": "24h"}
+        return str(wire.post_once("/batches", batch_of)["id"])
+
+
+class TogetherBatches(_ByFile):
+    """Together's `/files/upload` and `/batches`."""
+
+    def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as it stands in the file."""
+        return {"custom_id": name, "body": body}
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Uploads the file and makes a job of it."""
+        name = _file(token)
+        file = wire.upload("/files/upload", name, lines, purpose="batch-api", file_name=name)
+        return str(wire.post_once("/batches", {"input_file_id": file["id"], "endpoint": CHATS})["job"]["id"])
 
 
 class MistralBatches(OpenAIBatches):
@@ -106,15 +159,15 @@ class MistralBatches(OpenAIBatches):
 
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Uploads the file and makes a job of it."""
-        file = wire.upload("/files", f"vantage-{token}.jsonl", lines, purpose="batch")
+        file = wire.upload("/v1/files", _file(token), lines, purpose="batch")
         job = {"input_files": [file["id"]], "model": model, "endpoint": CHATS, "metadata": {"vantage": token}}
-        return str(wire.post_once("/batch/jobs", job)["id"])
+        return str(wire.post_once("/v1/batch/jobs", job)["id"])
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """Looks for our token among the jobs."""
         number = 0
         while True:
-            page = wire.get(f"/batch/jobs?page_size={_PAGE}&page={number}")
+            page = wire.get(f"/v1/batch/jobs?page_size={_PAGE}&page={number}")
             jobs = page.get("data") or []
             for job in jobs:
                 if (job.get("metadata") or {}).get("vantage") == token:
@@ -125,18 +178,17 @@ class MistralBatches(OpenAIBatches):
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the job has come."""
-        job = wire.get(f"/batch/jobs/{quote(batch, safe='')}")
+        job = wire.get(f"/v1/batch/jobs/{quote(batch, safe='')}")
         status = job.get("status")
         if status in _MISTRAL_RUNNING:
             return Standing("running")
-        files = _contents(job, "output_file", "error_file")
-        if status == "FAILED" and not files:
-            errors = job.get("errors") or [{}]
-            return Standing("refused", f"The batch was refused ({errors[0].get('message') or 'no reason is given'}).")
+        if status == "FAILED" and not (job.get("output_file") or job.get("error_file")):
+            return Standing("refused", _refused((job.get("errors") or [{}])[0]))
+        files = _contents(wire, job, "output_file", "error_file", root="/v1")
         return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
 
 
-_PATH: Final = "/messages/batches"
+_PATH: Final = "/v1/messages/batches"
 _STATUSES: Final = {
     "rate_limit_error": 429,
     "api_error": 500,
@@ -157,24 +209,6 @@ class AnthropicBatches(BatchProtocol):
         "Authorization": openai.Omit(),
     }
 
-    def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
-        """What a single request to `/messages` would send."""
-        if call.ask.options:
-            raise ModelError(f"{model.url} gives no log-probabilities; use a style that reads replies.")
-        chat_body = model.body(call.ask.request)
-        body: dict[str, Any] = {
-            "model": chat_body["model"],
-            "max_tokens": call.ask.request.sampling.max_tokens,
-            "messages": [message for message in chat_body["messages"] if message["role"] != "system"],
-        }
-        if system := [message["content"] for message in chat_body["messages"] if message["role"] == "system"]:
-            body["system"] = "\n\n".join(system)
-        body |= {name: chat_body[name] for name in ("temperature", "top_p") if name in chat_body}
-        note_once(model.notes, "Batches at Anthropic know no seed: replies to the same prompt may differ.")
-        if call.ask.request.schema is not None:
-            note_once(model.notes, "Batches at Anthropic are asked for the form of the reply in words only.")
-        return body
-
     def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as it stands in a batch."""
         return {"custom_id": name, "params": body}
@@ -188,18 +222,14 @@ class AnthropicBatches(BatchProtocol):
 
         Should it be another's, its results will be about other requests, and ours are asked again.
         """
-        batch_id, after = None, ""
-        while True:
-            page = wire.get(f"{_PATH}?limit=100{after}")
-            batches = page.get("data") or []
-            recent = [batch for batch in batches if _seconds(batch.get("created_at")) >= since - SKEW]
-            for batch in recent:
-                counts = batch.get("request_counts") or {}
-                if batch["id"] not in known and sum(int(count) for count in counts.values()) == size:
-                    batch_id = str(batch["id"])
-            if not page.get("has_more") or len(recent) < len(batches) or not batches:
-                return batch_id
-            after = f"&after_id={quote(str(batches[-1]['id']), safe='')}"
+        earliest = None
+        # The latest come first.
+        for batch in _listed(wire, _PATH, "after_id"):
+            if _seconds(batch.get("created_at")) < since - SKEW:
+                break
+            if batch["id"] not in known and sum(map(int, (batch.get("request_counts") or {}).values())) == size:
+                earliest = str(batch["id"])
+        return earliest
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the batch has come."""
@@ -207,7 +237,7 @@ class AnthropicBatches(BatchProtocol):
         if wire.get(path).get("processing_status") != "ended":
             return Standing("running")
         # Not the address that the answer names: a key is only sent to where it was meant to go.
-        return Standing("ended", "The batch has ended without a result for this request.", (f"{path}/results",))
+        return Standing("ended", _UNTOLD, wire.lines(f"{path}/results"))
 
     def result(self, line: Any) -> BatchResult:
         """A line of results."""
@@ -221,9 +251,81 @@ class AnthropicBatches(BatchProtocol):
         said = f"{kind}: {error.get('message') or 'no reason is given'}"
         return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
 
-    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
-        """What a message says."""
-        return read_message(body)
+
+class GeminiBatches(BatchProtocol):
+    """`models/NAME:batchGenerateContent`, with the requests in the call and the results in the batch."""
+
+    headers: Mapping[str, Any] = {"x-goog-api-key": "{KEY}", "Authorization": openai.Omit()}
+    largest = 18_000_000
+    """Requests in a call may have 20 MB."""
+
+    def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as it stands in a batch, in the names of the interface."""
+        request: dict[str, Any] = {"contents": body["contents"]}
+        if "system_instruction" in body:
+            request["systemInstruction"] = {"parts": [{"text": body["system_instruction"]}]}
+        others = ("model", "contents", "system_instruction")
+        request["generationConfig"] = _camel({key: body[key] for key in body if key not in others})
+        return {"request": request, "metadata": {"key": name}}
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Posts the requests under our token."""
+        requests = [json.loads(line) for line in lines]
+        batch = {"displayName": f"vantage-{token}", "inputConfig": {"requests": {"requests": requests}}}
+        path = f"/v1beta/models/{quote(model, safe='')}:batchGenerateContent"
+        return str(wire.post_once(path, {"batch": batch})["name"])
+
+    def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
+        """Looks for our token among the batches."""
+        following = ""
+        while True:
+            page = wire.get(f"/v1beta/batches?pageSize={_PAGE}{following}")
+            for batch in page.get("operations") or ():
+                if (batch.get("metadata") or {}).get("displayName") == f"vantage-{token}":
+                    return str(batch["name"])
+            if not page.get("nextPageToken"):
+                return None
+            following = f"&pageToken={quote(str(page['nextPageToken']), safe='')}"
+
+    def standing(self, wire: Wire, batch: str) -> Standing:
+        """How far the batch has come."""
+        operation = wire.get(f"/v1beta/{quote(batch)}")
+        told = operation.get("metadata") or {}
+        if not operation.get("done") and told.get("state") in _GEMINI_RUNNING:
+            return Standing("running")
+        if error := operation.get("error"):
+            full = error.get("code") in (8, 429)
+            return Standing("overloaded" if full else "refused", _refused(error))
+        output = told.get("output") or operation.get("response") or {}
+        results = (output.get("inlinedResponses") or {}).get("inlinedResponses") or ()
+        return Standing("ended", _UNTOLD, results)
+
+    def result(self, line: Any) -> BatchResult:
+        """One of the results."""
+        name = str(line["metadata"]["key"])
+        if "response" in line:
+            return BatchResult(name, line["response"], status=200)
+        error = line["error"]
+        code = int(error.get("code") or 0)
+        status = code if code >= 400 else _GRPC.get(code, 400)
+        return BatchResult(name, {"error": error}, str(error.get("message") or "no reason is given"), status)
+
+
+def _camel(data: Any) -> Any:
+    """Names as the interface has them; what a schema calls its fields is left alone.
+
+    >>> _camel({"max_output_tokens": 4, "thinking_config": {"thinking_budget": 0}})
+    {'maxOutputTokens': 4, 'thinkingConfig': {'thinkingBudget': 0}}
+    """
+    if not isinstance(data, Mapping):
+        return data
+    parts = {name: name.split("_") for name in data}
+    return {
+        first + "".join(word.title() for word in rest): data[name]
+        if name == "response_json_schema"
+        else _camel(data[name])
+        for name, (first, *rest) in parts.items()
+    }
 
 
 def _seconds(time: Any) -> float:

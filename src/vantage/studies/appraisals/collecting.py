@@ -18,7 +18,7 @@ from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.runs.reparse import reparse
-from vantage.studies.base import option
+from vantage.studies.base import PROMPT, option
 from vantage.studies.execution import blinded
 
 
@@ -29,6 +29,7 @@ class AppraisalsOptions:
     steps: Literal["one", "two", "both"] = option(
         "both", "how models are asked: rating and reason at once, the reason after the rating, or each way"
     )
+    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT)
     runs: int = option(5, "how often a model is asked, each time with another seed")
     temperature: float = option(0.1, "of models that are asked")
     max_tokens: int = option(400, "the longest reply")

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.intervals import SHARES
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.rationale.agreement import (
     ACTUAL,
@@ -33,7 +34,7 @@ def evaluation(analysis: Appraised) -> pl.DataFrame | None:
     """Mean human scores by criterion and by who wrote the rationale."""
     rows: list[dict[str, Any]] = []
     for (criterion, source), part in _judged(analysis).group_by(["criterion", "source"], maintain_order=True):
-        mean = mean_with_interval(part["post"], part["value"].to_numpy(), analysis.how)
+        mean = mean_with_interval(part["post"], part["value"].to_numpy(), analysis.how, SHARES)
         count = {"rationales": part["item"].n_unique(), "judgments": len(part)}
         rows.append({"criterion": criterion, "source": source, **mean, **count})
     return pl.DataFrame(rows, infer_schema_length=None) if rows else None
@@ -47,7 +48,8 @@ def evaluation_differences(analysis: Appraised) -> pl.DataFrame | None:
             both = part.filter(pl.col("source").is_in(["experts", source]))
             if source != "experts" and both["source"].n_unique() == 2:
                 mine = (both["source"] == source).to_numpy().astype(np.float64)
-                difference = difference_with_interval(both["post"], both["value"].to_numpy(), mine, analysis.how)
+                values = both["value"].to_numpy()
+                difference = difference_with_interval(both["post"], values, mine, analysis.how, (-1.0, 1.0))
                 p = p_over_posts(difference.values(), both["post"].n_unique())
                 rows.append({"source": source, "criterion": criterion, **difference, "p": p})
     return pl.DataFrame(rows, infer_schema_length=None).sort("source", maintain_order=True) if rows else None

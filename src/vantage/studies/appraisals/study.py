@@ -8,10 +8,11 @@ from vantage.corpora import Corpus
 from vantage.studies.appraisals import emotions, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
 from vantage.studies.appraisals.collecting import INSTRUMENT, SERVED, AppraisalsOptions, read_release, reasons_to_judge
+from vantage.studies.base import paper_prompts
 from vantage.studies.execution import Context, leave, taken_back
 from vantage.studies.recipes import recipe_study
 
-STYLES: Final = {"one": ("zero-shot",), "two": ("two-step",), "both": ("zero-shot", "two-step")}
+STYLES: Final = {"one": "zero-shot", "two": "two-step"}
 
 
 def collect(context: Context[AppraisalsOptions]) -> Corpus:
@@ -23,7 +24,8 @@ def collect(context: Context[AppraisalsOptions]) -> Corpus:
     instrument = next(one for one in corpus.instruments if one.id == INSTRUMENT)
     rated = set(corpus.filter(question=[question.id for question in instrument.questions]).judgments["item"])
     asked = [item for item in corpus.items["item"] if item in rated][: options.posts or None]
-    for style in STYLES[options.steps] if context.models else ():
+    styles = paper_prompts("appraisals")["styles"] if options.prompt == "paper" else STYLES
+    for style in (styles[step] for step in STYLES if context.models and options.steps in (step, "both")):
         raters = context.raters(
             style, samples=options.runs, temperature=options.temperature, max_tokens=options.max_tokens
         )

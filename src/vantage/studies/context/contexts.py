@@ -127,6 +127,8 @@ def checked(analysis: ContextAnalysis) -> pl.DataFrame | None:
         kept = part[PASSED].cast(pl.Float64).to_numpy()
         sides = {"kept": part.filter(pl.col(PASSED)), "rejected": part.filter(~pl.col(PASSED))}
         means = {name: side["value"].mean() for name, side in sides.items()}
-        apart = named("difference", difference_with_interval(part["item"], part["value"].to_numpy(), kept, how))
+        low, high = theirs.question(str(question)).scale.ends
+        limits, values = (low - high, high - low), part["value"].to_numpy()
+        apart = named("difference", difference_with_interval(part["item"], values, kept, how, limits))
         rows.append({"question": question, **means, **apart, "contexts": part["item"].n_unique(), "answers": len(part)})
     return pl.DataFrame(rows, infer_schema_length=None)

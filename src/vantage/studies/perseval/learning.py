@@ -68,11 +68,11 @@ def _rater(
     if key not in fitted:
         given: dict[str, Any] = {"seed": context.seed}
         if PAIR_METHODS[cell.rater].torch:
-            given["model"] = "embedded" if context.options.encoder == "auto" else context.options.encoder
+            given["model"] = "minilm" if context.options.encoder == "auto" else context.options.encoder
             if context.options.quick:
-                given["settings"] = {"epochs": QUICK_EPOCHS}
+                given["epochs"] = QUICK_EPOCHS
             if context.folder is not None:
-                given["checkpoint"] = context.folder / "checkpoints" / f"{task.name}-{key}"
+                given["checkpoints"] = context.folder / "checkpoints" / f"{task.name}-{key}"
             with context.step(f"{task.name}: training {key}", 100) as moved:
                 fitted[key] = fit_pairs(_split(task, cell), cell.rater, progress=hundredths(moved), **given)
         else:

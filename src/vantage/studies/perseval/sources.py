@@ -33,7 +33,7 @@ TRAITS: Final = (
 )
 """Traits that are told of users unless others are named: those of the paper, with age in bands as generations."""
 MANY: Final = 5
-"""How many traits are told of users in a corpus that has none of the paper's."""
+"""How many traits are told of users in a corpus of one's own."""
 MOST: Final = 8
 """A trait of more values keeps the most frequent ones; the rest count as unknown."""
 RARE: Final = 3
@@ -183,7 +183,7 @@ def _prepared(
 ) -> tuple[Corpus, dict[str, list[str]]]:
     """People's answers to one question with the traits that are told; and the traits that are not, by reason."""
     everyone = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
-    chosen, left_out = _chosen(everyone, corpus, traits)
+    chosen, left_out = _chosen(everyone, corpus, traits, own=name not in SOURCES)
     people = everyone.select("rater", "kind", *(_in_words(everyone, trait) for trait in chosen))
     if rare := [trait for trait in chosen if people[trait].drop_nulls().n_unique() < 2]:
         left_out[f"fewer than two values that {RARE} people share"] = rare
@@ -204,8 +204,8 @@ def _prepared(
     return Corpus(items, people, moved(judged), instrument, corpus.about), left_out
 
 
-def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str], dict[str, list[str]]]:
-    """The traits that are told of users, and those that are not, by reason."""
+def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str, *, own: bool) -> tuple[list[str], dict[str, list[str]]]:
+    """The traits that are told of users, and those that are not, by reason; those of one's own corpus are all alike."""
     every = list(corpus.traits)
     if "age" in every and people["age"].dtype.is_numeric():
         every[every.index("age")] = "generation"
@@ -213,9 +213,11 @@ def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str
     known, alike = ([t for t in every if values[t] > 1], [t for t in every if values[t] == 1])
     same = "everybody has the same value"
     if traits == "auto":
-        chosen: list[str] = [t for t in TRAITS if t in known]
-        why = "not among the traits of the paper" if chosen else f"only the first {MANY} are told"
-        chosen = chosen or known[:MANY]
+        papers: list[str] = [t for t in TRAITS if t in known]
+        # What a paper leaves out of its corpora says nothing about other corpora.
+        own = own or not papers
+        why = f"only the first {MANY} are told" if own else "not among the traits of the paper"
+        chosen = [*papers, *(t for t in known if t not in papers)][:MANY] if own else papers
         left_out = {f"{why}; name them with --traits": [t for t in known if t not in chosen], same: alike}
     else:
         wanted = [trait for trait in listed(traits) if trait != "none"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from vantage.corpora import Corpus
+from vantage.instruments import Instrument
+from vantage.raters.asked import varied
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
-from vantage.studies.base import listed, option
+from vantage.studies.base import PROMPT, listed, option, paper_prompts
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 
 
@@ -35,6 +37,7 @@ class WcsentOptions:
         "reasoning,few-shot:4+reasoning,coarse+reasoning,few-shot:4+coarse+reasoning",
         "the prompting styles of models that are named with --model; reasons come before the answer, as in the paper",
     )
+    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT + "; this replaces --styles")
     limit: int = option(0, "only the first pairs of the test part are put to models; 0 for all")
     stance: str = option("", "the folder of SemEval-2016 Task 6, or a CSV file with text, target, stance, sentiment")
     demographics: str = option("", "a CSV file with the annotators' traits and a column rater")
@@ -121,8 +124,15 @@ def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """
     options = context.options
     test = corpus.filter(split="test").items["item"].to_list()[: options.limit or None]
-    for style in listed(options.styles):
+    instrument, styles, way = Instrument.load(INSTRUMENT), listed(options.styles), ""
+    if options.prompt == "paper":
+        paper = paper_prompts("wcsent")
+        examples = [*instrument.document["examples"], *paper["examples"]]
+        instrument = Instrument.from_document({**instrument.document, "examples": examples})
+        styles, way = list(paper["styles"].values()), paper["presentation"]
+    for style in styles:
         drawn = "few-shot" in style and "reasoning" not in style
         more: dict[str, Any] = {"training": corpus.filter(split="train")} if drawn else {}
-        corpus = context.rate(corpus, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS, items=test)
+        raters = [varied(one, instrument, QUESTIONS, presentation=way) for one in context.raters(style, **more)]
+        corpus = context.rate(corpus, raters, instrument, questions=QUESTIONS, items=test)
     return corpus

@@ -61,8 +61,8 @@ class WarmthAnalysis(Analysis):
         """Every rater and question with all scores."""
         people = self.corpus.filter(kind="person", item=self.test["item"].to_list())
         means = people.judgments.group_by("item", "question").agg(pl.col("value").mean())
-        exact = self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls()
-        answers = there(self.fine).select("item", "question", "rater", "value", "status")
+        exact = there(self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls())
+        answers = self.fine.select("item", "question", "rater", "value", "status")
         classes = accuracy(answers, by=PAIR, reference=self.gold, metric=CLASSES, labels=range(-3, 4), ci="none")
         errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
         # Raters are compared on what all answered: a model can be asked about some pairs only, and refuse others.

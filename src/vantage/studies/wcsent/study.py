@@ -13,7 +13,7 @@ from vantage.corpora.storage import is_corpus
 from vantage.instruments import Instrument
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
-from vantage.studies.wcsent import people, predictions
+from vantage.studies.wcsent import latent, people, predictions
 from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, WcsentOptions, asked, learned
 
 
@@ -45,5 +45,12 @@ def _always(corpus: Corpus) -> Corpus:
 
 
 STUDY: Final = recipe_study(
-    "wcsent", __package__, WcsentOptions, collect, people, predictions, prepare=predictions.WarmthAnalysis.from_run
+    "wcsent",
+    __package__,
+    WcsentOptions,
+    collect,
+    latent,
+    people,
+    predictions,
+    prepare=predictions.WarmthAnalysis.from_run,
 )

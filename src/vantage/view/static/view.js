@@ -10,7 +10,7 @@ let drawn = 0; // the number of the last view that began to be drawn
 // ---- elements
 
 function h(name, attributes, ...children) {
-  const svg = ["svg", "g", "rect", "circle", "line", "text", "title"].includes(name);
+  const svg = ["svg", "g", "rect", "circle", "line", "path", "text", "title"].includes(name);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -23,22 +23,25 @@ function h(name, attributes, ...children) {
 
 const number = (value, digits = 2) =>
   value === null || value === undefined ? "–" : Number(value).toFixed(digits).replace("-", "−");
+const percent = (value, digits = 0) => (value === null || value === undefined ? "–" : `${number(100 * value, digits)} %`);
+const traitsOf = (traits) => Object.entries(traits).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`).join(", ") || "–";
 const count = (value) => Number(value || 0).toLocaleString("en");
 const counted = (value, one, several) => `${count(value)} ${value === 1 ? one : several || one + "s"}`;
 
-function address(view, given) {
-  const pairs = Object.entries(given || {}).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
-  const query = new URLSearchParams(pairs).toString();
-  return `#/${view}${query ? "?" + query : ""}`;
-}
+const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+
+// Every choice is in the address: a list is the same name several times.
+const query = (given) => new URLSearchParams(Object.entries(given || {})
+  .flatMap(([name, value]) => [].concat(value).map((one) => [name, one]))
+  .filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false)).toString();
+const address = (view, given) => `#/${view}${query(given) ? "?" + query(given) : ""}`;
 const link = (view, given, text, more) => h("a", { href: address(view, given), ...more }, text);
 
 // ---- asking
 
 async function ask(view, given) {
   if (data) return inside[view](given || {});
-  const pairs = Object.entries(given || {}).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  const response = await fetch(`/api/${view}?${new URLSearchParams(pairs)}`);
+  const response = await fetch(`/api/${view}?${query(given)}`);
   if (!response.headers.get("content-type")?.includes("json")) throw new Error(await response.text());
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.problem);
@@ -64,17 +67,18 @@ function byNumber(rows, name, descending) {
     return (typeof x === "string" ? x.localeCompare(y) : x - y) * (descending ? -1 : 1);
   });
 }
+function filtered(rows, given) {
+  const words = (given.search || "").toLowerCase(), texts = (row) => data.texts[row.item];
+  const wanted = Object.entries(given).filter(([name]) => name.startsWith("where."));
+  return rows.filter((row) => (!words || Object.values(texts(row)).some((text) => text.toLowerCase().includes(words)))
+    && wanted.every(([name, value]) => (texts(row)[name.slice(6)] || "") === value));
+}
 const inside = {
   overview: () => data.overview,
   items(given) {
     const question = data.overview.questions.find((one) => one.id === asked(given));
     const { rows: every, compared } = data.items[question.id];
-    let rows = every;
-    const words = (given.search || "").toLowerCase();
-    if (words) rows = rows.filter((row) => Object.values(data.texts[row.item]).some((text) => text.toLowerCase().includes(words)));
-    for (const [name, value] of Object.entries(given)) {
-      if (name.startsWith("where.")) rows = rows.filter((row) => (data.texts[row.item][name.slice(6)] || "") === value);
-    }
+    let rows = filtered(every, given);
     if (given.only) rows = rows.filter((row) => [].concat(given.only).includes(row.item));
     const sort = given.sort || "disagreement";
     const value = { mean: (row) => row.pictures[0]?.mean, answers: (row) => row.pictures.reduce((sum, one) => sum + one.counts.reduce((a, b) => a + b, 0), 0) }[sort];
@@ -82,6 +86,12 @@ const inside = {
     rows = byNumber(rows, sort, sort === "item" ? given.descending === "false" : given.descending !== "false");
     const page = Number(given.page || 0), size = 50;
     return { question, compared, total: rows.length, page, size, rows: rows.slice(page * size, (page + 1) * size) };
+  },
+  spectrum(given) {
+    const { order, pins, ...rest } = data.spectra[asked(given)], every = new Map(data.items[asked(given)].rows.map((row) => [row.item, row]));
+    const kept = filtered(order.map((item) => every.get(item)), given), start = Number(given.start || 0), end = Math.min(Number(given.end || kept.length), kept.length);
+    const shown = kept.slice(start, end), placed = pins.map((item) => [shown.findIndex((row) => row.item === item), every.get(item)]);
+    return { ...rest, total: kept.length, start, end, pins: placed.filter(([at]) => at >= 0), rows: shown, columns: [] };
   },
   item(given) {
     const text = data.texts[given.item];
@@ -126,37 +136,41 @@ const inside = {
     if (!stored) throw new Error("This comparison is not in the file. Run vantage view on the corpus to compare any two groups.");
     return stored;
   },
-  map: (given) => data.maps[given.kind === "items" ? "items" : `raters ${asked(given)}`],
+  map: (given) => data.maps[given.kind === "items" ? "items" : `${given.kind} ${asked(given)}`],
 };
 
 // ---- pictures
 
+// One mark for every distribution: votes as filled bars, shares that were given or averaged as open ones.
 function picture(one, question, place, wide) {
-  const { labels, ticks } = question;
-  const tall = one.shares || one.counts, most = Math.max(...tall, one.shares ? 0 : 1), n = one.counts.reduce((a, b) => a + b, 0);
-  const often = (at) => (one.shares ? `${Math.round(100 * one.shares[at])} %` : one.counts[at]);
-  const step = wide ? Math.min(34, 320 / labels.length) : Math.min(16, 150 / labels.length), high = wide ? 90 : 34;
+  const { labels, ticks } = question, tall = one.shares || one.counts, most = Math.max(...tall, one.shares ? 0 : 1);
+  const n = one.n ?? (one.counts ? total(one.counts) : 0), often = (at) => (one.shares ? percent(one.shares[at]) : one.counts[at]);
+  const step = wide ? Math.min(34, 320 / labels.length) : Math.min(16, 150 / labels.length), high = wide ? 90 : 34, width = step * labels.length;
   const said = labels.map((label, at) => (tall[at] ? `${label}: ${often(at)}` : "")).filter(Boolean).join(", ");
-  const width = step * labels.length;
-  const svg = h("svg", { width, height: high + 14, viewBox: `0 0 ${width} ${high + 14}`, role: "img", "aria-label": `${one.group}, ${counted(n, "answer")}: ${said || "none"}` },
-    tall.map((times, at) => {
-      const height = (times / most) * high;
-      return h("rect", { class: one.shares ? "bar given" : "bar", x: at * step + 1, y: high - height, width: step - 2, height }, h("title", {}, `${labels[at]}: ${often(at)}`));
-    }),
-    h("line", { class: "rule", x1: 0, x2: width, y1: high + .5, y2: high + .5 }),
-    ticks.every((tick) => tick.length * 6 < step)
-      ? ticks.map((tick, at) => h("text", { x: at * step + step / 2, y: high + 11, "text-anchor": "middle", "font-size": 10 }, tick))
-      : [h("text", { x: 0, y: high + 11, "font-size": 10 }, ticks[0].slice(0, 12)), h("text", { x: width, y: high + 11, "text-anchor": "end", "font-size": 10 }, ticks[ticks.length - 1].slice(0, 12))]);
-  const mean = one.mean === null || one.mean === undefined ? "" : `, mean ${number(one.mean)}`;
-  return h("div", { class: `picture c${Math.min(place, 7)}` }, svg, h("span", { title: one.group }, h("b", {}, one.group), ` ${count(n)}${mean}`));
+  const bar = (value, at) => h("rect", { class: one.shares ? "bar given" : "bar", x: at * step + 1, y: high - (value / most) * high, width: step - 2, height: (value / most) * high }, h("title", {}, `${labels[at]}: ${often(at)}`));
+  const tick = (text, x, anchor) => h("text", { x, y: high + 12, "text-anchor": anchor, "font-size": 11 }, text);
+  const fits = ticks.every((text) => text.length * 7 <= step), ends = question.ordered && !fits;
+  const marks = fits ? ticks.map((text, at) => tick(text, (at + .5) * step, "middle")) : ends ? [tick(ticks[0], 0, "start"), tick(ticks[ticks.length - 1], width, "end")] : null;
+  const svg = h("svg", { width, height: high + 15, viewBox: `0 0 ${width} ${high + 15}`, role: "img", "aria-label": `${one.group}, ${counted(n, "answer")}: ${said || "none"}` },
+    tall.map(bar), h("line", { class: "rule", x1: 0, x2: width, y1: high + .5, y2: high + .5 }), marks);
+  return h("div", { class: `picture c${Math.min(place, 7)}` }, svg, h("span", { title: one.group }, h("b", {}, one.group), ` ${n ? count(n) : ""}${middle(one, question, tall)}`));
+}
+// The mean answer or, without an order, the most frequent one.
+function middle(one, question, tall) {
+  if (question.ordered) return one.mean === null || one.mean === undefined ? "" : `, mean ${number(one.mean)}`;
+  const sum = total(tall), top = tall.indexOf(Math.max(...tall));
+  return !sum ? "" : tall[top] === sum && !one.shares ? `, ${question.labels[top]}` : `, ${percent(tall[top] / sum)} ${question.labels[top]}`;
 }
 const pictures = (list, question, wide) => h("div", { class: `pictures${wide ? " large" : ""}` }, list.map((one, place) => picture(one, question, place, wide)));
 
+// A column in which no row has anything is left out.
 function table(heads, rows, caption) {
+  const known = heads.map((_, at) => at).filter((at) => !rows.length || rows.some((row) => !["–", "", null, undefined].includes(row[at])));
+  const kind = (at) => (heads[at].number ? "number" : null);
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" },
     h("table", {}, caption ? h("caption", { class: "caption" }, caption) : null,
-      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: head.number ? "number" : null }, head.title || head)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, at) => h("td", { class: heads[at].number ? "number" : null }, cell ?? "–")))))));
+      h("thead", {}, h("tr", {}, known.map((at) => h("th", { scope: "col", class: kind(at) }, heads[at].title ?? heads[at])))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, known.map((at) => h("td", { class: kind(at) }, row[at] ?? "–")))))));
 }
 
 function save(name, text, type) {
@@ -180,7 +194,7 @@ const csvButton = (name, rows) => button("CSV", () => save(`${name}.csv`, csv(ro
 
 function scatter(map, chosen) {
   const narrow = window.innerWidth < 700, W = narrow ? 480 : 1000, H = narrow ? 460 : 620, left = 70, bottom = 50, top = 20, right = 20;
-  const points = map.points;
+  const points = map.points, font = narrow ? 16 : 13;
   if (!points.length) return h("p", {}, "There is nothing to draw.");
   const groups = [...new Set(points.map((one) => one.group))];
   const ends = (axis) => {
@@ -196,10 +210,9 @@ function scatter(map, chosen) {
   const status = h("p", { class: "note", role: "status" }, "Hover a point to see it, press it to open it, or drag a box to list what is inside.");
   const listed = h("div", {});
   let current = points, boxed = false;
-  const ticks = ([low, high]) => {
-    const step = 10 ** Math.floor(Math.log10((high - low) / 4)), size = [1, 2, 5, 10].map((one) => one * step).find((one) => (high - low) / one <= 6);
-    return Array.from({ length: 40 }, (_, at) => (Math.ceil(low / size) + at) * size).filter((value) => value <= high);
-  };
+  const step = ([low, high]) => { const power = 10 ** Math.floor(Math.log10((high - low) / 4)); return [1, 2, 5, 10].map((one) => one * power).find((one) => (high - low) / one <= 6); };
+  const ticks = ([low, high]) => Array.from({ length: 40 }, (_, at) => (Math.ceil(low / step([low, high])) + at) * step([low, high])).filter((value) => value <= high);
+  const tick = (value, range) => number(value, Math.max(0, Math.ceil(-Math.log10(step(range)) - 1e-9)));
   function place(one, at) {
     // Points of one column of a Wright map are spread sideways, so that they do not hide each other.
     return map.columns ? one.x + (((at * 0.618) % 1) - .5) * .7 : one.x;
@@ -207,10 +220,10 @@ function scatter(map, chosen) {
   const within = (low, high) => ({ x1: X(low), y1: Y(low), x2: X(high), y2: Y(high) });
   function draw() {
     svg.replaceChildren();
-    ticks(shown.y).forEach((value) => svg.append(h("line", { class: "rule", x1: left, x2: W - right, y1: Y(value), y2: Y(value) }), h("text", { x: left - 8, y: Y(value) + 4, "text-anchor": "end", "font-size": 13 }, number(value, 1))));
-    if (map.columns) map.columns.forEach((name, at) => svg.append(h("text", { x: X(at), y: H - 18, "text-anchor": "middle", "font-size": 15 }, name)));
-    else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": 13 }, number(value, 1))));
-    svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": 14 }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": 14, transform: `rotate(-90 16 ${H / 2})` }, map.y));
+    ticks(shown.y).forEach((value) => svg.append(h("line", { class: "rule", x1: left, x2: W - right, y1: Y(value), y2: Y(value) }), h("text", { x: left - 8, y: Y(value) + 4, "text-anchor": "end", "font-size": font }, tick(value, shown.y))));
+    if (map.columns) map.columns.forEach((name, at) => svg.append(h("text", { x: X(at), y: H - 18, "text-anchor": "middle", "font-size": font }, name)));
+    else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": font }, tick(value, shown.x))));
+    svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": font }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": font, transform: `rotate(-90 16 ${H / 2})` }, map.y));
     if (map.diagonal) svg.append(h("line", { class: "diagonal", ...within(Math.max(shown.x[0], shown.y[0]), Math.min(shown.x[1], shown.y[1])) }));
     points.forEach((one, at) => {
       const x = X(place(one, at)), y = Y(one.y);
@@ -220,7 +233,7 @@ function scatter(map, chosen) {
         if (Number.isFinite(one.y_low)) svg.append(h("line", { class: `error ${colour}`, x1: x, x2: x, y1: Y(one.y_low), y2: Y(one.y_high) }));
         if (Number.isFinite(one.x_low)) svg.append(h("line", { class: `error ${colour}`, y1: y, y2: y, x1: X(one.x_low), x2: X(one.x_high) }));
       }
-      if (points.length <= 40 && one.label.length <= 24) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": 11 }, one.label));
+      if (points.length <= 40 && one.label.length <= 24) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": font - 1 }, one.label));
       const said = `${one.label}: ${map.columns ? "" : number(one.x) + ", "}${number(one.y)}${one.note ? "; " + one.note : ""}`;
       svg.append(h("circle", { class: colour, cx: x, cy: y, r: points.length > 400 ? 3.5 : 6, "data-id": one.id, onmouseenter: () => { status.textContent = said; }, onclick: (event) => { event.stopPropagation(); chosen(one); } }, h("title", {}, said)));
     });
@@ -230,7 +243,8 @@ function scatter(map, chosen) {
       h("summary", {}, boxed ? `${counted(current.length, "point")} in the box` : `All ${counted(points.length, "point")} as a table`),
       table(["", "group", ...(map.columns ? [] : [{ title: "x", number: true }]), { title: "y", number: true }, "remarks"],
         current.slice(0, 200).map((one) => [link(one.of || map.of, { [one.of || map.of]: one.id }, one.label), one.group, ...(map.columns ? [] : [number(one.x)]), number(one.y), one.note || "–"])),
-      current.length > 200 ? h("p", { class: "note" }, `The first 200 of ${count(current.length)}.`) : null));
+      current.length > 200 ? h("p", { class: "note" }, `The first 200 of ${count(current.length)}.`) : null,
+      boxed && map.of === "item" && current.length <= 200 ? h("p", {}, link("items", { question: map.question, only: current.map((one) => one.id) }, "Open these in Items")) : null));
   }
   const where = (event) => { const box = svg.getBoundingClientRect(); return [((event.clientX - box.left) / box.width) * W, ((event.clientY - box.top) / box.height) * H]; };
   let start = null, box = null;
@@ -293,6 +307,96 @@ function scatter(map, chosen) {
     listed);
 }
 
+// ---- the Spectrum
+
+const COLUMNS = 400; // more texts than this share columns with their neighbours
+const meanOf = (lists) => (lists.length ? lists[0].map((_, at) => total(lists.map((one) => one[at])) / lists.length) : null);
+
+function sharesOf(one) {
+  if (!one) return null;
+  const n = total(one.counts);
+  return one.shares || (n ? one.counts.map((times) => times / n) : null);
+}
+
+// One column for each text; of many texts, the mean of neighbours.
+function columnsOf(rows, groups) {
+  const width = Math.min(rows.length, COLUMNS), parts = Array.from({ length: width }, () => []);
+  rows.forEach((row, at) => parts[Math.floor((at * width) / rows.length)].push(row));
+  return parts.map((part) => {
+    const known = part.map((row) => row.disagreement).filter((value) => value !== null);
+    const of = (name) => part.map((row) => sharesOf(row.pictures.find((one) => one.group === name))).filter(Boolean);
+    return { texts: part.length, apart: known.length ? total(known) / known.length : null, shares: groups.map((name) => meanOf(of(name))) };
+  });
+}
+
+const areas = (width, paths, kind, name) =>
+  h("svg", { class: kind, viewBox: `0 0 ${width} 1`, preserveAspectRatio: "none", role: "img", "aria-label": name }, paths);
+
+// The shares of one group as areas, the first answer at the bottom.
+function strip(columns, group, colours, name) {
+  const paths = colours.map(() => "");
+  columns.forEach((one, at) => {
+    let below = 1;
+    (one.shares[group] || []).forEach((share, answer) => {
+      if (!(share > 0)) return;
+      paths[answer] += `M${at} ${below.toFixed(4)}h1v${(-share).toFixed(4)}h-1z`;
+      below -= share;
+    });
+  });
+  return areas(columns.length, paths.map((d, at) => h("path", { d, fill: colours[at] })), group ? "strip" : "strip first", `Shares of the answers of ${name}`);
+}
+
+function apartStrip(columns) {
+  const highest = Math.max(.5, ...columns.map((one) => one.apart || 0));
+  const d = columns.map((one, at) => (one.apart ? `M${at} 1h1v${(-one.apart / highest).toFixed(4)}h-1z` : "")).join("");
+  return areas(columns.length, [h("path", { d, class: "apart" })], "strip", "How far two answers are apart");
+}
+
+function key(question) {
+  const mark = (at) => h("svg", { width: 12, height: 12, "aria-hidden": "true" }, h("rect", { width: 12, height: 12, fill: question.colours[at] }));
+  return h("p", { class: "legend" }, question.labels.map((label, at) => h("span", {}, mark(at), ` ${label}`)));
+}
+
+function spectrum(answer, given) {
+  const { question, groups, start, end } = answer, many = end - start;
+  const columns = answer.columns.length ? answer.columns : columnsOf(answer.rows, groups), width = columns.length;
+  const single = width === many, first = (at) => Math.ceil((at * many) / width);
+  const target = (at) => (single ? address("item", { item: answer.rows[at].item, question: question.id }) : address("spectrum", { ...given, start: start + first(at), end: start + first(at + 1) }));
+  const cursor = h("div", { class: "cursor", hidden: true });
+  const readout = h("div", { class: "readout" }, h("p", { class: "note" }, `Point at a column to see ${single ? "a text and its votes" : "the votes on its texts"}; press it to open ${single ? "it" : "them"}. The arrow keys move, Enter opens.`));
+  const plot = h("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": `Texts sorted by the answers of ${answer.by}`, "aria-valuemin": 1, "aria-valuemax": width, "aria-valuenow": 1 });
+  let current = 0;
+  function point(at) {
+    current = Math.max(0, Math.min(width - 1, at));
+    const row = single ? answer.rows[current] : null, one = columns[current];
+    const title = row ? row.text || row.item : `Texts ${count(start + first(current) + 1)} to ${count(start + first(current + 1))} of ${count(answer.total)}, on average`;
+    const drawn = row ? row.pictures : groups.map((group, at_) => ({ group, shares: one.shares[at_] })).filter((part) => part.shares);
+    plot.setAttribute("aria-valuenow", current + 1);
+    plot.setAttribute("aria-valuetext", title.slice(0, 200));
+    cursor.hidden = false;
+    cursor.style.left = `${(100 * (current + .5)) / width}%`;
+    readout.replaceChildren(h("p", {}, h("a", { href: target(current), dir: "auto" }, title)), pictures(drawn, question), h("p", { class: "facts" }, "disagreement ", h("b", {}, number(one.apart))));
+  }
+  const under = (event) => { const box = plot.getBoundingClientRect(); return Math.floor(((event.clientX - box.left) / box.width) * width); };
+  plot.addEventListener("pointermove", (event) => point(under(event)));
+  plot.addEventListener("click", (event) => {
+    point(under(event));
+    if (event.pointerType !== "touch") location.hash = target(current).slice(1); // a finger reads first, and opens below
+  });
+  plot.addEventListener("focus", () => { if (cursor.hidden && plot.matches(":focus-visible")) point(0); });
+  plot.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -width, End: width }[event.key];
+    if (step) { event.preventDefault(); point(current + step); }
+    if (event.key === "Enter") location.hash = target(current).slice(1);
+  });
+  const strips = groups.map((name, at) => [name, at]).filter(([, at]) => columns.some((one) => one.shares[at]));
+  const parts = strips.map(([name, at]) => [h("span", { class: "who" }, name), strip(columns, at, question.colours, name)]);
+  parts.splice(1, 0, [h("span", { class: "who" }, "apart"), apartStrip(columns)]);
+  const pins = answer.pins.map(([at], place) => { const mark = h("span", { class: "pin" }, String(place + 1)); mark.style.left = `${(100 * (at + .5)) / many}%`; return mark; });
+  plot.append(...parts.flat(), ...pins, cursor);
+  return h("div", { class: "spectrum" }, key(question), plot, readout);
+}
+
 // ---- controls
 
 function select(name, title, options, value) {
@@ -302,6 +406,7 @@ const field = (name, title, value, more) => h("label", {}, title, h("input", { n
 
 // A form whose values are the address: every change is a new entry of the history.
 function controls(view, given, parts, kept) {
+  if (!parts.flat(2).some(Boolean)) return null;
   const apply = (form) => {
     const values = Object.fromEntries([...new FormData(form)].filter(([name]) => !name.startsWith("_")));
     const [name, value] = [form.elements._column?.value, form.elements._value?.value];
@@ -325,6 +430,21 @@ function controls(view, given, parts, kept) {
 }
 const questionSelect = (given) => overview.questions.length > 1 ? select("question", "Question", overview.questions.map((one) => [one.id, one.title || one.id]), asked(given)) : null;
 
+// What narrows the texts of the Spectrum and of the list.
+function itemFilters(given) {
+  const columns = Object.keys(overview.columns || {}), [filter] = Object.keys(given).filter((name) => name.startsWith("where."));
+  const traits = Object.keys(overview.traits || {}), conditions = (overview.conditions || []).filter(Boolean);
+  const choice = (names, none) => [["", none], ...names.map((name) => [name, name])];
+  return [
+    field("search", "Search", given.search, { type: "search" }),
+    !data && traits.length ? select("trait", "People by", choice(traits, "all together"), given.trait) : null,
+    !data && conditions.length ? select("condition", "Condition", choice(conditions, "all"), given.condition) : null,
+    columns.length ? select("_column", "Filter by column", choice(columns, "none"), filter?.slice(6)) : null,
+    columns.length ? field("_value", "equal to", filter ? given[filter] : "", { list: "values" }) : null,
+    h("datalist", { id: "values" }, (overview.columns?.[filter?.slice(6)] || []).map((value) => h("option", { value }))),
+  ];
+}
+
 function pages(view, given, total, page, size) {
   if (total <= size) return null;
   const to = Math.min((page + 1) * size, total);
@@ -337,17 +457,27 @@ function pages(view, given, total, page, size) {
 const SORTS = [["disagreement", "Disagreement"], ["ambiguity", "Ambiguity"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
 
 const views = {
+  async spectrum(given) {
+    const answer = await ask("spectrum", given), question = answer.question, part = answer.end - answer.start < answer.total;
+    const form = controls("spectrum", given, [questionSelect(given), ...itemFilters(given),
+      answer.groups.length > 1 && !data ? select("rater", "Sort by the answers of", answer.groups.map((name) => [name, name]), answer.by) : null]);
+    const head = [h("h1", {}, answer.said || "The answers to every text"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`)];
+    if (!answer.total) return [...head, h("p", {}, "No text matches. Change the search or the filter.")];
+    const { start: _, end: __, ...whole } = given;
+    const divisive = answer.pins.map(([, row]) => h("li", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), pictures(row.pictures, question)));
+    return [...head,
+      part ? h("p", {}, `Texts ${count(answer.start + 1)} to ${count(answer.end)} of ${count(answer.total)}. `, link("spectrum", whole, "Show all")) : null,
+      spectrum(answer, given),
+      divisive.length ? [h("h2", {}, "The most divisive"), h("ol", { class: "pinned" }, divisive)] : null,
+      h("p", { class: "note" }, `Every text is a column: the answers as shares, sorted by ${question.ordered ? "their mean" : "the share of " + question.labels[0]}. `,
+        "“Apart” is how far two people's answers are apart, as a share of the scale. ", link("items", { ...whole, sort: "mean", descending: "false" }, "The same texts as a list"))];
+  },
+
   async items(given) {
-    const answer = await ask("items", given), question = answer.question, filters = Object.keys(given).filter((name) => name.startsWith("where."));
-    const columns = Object.keys(overview.columns || {});
+    const answer = await ask("items", given), question = answer.question;
     const form = controls("items", given, [
-      questionSelect(given), field("search", "Search", given.search, { type: "search" }), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
+      questionSelect(given), ...itemFilters(given), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
       overview.models?.length > 1 && !data ? select("rater", "Model", [["", "the first"], ...overview.models.map((name) => [name, name])], given.rater) : null,
-      !data && Object.keys(overview.traits || {}).length ? select("trait", "People by", [["", "all together"], ...Object.keys(overview.traits).map((name) => [name, name])], given.trait) : null,
-      !data && overview.conditions?.length > 1 ? select("condition", "Condition", [["", "all"], ...overview.conditions.filter(Boolean).map((name) => [name, name])], given.condition) : null,
-      columns.length ? select("_column", "Filter by column", [["", "none"], ...columns.map((name) => [name, name])], filters[0]?.slice(6)) : null,
-      columns.length ? field("_value", "equal to", filters.length ? given[filters[0]] : "", { list: "values" }) : null,
-      h("datalist", { id: "values" }, (overview.columns?.[filters[0]?.slice(6)] || []).map((value) => h("option", { value }))),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true"),
     ], given.only ? { only: given.only } : {});
     return [h("h1", {}, "Items"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`),
@@ -373,52 +503,61 @@ const views = {
   },
 
   async raters(given) {
-    const answer = await ask("raters", given), kinds = Object.keys(overview.kinds || {});
+    const answer = await ask("raters", given), kinds = Object.keys(overview.kinds || {}), question = overview.questions.find((one) => one.id === asked(given));
+    const sorts = [["flags", "What stands out"], ...(question.distances ? [["estimate", "Consistency"], ["bias", "Severity"]] : []), ["agreement", "Same answer as others"], ["answers", "Number of answers"], ["rater", "Name"]];
     const form = controls("raters", given, [questionSelect(given), field("search", "Search", given.search, { type: "search" }),
       kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
-      select("sort", "Sort by", [["flags", "What stands out"], ["estimate", "Consistency"], ["bias", "Severity"], ["answers", "Number of answers"], ["rater", "Name"]], given.sort || "flags"),
+      select("sort", "Sort by", sorts, given.sort || "flags"),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
-    return [h("h1", {}, "Raters"), h("p", { class: "note" }, "Consistency is the correlation with other people on the same items, with a 95 % interval; severity is the mean difference from them."), form,
-      h("p", {}, link("map", { kind: "raters", question: given.question }, "Show them on a map")),
-      table(["rater", "kind", { title: "answers", number: true }, { title: "consistency", number: true }, { title: "severity", number: true }, { title: "spread", number: true }, "traits", "what stands out"],
-        answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), Object.entries(row.traits).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`).join(", ") || "–", row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]), "Raters"),
-      pages("raters", given, answer.total, answer.page, answer.size), h("div", { class: "tools" }, csvButton("raters", answer.rows))];
+    const about = question.distances ? "Consistency is the correlation with other people on the same items, with a 95 % interval; severity is the mean difference from them." : "Same answer: how often other people give the same answer to the same text.";
+    const heads = ["rater", "kind", ...["answers", "consistency", "severity", "spread", "same answer as others", "most frequent answer"].map((title) => ({ title, number: true })), "traits", "what stands out"];
+    const rows = answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), percent(row.agreement), percent(row.top_share),
+      traitsOf(row.traits), row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]);
+    return [h("h1", {}, "Raters"), h("p", { class: "note" }, about), form, h("p", {}, link("map", { question: given.question }, "Show them on a map")),
+      table(heads, rows, "Raters"), pages("raters", given, answer.total, answer.page, answer.size), h("div", { class: "tools" }, csvButton("raters", answer.rows))];
   },
 
   async rater(given) {
-    const answer = await ask("rater", given);
+    const answer = await ask("rater", given), question = overview.questions.find((one) => one.id === answer.question);
+    const known = [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["consistency", interval(answer)], ["severity", number(answer.bias)], ["spread", number(answer.spread)], ["same answer as others", percent(answer.agreement)], ["most frequent answer", percent(answer.top_share)], ["seconds per judgment (median)", number(answer.seconds, 1)]].filter(([, value]) => value !== "–");
+    const said = (one) => (one.value === null ? one.status : question.ordered ? number(one.value, 0) : question.labels[question.codes.indexOf(one.value)]);
+    const heads = ["item", { title: "answer", number: question.ordered }, ...(question.ordered ? ["others' mean", "difference"].map((title) => ({ title, number: true })) : []), "reason"];
+    const rows = answer.listed.map((one) => [link("item", { item: one.item, question: answer.question }, h("span", { dir: "auto" }, (one.text || one.item).slice(0, 160))), said(one), ...(question.ordered ? [number(one.others), number(one.apart)] : []), one.rationale ? h("span", { dir: "auto" }, one.rationale) : "–"]);
     return [h("h1", {}, answer.rater), controls("rater", given, [questionSelect(given)], { rater: given.rater }),
       answer.flags.length ? h("p", { class: "problem" }, `Stands out: ${answer.flags.join("; ")}.`) : h("p", {}, answer.traits.excluded?.toLowerCase() === "true" ? "This rater is excluded: measures and pictures leave them out." : "Nothing stands out about this rater."),
-      h("dl", {}, [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["consistency", interval(answer)], ["severity", number(answer.bias)], ["spread", number(answer.spread)], ["most frequent answer", answer.top_share === null ? "–" : `${number(100 * answer.top_share, 0)} %`], ["seconds per judgment (median)", number(answer.seconds, 1)]].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-      h("h2", {}, "Use of the scale"), pictures([{ group: answer.rater, counts: answer.use }, { group: "others", counts: answer.others_use }].filter((one) => one.counts.length), answer, true),
-      h("h2", {}, "Answers, those farthest from the others first"),
-      table(["item", { title: "answer", number: true }, { title: "others' mean", number: true }, { title: "difference", number: true }, "reason"],
-        answer.listed.map((one) => [link("item", { item: one.item, question: answer.question }, h("span", { dir: "auto" }, (one.text || one.item).slice(0, 160))), one.value === null ? one.status : number(one.value, 0), number(one.others), number(one.apart), h("span", { dir: "auto" }, one.rationale || "–")]), "Answers"),
+      h("dl", {}, known.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      h("h2", {}, "Use of the scale"), pictures([{ group: answer.rater, counts: answer.use }, { group: "others", counts: answer.others_use }].filter((one) => one.counts.length), question, true),
+      h("h2", {}, question.distances ? "Answers, those farthest from the others first" : "Answers"), table(heads, rows, "Answers"),
       answer.total > answer.listed.length ? h("p", { class: "note" }, `The first ${answer.listed.length} of ${counted(answer.total, "judgment")}.`) : null,
       h("div", { class: "tools" }, csvButton("rater", answer.listed))];
   },
 
   async compare(given) {
-    const groups = data ? [...new Set(data.compare.flatMap((one) => [one.one, one.other]))] : ["people", ...Object.keys(overview.kinds || {}).map((kind) => `kind=${kind}`), ...(overview.models || []).map((name) => `rater=${name}`),
-      ...Object.entries(overview.traits || {}).flatMap(([name, values]) => values.map((value) => `${name}=${value}`)), ...(overview.conditions || []).filter(Boolean).map((name) => `condition=${name}`)];
-    if (groups.length < 2) return [h("h1", {}, "Compare"), h("p", {}, "There is only one group of raters.")];
+    const groups = groupsOf();
     const first = data ? data.compare[0] : null;
-    const one = given.one || (first ? first.one : overview.models?.length ? `rater=${overview.models[0]}` : groups[groups.length - 1]), other = given.other || (first ? first.other : "people");
-    const form = controls("compare", given, [select("one", "Group", groups.map((name) => [name, groupName(name)]), one), select("other", "against", groups.map((name) => [name, groupName(name)]), other), questionSelect(given)]);
-    const head = [h("h1", {}, "Compare"), form];
-    let answer;
-    try { answer = await ask("compare", { one, other, question: asked(given) }); } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
+    const [trait, values] = Object.entries(overview.traits || {}).find(([, several]) => several.length > 1) || [];
+    const begin = first ? [first.one, first.other] : overview.models?.length ? [`rater=${overview.models[0]}`, "people"] : trait ? [`${trait}=${values[0]}`, `${trait}=${values[1]}`] : [groups[groups.length - 1], "people"];
+    const one = given.one || begin[0], other = given.other || begin[1];
+    const question = overview.questions.find((each) => each.id === asked(given)), names = groups.map((name) => [name, groupName(name)]);
+    let answer = null, problem = "";
+    try { answer = await ask("compare", { one, other, question: question.id, option: given.option }); } catch (error) { problem = error.message; }
+    const form = controls("compare", given, [select("one", "Group", names, one), select("other", "against", names, other), questionSelect(given),
+      answer?.options.length > 2 && !data ? select("option", "Share of", answer.options.map((name) => [name, name]), answer.option) : null]);
+    if (!answer) return [h("h1", {}, "Compare"), form, h("p", { class: "problem" }, problem)];
+    const shown = answer.option ? (value) => percent(value) : (value) => number(value), more = answer.option ? `more often “${answer.option}”` : "higher", less = answer.option ? `less often “${answer.option}”` : "lower";
     const side = (rows, title) => h("section", {}, h("h2", {}, title), rows.length ? h("ol", { class: "rows" }, rows.map((row) => h("li", {},
       h("div", {}, link("item", { item: row.item, question: answer.question }, h("span", { class: "text", dir: "auto" }, row.text || row.item))),
-      h("div", { class: "facts" }, h("b", {}, number(row.difference)), row.low === null || row.low === undefined ? "" : ` (${number(row.low)} to ${number(row.high)})`, row.mean === undefined ? "" : h("div", {}, `${number(row.mean)} against ${number(row.mean_other)}`))))) : h("p", {}, "None."));
-    return [...head, h("p", {}, answer.sentence), answer.points.length ? scatter({ title: `${groupName(one)} against ${groupName(other)}`, x: groupName(other), y: groupName(one), of: "item", diagonal: true, points: answer.points.map((point) => ({ id: point.item, label: point.item, group: "items", x: point.x, y: point.y })) }, (point) => { location.hash = address("item", { item: point.id, question: answer.question }); }) : null,
+      h("div", { class: "facts" }, h("b", {}, shown(row.difference)), row.low === null || row.low === undefined ? "" : ` (${shown(row.low)} to ${shown(row.high)})`, h("div", {}, `${shown(row.mean)} against ${shown(row.mean_other)}`))))) : h("p", {}, "None."));
+    const map = () => ({ title: `${groupName(one)} against ${groupName(other)}`, x: groupName(other), y: groupName(one), of: "item", diagonal: true, points: answer.points.map((point) => ({ id: point.item, label: point.item, group: "items", x: point.x, y: point.y })) });
+    return [h("h1", {}, "Compare"), form, h("p", {}, answer.sentence),
+      pictures([one, other].map((group, at) => ({ group: groupName(group), shares: answer.shares[at], n: answer.answers[at] })), question, true),
+      answer.points.length ? scatter(map(), (point) => { location.hash = address("item", { item: point.id, question: answer.question }).slice(1); }) : null,
       h("p", { class: "note" }, "Intervals of single items are 95 % intervals of that item alone; with many items some lie away from zero by chance."),
-      answer.unit === "points" ? h("div", { class: "two" }, side(answer.higher, `${groupName(one)} higher`), side(answer.lower, `${groupName(one)} lower`)) : side(answer.higher, "Most different"),
+      h("div", { class: "two" }, side(answer.higher, `${groupName(one)} ${more}`), side(answer.lower, `${groupName(one)} ${less}`)),
       h("div", { class: "tools" }, csvButton("comparison", [...answer.higher, ...answer.lower]))];
   },
 
   async measures(given) {
-    if (data) return [h("h1", {}, "Measures"), h("p", {}, "A file holds no measures. Run vantage view on the corpus, or vantage measure.")];
     const list = await ask("measures"), chosen = list.find((one) => one.name === (given.name || "alpha")) || list[0], families = [...new Set(list.map((one) => one.family))];
     const { name: _, ...options } = given;
     const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); location.hash = address("measures", Object.fromEntries(new FormData(form))).slice(1); } },
@@ -436,14 +575,19 @@ const views = {
   },
 
   async map(given) {
-    const kinds = [["raters", "Raters: severity and consistency"], ["items", "Items on two axes"], ...(data ? [] : [["wright", "Raters and items on one scale"]])];
-    const kind = given.kind || "raters", items = kind === "items";
+    const question = overview.questions.find((one) => one.id === asked(given)), traits = Object.keys(overview.traits || {});
+    const kinds = [["agreement", "Raters by agreement"], question.distances && ["raters", "Raters: severity and consistency"],
+      overview.axes > 1 && ["items", "Items on two axes"], question.ordered && !data && ["wright", "Raters and items on one scale"]].filter(Boolean);
+    const kind = kinds.some(([name]) => name === given.kind) ? given.kind : "agreement", items = kind === "items";
+    const wanted = items ? { kind, x: given.x, y: given.y } : { kind, question: asked(given), trait: kind === "agreement" ? given.trait : "" };
     let map = null, problem = "";
-    try { map = await ask("map", { kind, question: items ? "" : asked(given), x: items ? given.x : "", y: items ? given.y : "" }); } catch (error) { problem = error.message; }
+    try { map = await ask("map", wanted); } catch (error) { problem = error.message; }
     const axes = Object.entries(map?.axes || {});
-    const form = controls("map", given, [select("kind", "Map", kinds, kind), items ? (data ? null : axes.length ? [select("x", "Across", axes, given.x || axes[0][0]), select("y", "Up", axes, given.y || axes[1][0])] : null) : questionSelect(given)]);
+    const form = controls("map", given, [select("kind", "Map", kinds, kind), items ? null : questionSelect(given),
+      items && !data && axes.length ? [select("x", "Across", axes, given.x || axes[0][0]), select("y", "Up", axes, given.y || axes[1][0])] : null,
+      kind === "agreement" && !data && traits.length ? select("trait", "Colour by", [["", "kind"], ...traits.map((name) => [name, name])], given.trait) : null]);
     if (!map) return [h("h1", {}, "Maps"), form, h("p", { class: "problem" }, problem || "The file has no such map.")];
-    return [h("h1", {}, "Maps"), form, h("h2", {}, map.title), scatter(map, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }); })];
+    return [h("h1", {}, "Maps"), form, h("h2", {}, map.title), scatter(map, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }).slice(1); })];
   },
 
   async runs(given) {
@@ -460,6 +604,13 @@ const views = {
   },
 };
 
+// The groups of raters that can be compared.
+function groupsOf() {
+  if (data) return [...new Set(data.compare.flatMap((one) => [one.one, one.other]))];
+  const kinds = Object.keys(overview.kinds || {}), traits = Object.entries(overview.traits || {});
+  return ["people", ...(kinds.length > 1 ? kinds.map((kind) => `kind=${kind}`) : []), ...(overview.models || []).map((name) => `rater=${name}`),
+    ...traits.flatMap(([name, values]) => values.map((value) => `${name}=${value}`)), ...(overview.conditions || []).filter(Boolean).map((name) => `condition=${name}`)];
+}
 const groupName = (group) => group.startsWith("rater=") ? group.slice(6) : group.startsWith("kind=") ? `every ${group.slice(5)}` : group.replace("=", ": ");
 // The question as it is asked about an item; without one, its fields are left open.
 const wording = (question, item) => (question.ask || question.title).replaceAll(/\{(\w+)\}/g, (_, name) => item?.[name] ?? `[${name}]`);
@@ -486,7 +637,7 @@ function judged(rows, question, item) {
   return table(["rater", "kind", "answer", ...extra.map(([name]) => name), "traits", "reason", "reply"], rows.map((row) => [
     link("rater", { rater: row.rater, question: question.id }, row.rater), row.kind, h("b", {}, label(row)), ...extra.map(([, get]) => String(get(row) ?? "–")),
     Object.entries(row).filter(([name, value]) => !KNOWN.includes(name) && (typeof value === "string" || typeof value === "number") && String(value).length < 40 && value !== "" && name in (overview.traits || {})).map(([name, value]) => `${name} ${value}`).join(", ") || "–",
-    h("span", { dir: "auto" }, row.rationale || "–"), row.reply ? reply(row, item) : "–"]), `Judgments about ${question.title || question.id}`);
+    row.rationale ? h("span", { dir: "auto" }, row.rationale) : "–", row.reply ? reply(row, item) : "–"]), `Judgments about ${question.title || question.id}`);
 }
 
 function reply(row, item) {
@@ -529,13 +680,23 @@ function call(one) {
 
 // ---- the page
 
-const NAMES = [["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
+const NAMES = [["spectrum", "Spectrum"], ["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
+
+const PART_OF = { item: "items", rater: "raters" };
+
+// The views that have something to show; a file holds no measures and no calls.
+function tabs() {
+  const compared = data ? data.compare.length : groupsOf().length > 1;
+  const there = { compare: compared, measures: !data, runs: overview.runs && !data };
+  const judged = overview.questions.length > 0;
+  return NAMES.filter(([name]) => (name === "runs" ? there.runs || !judged : judged && (there[name] ?? true)));
+}
 
 function parsed() {
-  const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [view, query] = location.hash.replace(/^#\/?/, "").split("?"), names = tabs().map(([name]) => name);
   const given = {};
   for (const [name, value] of new URLSearchParams(query)) given[name] = name in given ? [].concat(given[name], value) : value;
-  return [views[view] ? view : overview.questions.length ? "items" : "runs", given];
+  return [names.includes(PART_OF[view] || view) ? view : names[0], given];
 }
 
 function notice() {
@@ -548,7 +709,7 @@ function notice() {
 
 async function show(again) {
   const mine = ++drawn, [view, given] = parsed(), focused = document.activeElement?.name, at = document.activeElement?.selectionStart;
-  $("nav").replaceChildren(...NAMES.filter(([name]) => name !== "runs" || (overview.runs && !data)).filter(([name]) => name === "runs" || overview.questions.length).map(([name, title]) => link(name, {}, title, name === view || (view === "item" && name === "items") || (view === "rater" && name === "raters") ? { "aria-current": "page" } : {})));
+  $("nav").replaceChildren(...tabs().map(([name, title]) => link(name, given.question ? { question: given.question } : {}, title, name === (PART_OF[view] || view) ? { "aria-current": "page" } : {})));
   $("main").setAttribute("aria-busy", "true");
   let parts;
   try { parts = await views[view](given); } catch (error) { parts = [h("h1", {}, "This cannot be shown"), h("p", { class: "problem" }, error.message)]; }

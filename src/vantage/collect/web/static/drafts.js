@@ -1,10 +1,20 @@
-// Keeps what people choose and type as a draft on the server, and their reservation as long as they are active.
+// Keeps what people choose and type as a draft on the server, and their reservation as long as they are active. What the
+// server does not have yet is kept in the tab; a form that cannot be sent is sent when the connection is back.
 (() => {
   "use strict";
+  const KEY = "vantage-draft";
+  const local = {
+    read: () => { try { return JSON.parse(sessionStorage.getItem(KEY)); } catch { return null; } },
+    keep: (draft) => { try { sessionStorage.setItem(KEY, JSON.stringify(draft)); } catch { /* only the server keeps it */ } },
+    drop: () => { try { sessionStorage.removeItem(KEY); } catch { /* nothing was kept */ } },
+  };
   const hold = document.getElementById("hold");
   const token = document.querySelector("[name=form_token]");
-  if (!hold || !token) return;
   const form = document.querySelector("form[data-draft]");
+  const place = form && `${form.action} ${form.dataset.draft}`;
+  const earlier = local.read();
+  if (earlier && earlier.place !== place) local.drop();
+  if (!hold || !token) return;
   // A page that shows what was wrong with a form is loaded again by itself, without sending the old form again.
   if (form) history.replaceState(null, "", location.href);
   const status = document.getElementById("saved");
@@ -12,7 +22,7 @@
   const clock = document.getElementById("clock");
   let total = Number(hold.dataset.left);
   let ends = Date.now() + total * 1000;
-  let last = Date.now(), active = false, dirty = false, sent = false, timer = 0;
+  let last = Date.now(), active = false, dirty = false, sent = false, waiting = false, timer = 0;
 
   const content = () => new URLSearchParams(dirty ? new FormData(form) : { form_token: token.value });
   const save = async () => {
@@ -30,7 +40,12 @@
         total = Math.max(total, left);
         ends = Date.now() + left * 1000;
       }
+      if (kept && !dirty) local.drop();
       if (kept && status) status.textContent = status.dataset.saved;
+      if (waiting) {
+        sent = true;
+        form.submit();
+      }
     } catch {
       dirty = dirty || kept;
       if (kept && status) status.textContent = status.dataset.failed;
@@ -55,11 +70,27 @@
   if (form) {
     const changed = () => {
       dirty = true;
+      local.keep({ place, fields: [...new FormData(form)].filter(([name]) => name !== "form_token") });
       timer = timer || setTimeout(save, 1000);
     };
     form.addEventListener("input", changed);
     form.addEventListener("change", changed);
-    form.addEventListener("submit", () => { sent = true; });
+    form.addEventListener("submit", (event) => {
+      if (navigator.onLine) { sent = true; return; }
+      event.preventDefault();
+      waiting = dirty = true;
+      if (status) status.textContent = status.dataset.failed;
+    });
+    addEventListener("online", () => { if (dirty) save(); });
+    if (earlier && earlier.place === place) {
+      [...form.elements].forEach((input) => {
+        if (!input.name || input.type === "hidden") return;
+        const values = earlier.fields.filter(([name]) => name === input.name).map(([, value]) => value);
+        if (input.type === "radio" || input.type === "checkbox") input.checked = values.includes(input.value);
+        else input.value = values.join("");
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+      });
+    }
   }
   // A page that is left too soon sends its draft on its way out; one that the browser brings back goes on.
   addEventListener("pagehide", () => { if (dirty && !sent) navigator.sendBeacon(hold.dataset.draft, content()); });

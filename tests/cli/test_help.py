@@ -1,0 +1,86 @@
+"""A snapshot of the whole command line: every command, option, default and sentence of help, and how commands end.
+
+After a change that is meant, write it again with `python -m tests.cli.test_help`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from typer.main import get_command
+
+from vantage.cli.options import help_groups
+
+SNAPSHOT: Final = Path(__file__).with_name("help.txt")
+MOST: Final = 20
+"""A command with more options than this has them in groups."""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command of the program with its name, groups included."""
+    from vantage.cli.app import app
+
+    waiting: list[tuple[str, Any]] = [("vantage", get_command(app))]
+    while waiting:
+        name, command = waiting.pop(0)
+        yield name, command
+        waiting += [
+            (f"{name} {one}", part) for one, part in getattr(command, "commands", {}).items() if not part.hidden
+        ]
+
+
+def options(command: Any) -> list[Any]:
+    return [one for one in command.params if one.param_type_name == "option" and "--help" not in one.opts]
+
+
+def described() -> str:
+    """The command line as text, a line for each command and option."""
+    lines = []
+    for name, command in sorted(commands()):
+        lines.append(f"{name}: {' '.join((command.help or '').split())}")
+        for one in command.params:
+            if "--help" in one.opts:
+                continue
+            words = "/".join((*one.opts, *one.secondary_opts)) if one.param_type_name == "option" else one.name.upper()
+            kind = one.metavar or re.sub(r"<class '(?:\w+\.)*(\w+)'>|\w+\.", r"\1", str(one.type_descriptor.annotation))
+            default = "" if one.default in (None, False, "", ()) or callable(one.default) else f" [{one.default}]"
+            many = " …" if one.multiple or one.nargs != 1 else ""
+            needed = " required" if one.required else ""
+            lines.append(f"  {words} {kind}{many}{default}{needed}: {getattr(one, 'help', '') or ''}".rstrip(": "))
+    return "\n".join(lines) + "\n"
+
+
+def test_the_command_line_is_as_it_was() -> None:
+    assert described().splitlines() == SNAPSHOT.read_text("utf-8").splitlines(), (
+        "if this is meant, run: python -m tests.cli.test_help"
+    )
+
+
+def test_commands_with_many_options_have_them_in_groups() -> None:
+    many = {name: command for name, command in commands() if len(options(command)) > MOST}
+    assert "vantage rate" in many
+    for name, command in many.items():
+        assert {one.name for one in options(command)} <= help_groups(command).keys(), name
+
+
+def test_help_ends_well_and_an_unknown_option_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    known = dict(commands())
+    for name, command in known.items():
+        # The verbs whose options depend on what is measured read them when they run.
+        open_to_all = command.context_settings.get("ignore_unknown_options")
+        ends = []
+        for word in ("--help",) if open_to_all else ("--help", "--no-such-option-at-all"):
+            with pytest.raises(SystemExit) as ended:
+                known["vantage"].main([*name.split()[1:], word], prog_name="vantage")
+            ends.append(ended.value.code)
+        printed = capsys.readouterr()
+        assert ends == [0, 2][: len(ends)], name
+        assert "Usage: vantage" in printed.out, name
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(described(), "utf-8")

@@ -1,0 +1,99 @@
+"""No prompt of a bundled instrument says anything against itself, in any style, voice, condition and presentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from vantage import Instrument
+from vantage.errors import InputError
+from vantage.instruments import Question, bundled
+from vantage.presentations import PLAIN, Presentation
+from vantage.raters.chat import ChatRater
+from vantage.raters.contradictions import contradictions
+from vantage.raters.personas import Personas
+from vantage.raters.prompts import Prompter
+from vantage.raters.style import Style
+
+STYLES = ("zero-shot", "reasoning", "two-step", "scoring", "together", "json", "reasoning+scoring", "coarse")
+VOICES = ("", Personas.load("pool")[0].profile(), "One thing is known. Age: 30. Answer as you think this person would.")
+PRESENTATIONS = (
+    "",
+    "labels=letters",
+    "labels=words",
+    "middle=hidden",
+    "optout=hidden",
+    "direction=reversed",
+    "wording=2",
+)
+
+
+def asked(instrument: Instrument) -> Iterator[tuple[Prompter, tuple[Question, ...]]]:
+    """The prompts of an instrument, one question each and all together."""
+    for style in map(Style.parse, STYLES):
+        if style.coarse and not any(question.scale.bands for question in instrument.questions):
+            continue
+        used = instrument.coarse() if style.coarse else instrument
+        groups = ChatRater("openai:x", style).groups(used.questions)
+        for way in map(Presentation.parse, PRESENTATIONS if style == Style() else PRESENTATIONS[:2]):
+            for voice in VOICES:
+                for condition in ("", *used.conditions):
+                    writer = Prompter(used, style, condition, voice, presentation=way)
+                    for group in groups[:1] if way != PLAIN else groups[:: len(groups) // 4 + 1]:
+                        try:
+                            yield writer, tuple(way.shown(one) for one in group)
+                        except InputError:  # this question cannot be put in this way
+                            continue
+
+
+def test_no_prompt_contradicts_itself() -> None:
+    rendered = 0
+    for name in bundled():
+        instrument = Instrument.load(name)
+        item: dict[str, Any] = dict(instrument.examples[0].item)
+        for writer, questions in asked(instrument):
+            notes = contradictions(writer, questions)
+            assert not notes, f"{name}, {writer.style.name}, {writer.presentation}, {writer.condition}: {notes}"
+            text = "\n".join(message.content for message in writer.request(questions, item).messages)
+            assert "{" not in text.replace('{"', ""), text
+            rendered += 1
+    assert rendered >= 2000, rendered
+
+
+def changed(name: str, guidelines: str) -> Instrument:
+    return Instrument.from_document({**Instrument.load(name).document, "guidelines": guidelines})
+
+
+@pytest.mark.parametrize(
+    ("name", "guidelines", "style", "voice", "way", "sentence"),
+    [
+        ("warmth-competence", "Choose 0 when it says nothing.", "coarse", "", "", "tell to answer 0"),
+        ("warmth-competence", "Choose 0 when it says nothing.", "zero-shot", "", "labels=letters", "tell to answer 0"),
+        ("warmth-competence", "Choose 0 when it says nothing.", "zero-shot", "", "middle=hidden", "tell to answer 0"),
+        ("irony", "We want to know how you read it.", "zero-shot", "Age: 30.", "", "“how you read”"),
+        ("irony", "Decide as most readers would.", "zero-shot", "Age: 30.", "", "“most readers”"),
+        ("sarcasm", 'Where both fit, "ambiguous" is right.', "zero-shot", "", "optout=hidden", "“ambiguous”"),
+        ("irony", "Rate it and say why.", "scoring", "", "", "“say why”"),
+    ],
+)
+def test_what_is_written_out_is_noticed(
+    name: str, guidelines: str, style: str, voice: str, way: str, sentence: str
+) -> None:
+    instrument = changed(name, guidelines)
+    parts, presentation = Style.parse(style), Presentation.parse(way)
+    used = instrument.coarse() if parts.coarse else instrument
+    questions = [presentation.shown(used.questions[0])]
+    (note,) = contradictions(Prompter(used, parts, voice=voice, presentation=presentation), questions)
+    assert sentence in note
+    plain = Prompter(instrument, Style.parse("reasoning"))
+    assert contradictions(plain, [instrument.questions[0]]) == []
+
+
+def test_a_condition_that_shows_no_conversation_is_noticed() -> None:
+    instrument = changed("sarcasm", "When the conversation is shown, judge the last line.")
+    writer = Prompter(instrument, Style(), "static")
+    assert "not shown under the condition static" in contradictions(writer, instrument.questions)[0]
+    assert contradictions(replace(writer, condition="context"), instrument.questions) == []
