@@ -126,7 +126,7 @@ def test_leaving_out_raters_in_numbers_is_leaving_out_their_rows() -> None:
             "question": rng.choice(["p", "q"], n),
             "condition": rng.choice(["x", "y"], n),
             "rater": rng.integers(0, 7, n),
-            "era": rng.choice(["new", "old", "lost", None], n),
+            "era": [["new", "old", "lost", None][place] for place in rng.integers(0, 4, n)],
             "value": np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 6, n)),
         }
     ).with_columns(pl.col("value").fill_nan(None))

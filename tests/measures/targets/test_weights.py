@@ -237,7 +237,7 @@ def test_what_has_no_meaning_with_weights_refuses() -> None:
     with pytest.raises(InputError, match="'unanimity' takes no weights of raters"):
         unanimity(corpus, weights="census")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="'fleiss' has no option 'weights'; it is now 'agreement_weights'"):
-        fleiss(corpus, weights="linear")  # type: ignore[call-overload]
+        fleiss(corpus, weights="linear")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="do not go with between"):
         prevalence(corpus, weights="census", between="gender")
     with pytest.raises(InputError, match="knows no weights"):
