@@ -247,7 +247,7 @@ def test_an_interrupted_run_leaves_its_batches_where_they_are(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", FEWER)
+@pytest.mark.parametrize("protocol", ["openai", *PROTOCOLS[-3:]])
 def test_a_process_that_is_killed_between_submitting_and_collecting_doubles_nothing(
     provider: Provider, plan: MakePlan, tmp_path: Path, protocol: str
 ) -> None:

@@ -290,13 +290,13 @@ class GeminiBatches(BatchProtocol):
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the batch has come."""
         operation = wire.get(f"/v1beta/{quote(batch)}")
-        told = operation.get("metadata") or {}
-        if not operation.get("done") and told.get("state") in _GEMINI_RUNNING:
+        metadata = operation.get("metadata") or {}
+        if not operation.get("done") and metadata.get("state") in _GEMINI_RUNNING:
             return Standing("running")
         if error := operation.get("error"):
             full = error.get("code") in (8, 429)
             return Standing("overloaded" if full else "refused", _refused(error))
-        output = told.get("output") or operation.get("response") or {}
+        output = metadata.get("output") or operation.get("response") or {}
         results = (output.get("inlinedResponses") or {}).get("inlinedResponses") or ()
         return Standing("ended", _UNTOLD, results)
 
