@@ -57,7 +57,7 @@ POINTS = {"": 10, r"\small": 9, r"\footnotesize": 8, r"\scriptsize": 7}
 
 def width_of(text: str) -> list[float]:
     """The width of every part of a table in points, measured with LaTeX's own letters."""
-    widths = []
+    widths: list[float] = []
     size = 10
     for line in text.splitlines():
         if given := re.match(r"\{(\\[a-z]+)\\setlength", line):
@@ -69,7 +69,7 @@ def width_of(text: str) -> list[float]:
             shown.append(line.removesuffix(r"\\").split(" & "))
         elif line.startswith((r"\end{tabular}", r"\end{longtable}")):
             gap = 6 if size == 10 else GAP
-            total = 2 * gap * len(columns)
+            total = 2.0 * gap * len(columns)
             for at, (given, _) in enumerate(columns):
                 written = [re.sub(r"\\(rule\{[^}]*\}\{[^}]*\},?|textbf|[&%_$#,])|[${}]", "", row[at]) for row in shown]
                 if given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def test_without_an_order_groups_are_compared_by_how_often_they_give_an_answer(c
     explorer = Explorer([], lambda: corpus)
     shown = explorer.compare("home=north", "home=south", "fair")
     fair = corpus.judgments.filter(question="fair").join(corpus.raters, on="rater")
-    yes = {home: fair.filter(home=home)["value"].mean() for home in ("north", "south")}
+    yes = {home: float(fair.filter(home=home)["value"].to_numpy().mean()) for home in ("north", "south")}
     assert shown["option"] == "yes"
     assert shown["shares"] == [pytest.approx([1 - yes[home], yes[home]], abs=1e-4) for home in ("north", "south")]
     assert f"“yes” is {100 * yes['north']:.1f} % of the answers of raters with home north" in shown["sentence"]
@@ -199,7 +200,8 @@ def test_raters_who_answer_alike_are_near_each_other_on_the_map() -> None:
         same = made.judgments.filter(rater="p00").with_columns(rater=pl.lit("twin"))
         twin = made.raters.filter(rater="p00").with_columns(rater=pl.lit("twin"))
         both = Corpus(made.items, made.raters.vstack(twin), made.judgments.vstack(same), made.instruments)
-        points = {p["id"]: (p["x"], p["y"]) for p in Explorer([], lambda c=both: c).map("agreement")["points"]}
+        drawn = Explorer([], partial(Corpus, both.items, both.raters, both.judgments, both.instruments))
+        points = {p["id"]: (p["x"], p["y"]) for p in drawn.map("agreement")["points"]}
         assert points["twin"] == pytest.approx(points["p00"], abs=1e-6)
         assert len({(round(x, 6), round(y, 6)) for x, y in points.values()}) == len(points) - 1
 

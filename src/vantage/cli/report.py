@@ -105,7 +105,7 @@ def card(
 
     Texts of items whose column `hidden` is true are not named.
     """
-    from vantage.report.card import write_card
+    from vantage.report import write_card
 
     corpus = vantage.Corpus.read(folder)
     place = out or folder.resolve().with_name(f"{folder.resolve().name}-card.png")

@@ -11,7 +11,9 @@ from vantage._lazy import attach
 
 if TYPE_CHECKING:
     from vantage.measures.presentation import Against as Against
+    from vantage.report.card import write_card as write_card
     from vantage.report.cells import counted as counted
+    from vantage.report.cells import finite as finite
     from vantage.report.cells import printable as printable
     from vantage.report.distributions import AnswerCounts as AnswerCounts
     from vantage.report.distributions import answer_places as answer_places
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from vantage.report.folder import put_text as put_text
     from vantage.report.ledger import Claim as Claim
     from vantage.report.ledger import settle as settle
+    from vantage.report.page import EXPLORER as EXPLORER
     from vantage.report.parts import Column as Column
     from vantage.report.parts import Dialogue as Dialogue
     from vantage.report.parts import Figure as Figure
@@ -51,7 +54,9 @@ _WITHIN = {
     **dict.fromkeys(("Words", "statement"), "vantage.report.sentences"),
     **dict.fromkeys(("COLUMNS", "Spectrum", "colours_of", "division"), "vantage.report.spectrum"),
     "Against": "vantage.measures.presentation",
-    **dict.fromkeys(("counted", "printable"), "vantage.report.cells"),
+    **dict.fromkeys(("counted", "finite", "printable"), "vantage.report.cells"),
+    "EXPLORER": "vantage.report.page",
+    "write_card": "vantage.report.card",
     "cell_text": "vantage.report.parts",
     "made_at_once": "vantage.report.record",
     "put_text": "vantage.report.folder",

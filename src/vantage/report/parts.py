@@ -176,7 +176,7 @@ class Table(Shown):
             return names
         once = ["reason"] if only_reason(self.frame) else []  # the caption says it
         known = [name for name in names if name not in once and self.frame[name].null_count() < len(self.frame)]
-        return [name for name in known if name in self.columns or _says_something(self.frame[name])]
+        return [name for name in known if name in self.columns or says_something(self.frame[name])]
 
     def _best(self, name: str, which: Literal["max", "min"]) -> Any:
         known = self.frame[name].drop_nulls()
@@ -332,10 +332,13 @@ def check_name(name: str, what: str) -> None:
         raise InputError(f"the {what} cannot be called '{name}'", remedy="use small letters, digits and single hyphens")
 
 
-def _says_something(column: pl.Series) -> bool:
+def says_something(column: pl.Series) -> bool:
+    """Whether any row of a column has more than nothing, an empty text or an empty list."""
     if column.dtype == pl.Struct:
         return any(show(value) != MISSING for value in column.head(1000).to_list())
     known = column.drop_nulls()
+    if isinstance(column.dtype, pl.List):
+        return bool((known.list.len() > 0).any())
     return len(known) > 0 and not (column.dtype == pl.String and (known == "").all())
 
 

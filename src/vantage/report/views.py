@@ -33,7 +33,7 @@ from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column, Rule, View
 from vantage.report.cells import counted
 from vantage.report.ledger import Claim, settle
-from vantage.report.parts import ALONE, Figure, Part, Table
+from vantage.report.parts import ALONE, Figure, Part, Table, says_something
 from vantage.report.sentences import Statement, Words, statement
 
 OVER: Final = {name: name for name in ("items", "raters", "runs", "texts", "users")} | {"both": "items and raters"}
@@ -166,7 +166,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
 
 def _table(frame: pl.DataFrame, view: View, name: str, caption: str, by: Sequence[str], keys: Sequence[str]) -> Table:
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
-    known = [column for column in frame.columns if frame[column].null_count() < len(frame)]
+    known = [column for column in frame.columns if says_something(frame[column])]
     known = [column for column in known if column != "reason" or not only_reason(frame)]
     options = used_options(frame)
     differ = ["over"] if "low" in known and len(_targets(frame, options)) > 1 else []

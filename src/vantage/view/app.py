@@ -18,8 +18,7 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
-from vantage.report.cells import finite
-from vantage.report.page import EXPLORER
+from vantage.report import EXPLORER, finite
 from vantage.scales import show_code
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 

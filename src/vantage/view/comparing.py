@@ -35,7 +35,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
     codes, labels, _ = answers_of(question)
     shares = [_shares(part, question, codes) for part in both]
-    label = "" if question.scale.ordered else option if option in labels else labels[_telling(*shares, len(codes))]
+    label = "" if question.scale.ordered else option if option in labels else labels[_telling(shares[0], shares[1])]
     if label:
         chose = (pl.col("value") == codes[labels.index(label)]).cast(pl.Float64)
         first, second = (part.with_columns(value=chose) for part in (first, second))
@@ -74,9 +74,9 @@ def _shares(answers: pl.DataFrame, question: Question, codes: Floats) -> Floats:
     return np.asarray((counts / counts.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
-def _telling(one: Floats, other: Floats, options: int) -> int:
+def _telling(one: Floats, other: Floats) -> int:
     """The answer in which two groups differ most; of two answers the second, such as yes."""
-    return 1 if options == 2 else int(np.abs(one - other).argmax())
+    return 1 if len(one) == 2 else int(np.abs(one - other).argmax())
 
 
 def chosen(corpus: Corpus, group: str) -> tuple[pl.Expr, pl.Expr]:

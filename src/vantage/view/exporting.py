@@ -17,8 +17,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.report import Spectrum
-from vantage.report.cells import finite
+from vantage.report import Spectrum, finite
 from vantage.report.page import digest
 from vantage.view.app import asset
 from vantage.view.explorer import Explorer

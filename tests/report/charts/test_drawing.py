@@ -39,7 +39,6 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "scale": ("shares", {"category": "name", "part": "x", "value": "count", "sequential": True}),
     "box": ("distribution", {"value": "estimate", "category": "series"}),
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
-    "histogram": ("distribution", {"value": "estimate", "category": "name", "kind": "histogram"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
     "estimates": ("forest", {"category": "series", "panel": "name"}),
     "bump": ("bump", {"who": "name", "stage": "stage", "highlight": ["trust"]}),

@@ -1,4 +1,4 @@
-"""Bars side by side with intervals, or stacked as shares of a whole; boxes, violins or histograms of values."""
+"""Bars side by side with intervals, or stacked as shares of a whole; boxes or violins of values."""
 
 from __future__ import annotations
 
@@ -141,9 +141,8 @@ def distribution(
     *,
     value: str = "value",
     category: str | None = None,
-    kind: Literal["box", "violin", "histogram"] = "box",
+    kind: Literal["box", "violin"] = "box",
     label: str = "",
-    bins: int | list[float] = 20,
     width: float = PAGE,
 ) -> Drawing:
     """How values are spread, one shape per category.
@@ -152,16 +151,13 @@ def distribution(
         frame: One row per value.
         value: The column of the values.
         category: The column of the categories, from top to bottom in the order of the data.
-        kind: Boxes (median, quartiles, whiskers to 1.5 times their distance), violins, or one histogram each.
+        kind: Boxes (median, quartiles, whiskers to 1.5 times their distance) or violins.
         label: What the values are.
-        bins: Of a histogram: how many, or where they begin and end.
         width: The width in inches.
     """
     need(frame, category, drawn=value)
     known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64))
     names = distinct(known, category)
-    if kind == "histogram":
-        return _histograms(known, value, category, label, bins, width)
     figure, (axes,) = canvas(width, 0.7 + 0.32 * len(names))
     values = [part[value].to_numpy() for _, part in groups(known, category)]
     (_violins if kind == "violin" else _boxes)(axes, values, [colour_of(name) for name in names])
@@ -208,18 +204,3 @@ def _violins(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
             body.set(facecolor=inks[number], edgecolor=inks[number], alpha=0.55)
     for number, part in enumerate(values):
         axes.plot([np.median(part)], [number], marker="|", color=INK, markersize=9, markeredgewidth=1.6)
-
-
-def _histograms(
-    known: pl.DataFrame, value: str, category: str | None, label: str, bins: int | list[float], width: float
-) -> Drawing:
-    names = distinct(known, category)
-    figure, all_axes, columns = panels(len(names), width, 1.5)
-    edges = np.histogram_bin_edges(known[value].to_numpy(), bins=bins)
-    for axes, (name, part) in zip(all_axes, groups(known, category), strict=True):
-        axes.hist(part[value].to_numpy(), bins=edges.tolist(), color=colour_of(name), rwidth=0.92)
-        axes.set_title(short(name), loc="left")
-        axes.grid(axis="y")
-    for axes in all_axes[-columns:]:
-        axes.set_xlabel(short(label or value))
-    return figure

@@ -26,7 +26,6 @@ def curve(
     label: str = "",
     reference: float | None = None,
     chosen: str | None = None,
-    logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
     width: float = PAGE,
     height: float = 2.8,
@@ -44,7 +43,6 @@ def curve(
         label: What the numbers are.
         reference: A value to compare with, drawn as a line.
         chosen: A column that is true for the points to mark with a ring.
-        logarithmic: Whether the horizontal axis is.
         limits: The ends of the vertical axis.
         width: The width in inches.
         height: The height in inches.
@@ -70,11 +68,9 @@ def curve(
             axes.axhline(reference, **REFERENCE)
         axes.set_title(short(title), loc="left")
         axes.grid(axis="both")
-    if logarithmic:
-        all_axes[0].set_xscale("log")
     for axes in all_axes[-columns:]:
         axes.set_xlabel(short(x_label or x))
-        if frame[x].dtype.is_integer() and not logarithmic:
+        if frame[x].dtype.is_integer():
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in all_axes[::columns]:
         axes.set_ylabel(short(label or y))

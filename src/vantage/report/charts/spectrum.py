@@ -93,8 +93,8 @@ def spectrum(
     handles, labels = all_axes[0].get_legend_handles_labels()
     beside = 7 if sum(map(len, labels)) < WIDEST * width else 4
     above: dict[str, Any] = {"title": title, "title_fontproperties": {"size": 13, "weight": "bold"}} if title else {}
-    place: dict[str, Any] = {"loc": "outside upper left", "alignment": "left"}
-    figure.legend(handles, labels, ncols=beside, handlelength=1, columnspacing=1.2, **place, **above)
+    corner: dict[str, Any] = {"loc": "outside upper left", "alignment": "left"}
+    figure.legend(handles, labels, ncols=beside, handlelength=1, columnspacing=1.2, **corner, **above)
     return figure
 
 

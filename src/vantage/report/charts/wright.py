@@ -118,7 +118,7 @@ def _single(
         low, high = (row[end] if row.get(end) is not None else row["estimate"] for end in ("low", "high"))
         above = high + room < limits[1]
         at, offset, side = (high, 3, "bottom") if above else (low, -3, "top")
-        note(axes, short(row["name"], NAME), (place, at), (0, offset), rotation=90, ha="center", va=side, fontsize=6.2)
+        note(axes, short(row["name"], NAME), (place, at), (0, offset), rotation=90, ha="center", va=side, fontsize=6.8)
     axes.set_xlim(-0.8, len(rows) - 0.2)
 
 
@@ -144,7 +144,7 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
         apart = ", " if sum(map(len, outermost)) <= NAME else "\n"
         (across, ha), (up, va) = (-4, "right") if mirrored else (4, "left"), end
         at = (0, values[chosen[0]])
-        note(axes, apart.join(outermost), at, (across, up), ha=ha, va=va, fontsize=6.2, color=INK)
+        note(axes, apart.join(outermost), at, (across, up), ha=ha, va=va, fontsize=6.8, color=INK)
     if {"low", "high"} <= set(part.columns):
         half = float(((part["high"] - part["low"]) / 2).median() or 0.0)  # type: ignore[arg-type]
         middle = float(np.median(values))
@@ -152,7 +152,7 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
             [1.12 * most], [middle], yerr=[half], color=colour, linewidth=1.1, marker="o", markersize=3, capsize=2
         )
         where = (1.12 * most, middle - half)
-        note(axes, "typical interval", where, (0, -3), ha="center", va="top", fontsize=6.2, color=FAINT)
+        note(axes, "typical interval", where, (0, -3), ha="center", va="top", fontsize=6.8, color=FAINT)
     axes.set_xlim((1.4 * most, 0) if mirrored else (0, 1.4 * most))
 
 
