@@ -19,10 +19,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import read_table, text_of
 from vantage.errors import InputError
-from vantage.measures.aggregation.labels import aggregate, bands
-from vantage.measures.agreement.pairwise import unanimity
-from vantage.measures.relations.correlate import correlate
-from vantage.measures.variation.spread import opposed_items
+from vantage.measures import aggregate, bands, correlate, opposed_items, unanimity
 from vantage.report.engine import Absent, Analysis, Data
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
