@@ -49,7 +49,9 @@ def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[st
     The guidelines tell to answer 1, and the answers are no, yes; write {answer:…}.
     The guidelines ask for “your own reading” of somebody who answers for another person; write {whose} or {readers}.
     """
-    text = " ".join("\n".join(prompter.guided(questions)).split(" "))
+    if type(prompter) is not Prompter:  # a template, or a study's own, words everything itself
+        return []
+    text = "\n".join(prompter.guided(questions))
     plain = re.sub(r"\s+", " ", text)
     asked = put(questions)
     offered = [choice for one in asked for choice in choices(one.scale, letters=prompter.letters(one))]

@@ -20,7 +20,6 @@ from vantage.raters.contradictions import contradictions
 from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
 from vantage.raters.models.base import Completion
-from vantage.raters.prompts import Prompter
 from vantage.runs.keys import Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
@@ -239,12 +238,7 @@ def prompt_notes(part: PlanPart) -> list[str]:
     first = part.rater.plan(
         part.corpus, part.used, questions=part.asked, condition=part.condition, items=part.corpus.items.head(1)
     )
-    against = [
-        note
-        for call in first
-        if type(call.prompter) is Prompter
-        for note in contradictions(call.prompter, call.questions)
-    ]
+    against = [note for call in first for note in contradictions(call.prompter, call.questions)]
     return [*_design_notes(part), *dict.fromkeys(against)]
 
 

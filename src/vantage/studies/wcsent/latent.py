@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from vantage.measures.intervals import CORRELATIONS, OVER
-from vantage.measures.models.facets import facets
-from vantage.measures.ratings import Floats
+from vantage.measures import facets
+from vantage.measures.intervals import CORRELATIONS
 from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
 from vantage.studies.wcsent.learning import QUESTIONS
+
+Floats: TypeAlias = NDArray[np.float64]
 
 
 def scale_points(analysis: Analysis) -> pl.DataFrame:
@@ -58,7 +60,7 @@ def _with_interval(products: list[_Products], asked: list[int], items: int, seed
         sums = np.hstack([one.sums(out) for one in products])
         return lambda weight: _correlated(weight @ sums)[:, None]
 
-    how = Resampling(seed=seed, ci="both", over=OVER)
+    how = Resampling(seed=seed, ci="both", over=("both",))
     low, high = how.intervals(items, statistics(), lambda: [statistics(out) for out in asked], [CORRELATIONS])[0]
     estimate = float(statistics()(np.ones((1, items)))[0, 0])
     if not np.isfinite(estimate):
