@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
+from vantage.cli.corpora import AllowUnique, Anonymity, Strict
 from vantage.cli.options import TO, with_output
 from vantage.cli.output import Output
 from vantage.cli.progress import finished
@@ -48,6 +49,9 @@ def split(
         str, typer.Option(help="balanced, released, or as PersEval: perseval, perseval-dense.")
     ] = "balanced",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
+    k: Anonymity = 5,
+    strict: Strict = False,
+    allow_unique: AllowUnique = False,
 ) -> None:
     """Write a split as files: training and adaptation answers, test pairs without answers, texts and users.
 
@@ -59,6 +63,7 @@ def split(
 
     options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
     options |= {"test_users": test_users, "stratify": stratify, "method": method, "seed": seed}
+    options |= {"k": k, "strict": strict, "allow_unique": allow_unique}
     typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)
 
