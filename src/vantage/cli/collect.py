@@ -396,9 +396,9 @@ def new(
     All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
     """
     import vantage
-    from vantage.collect.new_study import STUDY, instrument_of, new_study
     from vantage.recruit.rehearsal.rehearse import rehearse
     from vantage.recruit.rehearsal.results import VIEWS
+    from vantage.scaffold.new_study import STUDY, instrument_of, new_study
 
     folder = to or Path(file.name.split(".")[0])
     corpus = vantage.load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
