@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from tests.studies.perseval.made import corpus
 from vantage import Corpus, InputError
 from vantage.cli.app import app
+from vantage.corpora.disclosure import DisclosureWarning
 from vantage.interop.benchmark import read_predictions, read_split, scored, write_split
 from vantage.perspective import Split, average_user, split
 
@@ -49,6 +50,22 @@ def test_a_split_as_files_is_made_again_and_tells_no_answers(people: Corpus, tmp
         read_split(corpus(people=100, texts=400, each=60, seed=9), tmp_path / "split")
     with pytest.raises(InputError, match="there is a split already"):
         write_split(people, tmp_path / "split", question="offensive")
+
+
+def test_a_split_is_guarded_as_other_files_are(people: Corpus, tmp_path: Path) -> None:
+    jobs = pl.Series("job", [f"job {number}" for number in range(len(people.raters))])
+    items = people.items.with_columns(note=pl.lit("=1+1"))
+    known = Corpus(items, people.raters.with_columns(jobs), people.judgments, people.instruments)
+    with pytest.raises(InputError, match="raters could be identified"):
+        write_split(known, tmp_path / "split", question="offensive", strict=True)
+    assert not (tmp_path / "split").exists()
+    with pytest.warns(DisclosureWarning, match="raters could be identified"):
+        write_split(known, tmp_path / "split", question="offensive")
+    assert set(pl.read_csv(tmp_path / "split" / "texts.csv")["note"]) == {"'=1+1"}
+    predicted = pl.DataFrame({"item": ["'=a"], "rater": ["'@b"], "value": [1.0]})
+    predicted.write_csv(tmp_path / "predicted.csv")
+    read = read_predictions(tmp_path / "predicted.csv", people, "offensive")
+    assert read.select("item", "rater").rows() == [("=a", "@b")]
 
 
 def test_traits_of_unnamed_test_users_are_not_told(people: Corpus, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.view.conftest import HOSTILE
 from vantage import corpus as corpus_of
 from vantage import demo_corpus
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import DisclosureWarning
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.interop.predictions import with_predictions
@@ -412,6 +413,15 @@ def test_a_file_holds_a_visible_sample_of_too_many(monkeypatch: pytest.MonkeyPat
     part = _data(export(explorer))
     assert part["sampled"] == {"judgments": 33, "of": 66, "items": 3, "of_items": 6}
     assert len(part["judgments"]["value"]) == 33
+
+
+def test_a_file_that_singles_out_people_is_guarded(explorer: Explorer, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="5 of 5 raters could be identified"):
+        export(explorer, tmp_path / "a.html", strict=True)
+    assert not (tmp_path / "a.html").exists()
+    with pytest.warns(DisclosureWarning, match="5 of 5 raters could be identified"):
+        export(explorer, tmp_path / "a.html")
+    export(explorer, tmp_path / "a.html", allow_unique=True)
 
 
 def _data(page: str) -> dict[str, Any]:

@@ -91,7 +91,15 @@ def test_a_mark_needs_json_and_an_answer(entered: tuple[Server, str, str], tmp_p
     assert send({**key, "meant": "2"}, "application/x-www-form-urlencoded")[0] == 400
     assert send({**key, "meant": "99"})[0] == 400
     assert send({**key, "rater": "nobody", "meant": "2"})[0] == 400
-    for odd in ([], "2", {"meant": "2"}, {**key}, {**key, "meant": "2", "item": {"a": 1}}, {**key, "sample": "x"}):
+    odd_marks: list[Any] = [
+        [],
+        "2",
+        {"meant": "2"},
+        {**key},
+        {**key, "meant": "2", "item": {"a": 1}},
+        {**key, "sample": "x"},
+    ]
+    for odd in odd_marks:
         assert send(odd)[0] == 400, odd
     large = b" " * (LARGEST_BODY + 1)
     assert get(f"{base}/api/marks", large, cookie=cookie, content_type="application/json")[0] == 400

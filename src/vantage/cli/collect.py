@@ -19,8 +19,7 @@ from vantage.cli.output import Json, print_json, print_rows, say, sentences
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
-    from vantage.collect.service import StudyService
-    from vantage.collect.study import AnnotationStudy
+    from vantage.collect import AnnotationStudy, StudyService
 
 
 class _ServeByDefault(TyperGroup):
@@ -68,7 +67,7 @@ class ChosenStudy:
 
     def load(self) -> AnnotationStudy:
         """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
-        from vantage.collect.study import AnnotationStudy
+        from vantage.collect import AnnotationStudy
         from vantage.collect.study_setup import stored_study
 
         folder, database = self.folder, self.database
@@ -94,7 +93,7 @@ class ChosenStudy:
         self, loaded: AnnotationStudy | None = None, *, read_only: bool = False, revision: str | None = None
     ) -> closing[StudyService]:
         """The study with its database opened."""
-        from vantage.collect.service import StudyService
+        from vantage.collect import StudyService
 
         return closing(StudyService(loaded or self.load(), self.database, read_only=read_only, revision=revision))
 
@@ -181,9 +180,7 @@ def export(
     if not only:
         corpus = merged(study.corpus, corpus, study.id)
     check_replaced(to or study.folder, corpus, study.id)
-    corpus, risk = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
-    if risk:
-        typer.echo(f"Warning: {risk}", err=True)
+    corpus = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
     if platform_ids is not None and people is not None:
         write_private(people, platform_ids, apart=to or study.folder)
     place = write(corpus, checks, to or study.folder)
@@ -288,10 +285,8 @@ def revise(
 
     Prints and records what changes, with the time and both wordings. Nothing that answers depend on can be changed.
     """
+    from vantage.collect import AnnotationStudy, StudyService, opened_study
     from vantage.collect.revisions import changes
-    from vantage.collect.service import StudyService
-    from vantage.collect.study import AnnotationStudy
-    from vantage.collect.study_setup import opened_study
 
     edited, (started, _) = AnnotationStudy.load(study), opened_study(study, None, database)
     StudyService(edited, database, revision=note).close()
@@ -333,8 +328,8 @@ def check(
 ) -> None:
     """Check a study file and report every problem with its line."""
     from vantage.adaptive.until import Until
+    from vantage.collect import AnnotationStudy
     from vantage.collect.flow_checks import people_by_block, people_needed
-    from vantage.collect.study import AnnotationStudy
     from vantage.collect.study_setup import allocations, rows_of, seats
 
     study = AnnotationStudy.load(file, folder)
@@ -401,9 +396,9 @@ def new(
     All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
     """
     import vantage
-    from vantage.collect.new_study import STUDY, instrument_of, new_study
     from vantage.recruit.rehearsal.rehearse import rehearse
     from vantage.recruit.rehearsal.results import VIEWS
+    from vantage.scaffold.new_study import STUDY, instrument_of, new_study
 
     folder = to or Path(file.name.split(".")[0])
     corpus = vantage.load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
+from vantage.cli.corpora import AllowUnique, Anonymity, Strict
 from vantage.cli.options import TO, options_of, shared, with_output
 from vantage.cli.output import Output
 from vantage.cli.progress import finished
@@ -47,6 +48,9 @@ def split(
     folder: Folder,
     out: Annotated[Path, typer.Option(*TO, help="Where the files go.")],
     options: dict[str, Any],
+    k: Anonymity = 5,
+    strict: Strict = False,
+    allow_unique: AllowUnique = False,
 ) -> None:
     """Write a split as files: training and adaptation answers, test pairs without answers, texts and users.
 
@@ -56,6 +60,7 @@ def split(
     """
     from vantage.interop import write_split
 
+    options |= {"k": k, "strict": strict, "allow_unique": allow_unique}
     typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)
 

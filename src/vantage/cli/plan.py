@@ -191,7 +191,7 @@ def rehearse(
 
     Reports duration, cost, seats, expected reliability, what the checks catch, and pages that nobody can pass.
     """
-    from vantage.collect.study import AnnotationStudy
+    from vantage.collect import AnnotationStudy
     from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
     from vantage.recruit.rehearsal.results import VIEWS
 

@@ -27,7 +27,7 @@ _sending = options_of(
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vantage.collect.study import AnnotationStudy
+    from vantage.collect import AnnotationStudy
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
     from vantage.raters.chat import ChatRater
@@ -250,7 +250,7 @@ def _own(corpus: Corpus, folder: Path) -> Instrument:
 
 def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> AnnotationStudy:
     """The study whose flow is put to a model."""
-    from vantage.collect.study import AnnotationStudy
+    from vantage.collect import AnnotationStudy
 
     if instrument or any(others):
         problem = "--flow says what is asked about which items"

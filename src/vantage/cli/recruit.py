@@ -16,7 +16,7 @@ from vantage.errors import InputError
 from vantage.recruit.base import PaymentRequest, cents
 
 if TYPE_CHECKING:
-    from vantage.collect.study import AnnotationStudy
+    from vantage.collect import AnnotationStudy
     from vantage.recruit.base import Recruited, Recruiter
     from vantage.recruit.on_prolific import ProlificRecruiter
 
@@ -140,7 +140,7 @@ def stop(study: StudyFile, yes: Yes = False, database: Database = None, as_json:
 @app.command()
 def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
     """Print every entry of the ledger."""
-    from vantage.collect.service import StudyService
+    from vantage.collect import StudyService
     from vantage.recruit.ledger import RecruitmentLedger
 
     with closing(StudyService(read_study(study, None, database), database)) as service:
@@ -159,7 +159,7 @@ def link(
     database: Database = None,
 ) -> None:
     """Print a link with which somebody can continue who lost theirs, or who was kept out."""
-    from vantage.collect.service import StudyService
+    from vantage.collect import StudyService
     from vantage.recruit.draft import offer_of
     from vantage.recruit.visitors import new_link
 
@@ -183,7 +183,7 @@ def subscribe(
 
 def read_study(file: Path, folder: Path | None, database: str | None) -> AnnotationStudy:
     """The study of a file as it was started; says what of the file does not hold."""
-    from vantage.collect.study_setup import opened_study
+    from vantage.collect import opened_study
 
     study, note = opened_study(file, folder, database)
     if note:
@@ -193,7 +193,7 @@ def read_study(file: Path, folder: Path | None, database: str | None) -> Annotat
 
 @contextmanager
 def _recruiter(file: Path, database: str | None, *, accept_edits: bool = False) -> Iterator[Recruiter]:
-    from vantage.collect.service import StudyService
+    from vantage.collect import StudyService
     from vantage.recruit.opened import recruiter
 
     study = read_study(file, None, database)

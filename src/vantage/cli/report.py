@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import vantage
-from vantage.cli.corpora import Where, filtered
+from vantage.cli.corpora import AllowUnique, Anonymity, Strict, Where, filtered
 from vantage.cli.options import TO
 from vantage.cli.output import Json, print_lines, printable
 from vantage.cli.progress import finished
@@ -126,6 +126,9 @@ def view(
     seed: Annotated[int, typer.Option(help="Random seed, where the file holds a sample.")] = 0,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
     where: Where = None,
+    k: Anonymity = 5,
+    strict: Strict = False,
+    allow_unique: AllowUnique = False,
 ) -> None:
     """Look at every judgment: items, raters, comparisons, measures, runs and maps.
 
@@ -150,7 +153,7 @@ def view(
     if export is not None:
         from vantage.view.exporting import export as write
 
-        write(explorer, export, seed=seed)
+        write(explorer, export, seed=seed, k=k, strict=strict, allow_unique=allow_unique)
         typer.echo(f"Wrote {export} ({export.stat().st_size / 2**20:.1f} MB)")
         return
     import socket

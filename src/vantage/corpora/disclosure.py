@@ -5,6 +5,7 @@ A combination of traits that fewer than *k* people share can tell who somebody i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -59,24 +60,25 @@ def risk(corpus: Corpus, k: int = K) -> Risk | None:
     return Risk(at_risk, len(people), tuple(traits), k, _remedy(people, traits, k))
 
 
-def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: bool = False) -> tuple[Corpus, str]:
-    """The corpus to give away and what to warn of.
+def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: bool = False) -> Corpus:
+    """The corpus to give away; a `DisclosureWarning` where traits single out people.
 
-    `strict` refuses a corpus that singles out people; `allow_unique` says that it is meant, which a note of the corpus
-    then records.
+    Whatever writes traits of raters into a file that may be shared passes here. `strict` refuses a corpus that singles
+    out people; `allow_unique` says that it is meant, which a note of the corpus then records.
     """
     disclosed = risk(corpus, k)
     if disclosed is None:
-        return corpus, ""
+        return corpus
     if allow_unique:
         made = corpus.merge()
         few = f"{disclosed.people:,} of {disclosed.of:,} raters"
         note = f"{few} share their traits with fewer than {k} people; allowed on export."
         made.about = replace(corpus.about, notes=(*corpus.about.notes, note))
-        return made, ""
+        return made
     if strict:
         raise InputError(str(disclosed).rstrip("."), remedy="or pass --allow-unique where they agreed to it")
-    return corpus, str(disclosed)
+    warnings.warn(str(disclosed), DisclosureWarning, stacklevel=3)
+    return corpus
 
 
 def _at_risk(people: pl.DataFrame, traits: Sequence[str], k: int) -> int:

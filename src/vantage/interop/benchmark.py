@@ -10,9 +10,11 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import K, guard
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.storage import is_corpus
+from vantage.corpora.writers.cells import csv_text, restored
 from vantage.errors import InputError, Problems
 from vantage.instruments import Question
 from vantage.interop.predictions import predictions_in
@@ -39,7 +41,9 @@ def headline(question: Question) -> str:
     return CLOSENESS if scale.ordered else "macro"
 
 
-def write_split(corpus: Corpus, folder: str | Path, **options: Any) -> Split:
+def write_split(
+    corpus: Corpus, folder: str | Path, *, k: int = K, strict: bool = False, allow_unique: bool = False, **options: Any
+) -> Split:
     """Splits a corpus and leaves the parts as files: everything a system may see, and the pairs to be predicted.
 
     `train.csv` and `adaptation.csv` have answers, `test.csv` has none; `texts.csv` and `users.csv` tell texts and
@@ -48,20 +52,27 @@ def write_split(corpus: Corpus, folder: str | Path, **options: Any) -> Split:
     Args:
         corpus: A corpus whose raters are people.
         folder: Where the files go.
+        k: How many people must share a combination of traits.
+        strict: Refuse where traits single out a person, instead of a warning.
+        allow_unique: Traits may single out a person.
         options: Those of `split`.
     """
     folder = Path(folder)
     if (folder / FILE).exists():
         raise InputError("there is a split already", file=folder, remedy="choose another folder")
     parts = split(corpus, **options)
-    folder.mkdir(parents=True, exist_ok=True)
-    parts.train.sort("item", "rater").write_csv(folder / "train.csv")
-    parts.adaptation.sort("item", "rater").write_csv(folder / "adaptation.csv")
-    parts.test.select("item", "rater").sort("item", "rater").write_csv(folder / "test.csv")
-    flat = [name for name, kind in corpus.items.schema.items() if not kind.is_nested()]
-    corpus.items.select(flat).write_csv(folder / "texts.csv")
     known = pl.col("rater").is_in(parts.train_users) | pl.lit(parts.users == "named")
-    corpus.raters.filter(known).select("rater", *corpus.traits).write_csv(folder / "users.csv")
+    users = guard(corpus.of_raters(corpus.raters.filter(known)), k=k, strict=strict, allow_unique=allow_unique).raters
+    tables = {
+        "train": parts.train.sort("item", "rater"),
+        "adaptation": parts.adaptation.sort("item", "rater"),
+        "test": parts.test.select("item", "rater").sort("item", "rater"),
+        "texts": corpus.items.select(name for name, kind in corpus.items.schema.items() if not kind.is_nested()),
+        "users": users.select("rater", *corpus.traits),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        (folder / f"{name}.csv").write_text(csv_text(table), "utf-8")
     about = {"corpus": corpus.about.name, "options": {**options, "question": parts.question}, "test": _digest(parts)}
     (folder / FILE).write_text(json.dumps({**about, "counts": parts.counts.to_dicts()}, indent=2) + "\n", "utf-8")
     return parts
@@ -109,7 +120,9 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
     if shared:
         columns.pop("value", None)
     asked = [pl.col("question").cast(pl.String)] if "question" in table.frame.columns else []
-    frame = table.frame.select(*(pl.col(column).cast(pl.String).alias(n) for n, column in columns.items()), *asked)
+    # Ids that a spreadsheet would run have an apostrophe in front in the files of a split.
+    cells = (restored(pl.col(column).cast(pl.String)).alias(name) for name, column in columns.items())
+    frame = table.frame.select(*cells, *asked)
     scale = corpus.question(question).scale
     if shared:
         given = table.frame["probabilities"]

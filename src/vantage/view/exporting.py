@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import K, guard
 from vantage.errors import InputError
 from vantage.report import Spectrum, finite
 from vantage.report.page import digest
@@ -34,9 +35,19 @@ HEIGHT: Final = 700
 """Pixels of the frame in a notebook."""
 
 
-def export(explorer: Explorer, file: str | Path | None = None, *, seed: int = 0) -> str:
-    """The page with everything it shows; written to `file` where one is given."""
+def export(
+    explorer: Explorer,
+    file: str | Path | None = None,
+    *,
+    seed: int = 0,
+    k: int = K,
+    strict: bool = False,
+    allow_unique: bool = False,
+) -> str:
+    """The page with everything it shows; written to `file` where one is given, guarded as other files are."""
     explorer.refresh()
+    if file is not None:
+        guard(explorer.corpus, k=k, strict=strict, allow_unique=allow_unique)
     sampled = _sample(explorer, seed)
     text = _page(data_of(sampled[0]) | {"sampled": sampled[1]})
     if file is not None:

@@ -80,10 +80,10 @@ class Visitor:
         self.path = ""
         self.headers: Mapping[str, str] = {}
 
-    def cookie(self, name: str) -> str | None:
+    def cookie(self, name: str) -> str:
         """A cookie of the study, whose name ends with what is the study's own."""
         names = (one for one in self.client.cookies if re.fullmatch(rf"{name}-[0-9a-f]{{8}}", one))
-        return next((self.client.cookies[one] for one in names), None)
+        return next((self.client.cookies[one] for one in names), "")
 
     def get(self, path: str) -> str:
         """Opens a page."""

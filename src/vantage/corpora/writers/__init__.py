@@ -8,7 +8,6 @@ provides it. Modules are loaded when a writer is used.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -60,10 +59,8 @@ class Writer:
         # A corpus folder keeps excluded raters, marked; every measure leaves them out.
         corpus = corpus if include_excluded or self.name == "folder" else corpus.included()
         if self.traits:
-            disclosure = import_module("vantage.corpora.disclosure")
-            corpus, risk = disclosure.guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
-            if risk:
-                warnings.warn(risk, disclosure.DisclosureWarning, stacklevel=3)
+            guard = import_module("vantage.corpora.disclosure").guard
+            corpus = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
         written: Path = write(corpus, Path(path), overwrite=overwrite, **options)
         return written
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.collect.study import AnnotationStudy
+from vantage.collect import AnnotationStudy
 from vantage.corpora import Corpus
 from vantage.documents import dump
 from vantage.errors import InputError
