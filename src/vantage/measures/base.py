@@ -196,8 +196,8 @@ def measure(
     raters with each other, and pools nobody, says `pools=False`. Without a grouping, answers to different questions are
     kept apart, unless the measure says `pools_questions`. One that follows each rater from item to item says
     `follows`, and has no estimate where raters are seats that different people may have taken. One that a model can
-    power says how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a
-    row of a report recomputable; `view` says how a report shows the result.
+    power says how with `powered`, and takes `powered_by` too. The two last columns of a result, `measure` and
+    `options`, make a row of a report recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
