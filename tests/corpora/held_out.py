@@ -129,7 +129,8 @@ class Draw:
         return [{name: row.get(name) for name in order} for row in rows]
 
     def drawn(self) -> Drawn:
-        return getattr(self, self.shape)()
+        made: Drawn = getattr(self, self.shape)()
+        return made
 
     def long(self) -> Drawn:
         item, rater, value = self.name(0), self.name(1), self.name(2)
@@ -197,7 +198,8 @@ class Draw:
 
     def pairs(self) -> Drawn:
         one, other, won, rater = self.name(0), self.name(0), self.name(2), self.name(1)
-        members, rows, truth = self.items[:8], [], Counter[Cell]()
+        members, truth = self.items[:8], Counter[Cell]()
+        rows: list[dict[str, Any]] = []
         for r in self.raters:
             for _ in range(self.rng.randint(8, 20)):
                 a, b = self.rng.sample(members, 2)

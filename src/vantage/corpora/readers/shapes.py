@@ -97,7 +97,7 @@ def from_shares(
     labels = _answer_columns(rows, patterns)
 
     def fail(label: str, problem: str) -> InputError:
-        return rows.fault(f"the answer '{label}' {problem}", "rename the column", None, None)
+        return rows.fault(f"the answer '{label}' {problem}", "rename the column")
 
     if scale is None:
         numbers = pl.Series(list(labels.values())).cast(pl.Float64, strict=False)

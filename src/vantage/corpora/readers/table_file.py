@@ -53,8 +53,15 @@ class FileTable:
         """The rows for queries."""
         kept = pl.int_range(len(self.frame), dtype=pl.Int64) if self.kept is None else self.kept.cast(pl.Int64)
         frame = self.frame.with_columns((kept + self.first_row).alias(ROW))
-        further = {"notes": self.notes, "labels": self.labels, "titles": self.titles, "beside": self.beside}
-        return FileRows(self.path, frame.lazy(), self.frame.schema, **further)
+        return FileRows(
+            self.path,
+            frame.lazy(),
+            self.frame.schema,
+            notes=self.notes,
+            labels=self.labels,
+            titles=self.titles,
+            beside=self.beside,
+        )
 
     def fault(self, problem: str, remedy: str, index: int | None = None, column: str | None = None) -> InputError:
         """What to raise for a problem with the file, or with a row of the frame (from 0) and a column of it."""
