@@ -20,7 +20,7 @@ from vantage.errors import InputError
 _sending = options_of(
     "runs/options.py",
     "RunOptions",
-    only="engine workers ray_address batch_protocol batch_wait retry_failed requests_per_minute tokens_per_minute",
+    only="engine workers ray_address batch_wait retry_failed requests_per_minute tokens_per_minute",
     flags={"requests_per_minute": "--rpm", "tokens_per_minute": "--tpm"},
 )
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         "Who answers": "model name persona personas user shots_from retrieval temperature max_tokens min_mass seed",
         "The connection": "setting base_url concurrency requests_per_minute tokens_per_minute probe clarify canary",
         "Cost and failures": "prices max_cost fail_on fallback retry_failed",
-        "Engines": "engine workers ray_address batch batch_protocol batch_wait",
+        "Engines": "engine workers ray_address batch batch_wait",
         "Output": "show_ estimate store to as_json",
     }
 )
