@@ -198,12 +198,15 @@ def test_an_endpoint_that_cannot_be_reached_any_more_is_waited_for(
 
     monkeypatch.setenv("OPENAI_API_KEY", "test-key-that-stays-secret")
     monkeypatch.setattr(local, "LONGEST_WAIT", 0.05)
-    gone, waiting = threading.Event(), threading.Event()
+    gone, closed, waiting = threading.Event(), threading.Event(), threading.Event()
 
     def reply(body: dict[str, Any]) -> Answer:
-        if len(before.requests) >= 10:
-            gone.set()
-        return Answer("2", cut=gone.is_set())
+        if len(before.requests) < 10:
+            return Answer("2")
+        # Connections are lost once nobody listens any more.
+        gone.set()
+        closed.wait(30)
+        return Answer("2", cut=True)
 
     def watch(tally: RunTally) -> None:
         if tally.standing == "waiting for the endpoint":
@@ -215,12 +218,13 @@ def test_an_endpoint_that_cannot_be_reached_any_more_is_waited_for(
         thread, results = in_thread(lambda: run(plan, store, RunOptions(tries=2, concurrency=4), progress=watch))
         assert gone.wait(30)
         stack.close()
+        closed.set()
         assert waiting.wait(30)
         with Endpoint(lambda body: "2", port=urlsplit(before.url).port or 0) as after:
             thread.join(60)
     (outcome,) = results
     assert (outcome.complete, outcome.tally.failed, outcome.tally.sent) == (True, 0, 30)
-    assert len(after.requests) >= 20
+    assert len(after.requests) >= 21
     assert "cannot be reached" in " ".join(outcome.tally.notes)
 
 
