@@ -17,7 +17,7 @@ from vantage.view.explorer import Explorer
 from vantage.view.exporting import export
 
 pytestmark = pytest.mark.slow
-REPORTED = ("nominal", "distributions")
+REPORTED = ("nominal", "slider")
 """Reports that are looked at in CI; all eight before a release."""
 
 LOOK = """(figures) => {

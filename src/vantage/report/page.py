@@ -243,6 +243,11 @@ def _numbered(
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
     views = dict(zip(map(id, order), counted_views(_view(part, drawings, doors=doors) for part in order), strict=True))
+    noted: set[str] = set()
+    for view in views.values():
+        # What several tables note is said at the first of them.
+        view["notes"] = [note for note in view.get("notes", ()) if note not in noted]
+        noted.update(view["notes"])
     top, sections = {finding.text for finding in result.findings}, []
     for place, section in enumerate(result.sections, 1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]
