@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
 from vantage.instruments import Question
+from vantage.raters.encoders import window
 from vantage.raters.models.base import note_once, require
 from vantage.raters.trained.base import Floats, PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
@@ -34,7 +35,6 @@ from vantage.raters.trained.network import (
     put,
     read_weights,
     rounded,
-    window,
     write_weights,
 )
 from vantage.raters.trained.people import People

@@ -48,7 +48,7 @@ def latent_relations(analysis: Analysis) -> pl.DataFrame:
         asked = pl.concat([of[first]["who"], of[second]["who"]]).unique().to_list()
         row = {"first": first, "second": second, **_with_interval(products, asked, items, analysis.seed)}
         both = products[0].means()
-        plain = float(np.corrcoef(both.T)[0, 1]) if len(both) > 1 else None
+        plain = float(np.asarray(np.corrcoef(both.T))[0, 1]) if len(both) > 1 else None
         rows.append({**row, "plain": plain, "items": len(both), "raters": len(asked)})
     return there(pl.DataFrame(rows, infer_schema_length=None))
 
@@ -80,10 +80,12 @@ class _Products:
         both = one.join(other, on=["row", "who"], suffix="_other")
         self.same = (both["row"].to_numpy(), both["who"].to_numpy(), (both["value"] * both["value_other"]).to_numpy())
 
-    def _of(self, side: tuple[Floats, Floats, Floats], out: int | None) -> tuple[Floats, Floats]:
+    def _of(self, side: tuple[Any, Any, Any], out: int | None) -> tuple[Floats, Floats]:
+        """How many of the ratings each item has, and their sum."""
         row, who, value = side
         kept = np.ones(len(row)) if out is None else (who != out).astype(np.float64)
-        return np.bincount(row, kept, self.items), np.bincount(row, kept * value, self.items)
+        many, sums = (np.bincount(row, weights, self.items) for weights in (kept, kept * value))
+        return np.asarray(many, dtype=np.float64), np.asarray(sums, dtype=np.float64)
 
     def sums(self, out: int | None = None) -> Floats:
         """Per item: whether two annotators answered, the mean product, and both means."""
