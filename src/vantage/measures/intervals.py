@@ -521,7 +521,7 @@ class Contrast:
 
     >>> gap = Contrast.of_means(np.array([1.0, 2.0, 3.0]), np.array([4.0, 6.0]))
     >>> gap.estimate, round(gap.p, 3), [round(end, 2) for end in gap.ends(0.95)]
-    (-3.0, 0.133, [-8.01, 2.01])
+    (-3.0, 0.144, [-8.98, 2.98])
     """
 
     estimate: float

@@ -97,7 +97,7 @@ def test_a_training_that_was_cut_off_goes_on_where_it_stopped(tiny: str, tmp_pat
 
     with pytest.raises(KeyboardInterrupt):
         fit_pairs(parts, "embeddings", model=tiny, **how, checkpoints=tmp_path, progress=interrupt)
-    assert (tmp_path / "member-1.json").exists()
+    assert (tmp_path / "member-1.safetensors").exists()
     steps: list[tuple[int, int]] = []
     resumed = fit_pairs(
         parts,

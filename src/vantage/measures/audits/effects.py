@@ -223,8 +223,8 @@ def _shifted(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
 
 
 ORDER: Final = (
-    *("order", "letters", "acquiescence", "labels", "wording", "format", "examples", "question order", "opt-out"),
-    *("middle option", "drift"),
+    *("order", "letters", "acquiescence", "labels", "wording", "format", "place of the reason", "examples"),
+    *("question order", "opt-out", "middle option", "drift"),
 )
 """The effects of presentations in the order of a card."""
 
