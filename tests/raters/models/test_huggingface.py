@@ -81,7 +81,7 @@ def test_a_past_that_is_read_once_for_all_rows_gives_what_one_before_every_row_g
 
 def test_attention_that_cannot_be_computed_in_parts_is_exact_too(tmp_path: Path) -> None:
     folder = tiny_model(tmp_path, kind="Gemma2", head_dim=8, attn_logit_softcapping=2.0, sliding_window=512)
-    model = load_model(f"hf:{folder}", device="cpu")
+    model: Any = load_model(f"hf:{folder}", device="cpu")
     requests = [ask(item) for item in ITEMS]
     assert model.score(requests, OPTIONS) == pytest.approx(np.array(expected(model, requests, OPTIONS)), abs=1e-4)
     assert model._scorer is None or not model._scorer._net._in_parts

@@ -197,7 +197,6 @@ def test_the_embedded_encoder_learns_pairs_offline() -> None:
         minilm_folder()
     except ModelError as error:
         pytest.skip(str(error))
-    how = {"epochs": 2, "device": "cpu", "batch": 4}
-    rater = fit_pairs(parted(texts=60), "heads", traits=["side"], **how)
+    rater = fit_pairs(parted(texts=60), "heads", traits=["side"], epochs=2, device="cpu", batch=4)
     assert rater.id == "heads:minilm"
     assert f1(rater) > 0.8

@@ -47,9 +47,9 @@ def stems(prompts: Sequence[Tokens], worth: int) -> Stem:
     ((0, 2, [2]), [(2, 4, [0, 1])])
     """
     # Neighbours in this order share the longest beginnings; what all share is looked at once.
-    first, last = min(prompts), max(prompts)
+    first, last = min(prompts, key=list), max(prompts, key=list)
     start = _shared(first, last) if len(prompts) > 1 else len(first) - 1
-    tails = [prompt[start:] for prompt in prompts]
+    tails = [list(prompt[start:]) for prompt in prompts]
     order = sorted(range(len(prompts)), key=tails.__getitem__)
     shared = start + np.array([0, *(_shared(tails[a], tails[b]) for a, b in pairwise(order))])
     root = Stem(0, start, order[0])

@@ -274,7 +274,8 @@ def _attended(query: Any, key: Any, value: Any, scaling: float | None, mask: Any
         )
     elif mask is None and query.dtype != torch.float32:
         # From Hopper on, the kernels of cuDNN are twice as fast.
-        if torch.cuda.get_device_capability(query.device) >= (9, 0) and torch.backends.cuda.cudnn_sdp_enabled():
+        backends: Any = torch.backends.cuda
+        if torch.cuda.get_device_capability(query.device) >= (9, 0) and backends.cudnn_sdp_enabled():
             output, weight = aten._scaled_dot_product_cudnn_attention(query, key, value, None, True, scale=scaling)[:2]
         else:
             output, weight = aten._scaled_dot_product_flash_attention(query, key, value, scale=scaling)[:2]
