@@ -31,8 +31,17 @@ def test_a_corpus_gets_a_first_report(vantage: Vantage, demo: Path) -> None:
     assert done.code == 0, done.err
     assert "r9" in done.out
     assert (demo / "report" / "report.html").is_file()
+    assert not (demo / "report" / "explorer.html").exists(), "all judgments leave only where that is asked for"
     tables = vantage("report", demo, "--json").json["tables"]
     assert set(tables) >= {"alpha", "split-half", "divided", "agreed", "raters", "questions"}
+
+
+@pytest.mark.slow
+def test_numbers_lead_to_the_judgments_where_that_is_asked_for(vantage: Vantage, demo: Path) -> None:
+    done = vantage("report", demo, "--explorer", "--to", demo / "with")
+    assert done.code == 0, done.err
+    assert (demo / "with" / "explorer.html").is_file()
+    assert 'href="explorer.html#' in (demo / "with" / "report.html").read_text()
 
 
 def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:

@@ -37,13 +37,17 @@ def report(
     plan: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A frozen plan: say what is as planned, and what is not.")
     ] = None,
+    explorer: Annotated[
+        bool,
+        typer.Option("--explorer", help="Add explorer.html, with all judgments, to which the page's numbers lead."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Write the report on a corpus: what was collected, how far people agree, who differs, whom to look at.
 
-    It is written to FOLDER/report, with explorer.html beside it, to which its numbers lead. The report of a study's
-    folder is written again from what is stored: nothing is asked or measured.
+    It is written to FOLDER/report. The report of a study's folder is written again from what is stored: nothing is
+    asked or measured.
     """
     if compare is not None:
         if folder is not None:
@@ -52,6 +56,7 @@ def report(
         return
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
+    from vantage.corpora.disclosure import guard
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
@@ -69,7 +74,9 @@ def report(
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         corpus, place = vantage.Corpus.read(folder), out or folder / "report"
         made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
-        made = replace(made, explorer=export(Explorer([], lambda: corpus), seed=seed))
+        if explorer:
+            corpus = guard(corpus)
+            made = replace(made, explorer=export(Explorer([], lambda: corpus), seed=seed))
         made.write(place)
         finished(made, place, as_json=as_json)
     else:
