@@ -175,7 +175,8 @@ def test_planted_effects_are_said(result: Result) -> None:
     told = [finding.text for finding in findings(result)]
     assert any(t.startswith("With contexts written for the original label, F1 is higher") and "m:a" in t for t in told)
     assert any(t.startswith("With contexts written for the original label, F1 is lower") and "m:d" in t for t in told)
-    assert any("negatively correlated" in t for t in told)
+    # Of the 24 orders of four models none is surprising, not even the exact reverse.
+    assert not any("correlated with their order" in t for t in told)
 
 
 @pytest.mark.slow
