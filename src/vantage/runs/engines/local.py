@@ -244,13 +244,14 @@ class _Remotely:
         Samples of the same request go together; those to which no reply came are then sent one by one.
         """
         await self._spend(calls[0])
-        start, tries, fault = time.monotonic(), 0, ""
+        start, tries, waited, fault = time.monotonic(), 0, 0, ""
         completions: list[Completion] = []
         try:
             async with asyncio.timeout(self.job.options.deadline) as limit:
                 while not completions:
                     tries += 1
-                    completions, fault = await self._try(calls, tries, limit)
+                    completions, fault, patient = await self._try(calls, tries, waited, limit)
+                    waited += patient
         except AccountError as broken:
             # Nobody else's request would go better: what is open stays open for the next start.
             self.job.break_off(str(broken), calls)
@@ -271,9 +272,12 @@ class _Remotely:
             await self.tokens.spend(sum(estimate_tokens(m.content) for m in call.ask.request.messages))
 
     async def _try(
-        self, calls: list[KeyedCall], tries: int, limit: asyncio.Timeout | None = None
-    ) -> tuple[list[Completion], str]:
-        """One try; without a completion where another should follow, the wait for which is over."""
+        self, calls: list[KeyedCall], tries: int, waited: int, limit: asyncio.Timeout | None = None
+    ) -> tuple[list[Completion], str, bool]:
+        """One try; without a completion where another should follow, the wait for which is over.
+
+        `waited` of the tries do not count, and whether this one does is said too: an outage was waited out.
+        """
         call = calls[0]
         if tries > 1:
             await self._spend(call)
@@ -293,20 +297,20 @@ class _Remotely:
                 fault.down = False
             patient = self._is_waited_for(fault, wait)
             # How often a server may ask to wait a little is a matter of the deadline alone.
-            if tries >= self.job.options.tries and not patient and fault.after is None:
+            if tries - waited >= self.job.options.tries and not patient and fault.after is None:
                 message = str(fault).rstrip(".")
-                return [Completion("", "failed", error=f"{message} (after {tries} tries).")] * len(calls), ""
+                return [Completion("", "failed", error=f"{message} (after {tries} tries).")] * len(calls), "", False
             when = limit.when() if limit is not None else None
             if patient and limit is not None and when is not None:
                 limit.reschedule(when + wait + time.monotonic() - since)
             await asyncio.sleep(wait)
-            return [], str(fault)
+            return [], str(fault), patient
         if self.down_since is not None:
             self.job.tally.standing = "paused" if self.job.paused else ""
         self.answered, self.down_since = True, None
         self.limiter.went_well()
         self.job.tally.limit = int(self.limiter.limit)
-        return completions, ""
+        return completions, "", False
 
     async def _reachable(self) -> bool:
         """Whether anybody listens at the endpoint."""
