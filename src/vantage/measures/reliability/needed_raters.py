@@ -31,8 +31,8 @@ VIEW: Final = View(
     chart_options={"x": "k", "x_label": "raters", "label": "reliability"},
     says=(
         Fact(
-            "Raters that an item needs for a reliability of {target}: {rows}.",
-            row="{question} {needed} (95 % CI {needed_low} to {needed_high})",
+            "For a reliability of {target}, each item needs about {rows}.",
+            row="{needed} raters[ on {group}] (95 % CI {needed_low} to {needed_high})",
         ),
     ),
     method="How many raters an item needs follows from the reliability of one rater (Spearman, 1910; Brown, 1910).",
