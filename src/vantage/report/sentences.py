@@ -341,7 +341,7 @@ def _visible(claims: Sequence[Claim], words: Words, rule: Against) -> str:
         return ""
     top = (claims[0].limits or (-inf, inf))[1]
     if all(reference + seen > top for reference, seen in sizes):
-        return "; not even the largest possible value would have stood out"
+        return "; not even the largest possible value would have been seen"
     ends = sorted(min(reference + seen, top) for reference, seen in sizes)
     text = " to ".join(dict.fromkeys(_size(end, rule, words) for end in (ends[0], ends[-1])))
     return f"; {words.number(text) if words.symbol else f'an effect of {text}'} would have been seen"
