@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 
+import matplotlib as mpl
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -88,3 +89,11 @@ def test_a_series_has_one_colour_through_all_figures_of_a_report() -> None:
         assert all(found[name] in svg for svg in svgs[:2])
     assert found["m2"] in svgs[2]
     assert found["m1"] not in svgs[2]
+
+
+def test_a_theme_that_someone_set_does_not_change_a_figure() -> None:
+    figure = Figure("a", "c", "alt", "points", frame(), {"category": "question"})
+    with mpl.rc_context({"ytick.major.size": 0, "xtick.major.size": 9, "axes.xmargin": 0.4, "xtick.direction": "in"}):
+        themed = drawn(figure.draw)
+        assert mpl.rcParams["xtick.major.size"] == 9
+    assert themed == drawn(figure.draw)

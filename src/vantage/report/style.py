@@ -114,7 +114,10 @@ def figure_style() -> Iterator[None]:
         "pdf.fonttype": 42,
         "pdf.compression": 6,
     }
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # Not what a theme of the notebook, a file of the user's or another library has set.
+        mpl.rcdefaults()
+        mpl.rcParams.update(settings)
         # A character that no font has becomes a box; the figure stays sound.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support .* natively")
