@@ -2,70 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from vantage._version import __version__
-from vantage.cli import (
-    analyses,
-    collect,
-    compare_model,
-    corpora,
-    doctor,
-    instruments,
-    measure,
-    new,
-    perspective,
-    plan,
-    rate,
-    report,
-    robust,
-    runs,
-    study,
-    train,
-)
-from vantage.cli.options import GroupedCommand
 
-VERBS: Final[dict[str, tuple[Any, str]]] = {
-    "demo": (study.demo, "A first look, offline: planted truths, a small model, a report."),
-    "new": (new.app, "Create a project, an instrument or a study."),
-    "instruments": (instruments.app, "List, show and check instruments: what is asked."),
-    "corpora": (corpora.app, "Import, describe, check and export judgments."),
-    "collect": (collect.app, "Ask people: serve a study on the web."),
-    "rate": (rate.rate, "Ask a language model."),
-    "models": (runs.models, "Find out which settings and outputs a model supports."),
-    "train": (train.train, "Learn a rater from people's judgments."),
-    "judge": (train.judge, "Let a trained rater judge texts."),
-    "runs": (runs.app, "Look at stored model calls; export or clean them."),
-    "measure": (measure.measure, "Measure agreement, reliability, variation, accuracy."),
-    "explain": (analyses.explain, "Which traits explain the answers: a mixed model."),
-    "facets": (analyses.facets, "Items, people and models on one scale."),
-    "audit": (analyses.audit, "Do answers depend on the way of asking?"),
-    "compare-model": (compare_model.compare_model, "Can a model stand in for people? One page from two files."),
-    "panel": (analyses.panel, "How many votes several models are worth."),
-    "perspective": (perspective.app, "Predict what each user says: split, score and compare systems."),
-    "plan": (plan.plan, "How many items and raters a goal needs."),
-    "plan freeze": (robust.freeze, "Write a plan with a hash before you look."),
-    "plan risk": (robust.plan_risk, "How many labels by people keep conclusions from going wrong."),
-    "robust": (robust.robust, "Does a conclusion survive other reasonable choices?"),
-    "study": (study.study, "Run a whole study and write its report."),
-    "report": (report.report, "Write the report on a corpus or a study."),
-    "card": (report.card, "One picture of a corpus for a slide or a post."),
-    "view": (report.view, "Look at every judgment in the browser."),
-    "doctor": (doctor.doctor, "Check the installation and say what to do."),
+VERBS: Final = {
+    "demo": ("study:demo", "A first look, offline: planted truths, a small model, a report."),
+    "new": ("new:app", "Create a project, an instrument or a study."),
+    "instruments": ("instruments:app", "List, show and check instruments: what is asked."),
+    "corpora": ("corpora:app", "Import, describe, check and export judgments."),
+    "collect": ("collect:app", "Ask people: serve a study on the web."),
+    "rate": ("rate:rate", "Ask a language model."),
+    "models": ("runs:models", "Find out which settings and outputs a model supports."),
+    "train": ("train:train", "Learn a rater from people's judgments."),
+    "judge": ("train:judge", "Let a trained rater judge texts."),
+    "runs": ("runs:app", "Look at stored model calls; export or clean them."),
+    "measure": ("measure:measure", "Measure agreement, reliability, variation, accuracy."),
+    "explain": ("analyses:explain", "Which traits explain the answers: a mixed model."),
+    "facets": ("analyses:facets", "Items, people and models on one scale."),
+    "audit": ("analyses:audit", "Do answers depend on the way of asking?"),
+    "compare-model": ("compare_model:compare_model", "Can a model stand in for people? One page from two files."),
+    "panel": ("analyses:panel", "How many votes several models are worth."),
+    "perspective": ("perspective:app", "Predict what each user says: split, score and compare systems."),
+    "plan": ("plan:plan", "How many items and raters a goal needs."),
+    "plan freeze": ("robust:freeze", "Write a plan with a hash before you look."),
+    "plan risk": ("robust:plan_risk", "How many labels by people keep conclusions from going wrong."),
+    "robust": ("robust:robust", "Does a conclusion survive other reasonable choices?"),
+    "study": ("study:study", "Run a whole study and write its report."),
+    "report": ("report:report", "Write the report on a corpus or a study."),
+    "card": ("report:card", "One picture of a corpus for a slide or a post."),
+    "view": ("report:view", "Look at every judgment in the browser."),
+    "doctor": ("doctor:doctor", "Check the installation and say what to do."),
 }
-"""The verbs as help lists them."""
+"""The verbs as help lists them, each with its module and name there: only the one that is called is imported."""
 OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 """Verbs whose further options depend on what is measured or studied."""
 
 
-class _InOrder(TyperGroup):
-    """Lists the verbs in the order in which data flow through them, groups and single ones alike."""
+class _Commands(Mapping[str, Any]):
+    """The commands by name, each made when it is first asked for."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*VERBS]
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            place, short = VERBS[name]
+            module, _, attribute = place.partition(":")
+            verb = getattr(import_module(f"vantage.cli.{module}"), attribute)
+            alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+            if isinstance(verb, typer.Typer):
+                alone.add_typer(verb, name=name, short_help=short)
+            else:
+                from vantage.cli.options import GroupedCommand
+
+                settings = OPEN if name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
+                alone.command(name, cls=GroupedCommand, short_help=short, context_settings=settings)(verb)
+            self._made[name] = typer.main.get_group(alone).commands[name]
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+
+class _Verbs(TyperGroup):
+    """The verbs in the order in which data flow through them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = _Commands()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short) for name, (_, short) in VERBS.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb, which may have two words: `plan freeze` is one of its own beside `plan`."""
@@ -75,7 +92,7 @@ class _InOrder(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_InOrder,
+    cls=_Verbs,
     help="Measure how people and language models judge text when there is no single right answer.",
     epilog="Start with `vantage demo`, or with `vantage new project NAME` for data of your own. "
     "`vantage VERB --help` explains a verb.",
@@ -100,11 +117,3 @@ def _vantage(
     ] = False,
 ) -> None:
     pass
-
-
-for _name, (_verb, _help) in VERBS.items():
-    if isinstance(_verb, typer.Typer):
-        app.add_typer(_verb, name=_name, short_help=_help)
-    else:
-        _settings = OPEN if _name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
-        app.command(_name, cls=GroupedCommand, short_help=_help, context_settings=_settings)(_verb)
