@@ -21,7 +21,6 @@ def test_counts_of_a_small_corpus() -> None:
     assert rating["statuses"] == {"answered": 3}
     assert told["questions"][2]["values"] is None
     assert told["traits"]["age"]["counts"] == {"30": 1, "40": 1}
-    assert told["duplicates"] == 0
     json.dumps(told)
 
 

@@ -138,6 +138,13 @@ class Corpus:
         """One row per rater's answer to one question about one item."""
         return self._table("judgments")
 
+    def check(self) -> None:
+        """Raises the first fault of a corpus on disk; its judgments are streamed, where `judgments` holds them all."""
+        if "judgments" in self._tables or self._streamed is not None:
+            return
+        if fault := next(schema.faults(self.items, self.raters, self.scan(), self.questions, place=self._place), None):
+            raise fault
+
     @property
     def sizes(self) -> dict[str, int]:
         """How many items, raters and judgments there are, without reading them."""

@@ -11,10 +11,13 @@ from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus
 from vantage.corpora.design import undeclared
 from vantage.errors import InputError
+from vantage.instruments import Question
 from vantage.scales import show_code
 
 SHOWN: Final = 12
 """How many values of a trait or a column are listed; the rest is counted."""
+PART: Final = ["question", "kind"]
+NO_ANSWERS: Final = {"value": pl.Float64, "status": pl.String, "len": pl.Int64}
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:
@@ -25,7 +28,17 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     >>> result["items"], result["raters"], result["questions"][0]["question"]
     (30, 9, 'trust')
     """
-    items, raters, judgments = corpus.items, corpus.raters, corpus.judgments
+    corpus.check()
+    items, raters, judgments = corpus.items, corpus.raters, corpus.scan()
+    judged = _with_kinds(judgments, raters)
+    answers, of_items = (_numbers(judged, *PART, *columns) for columns in (("value", "status"), ("item",)))
+    of_item, of_status = (_together(counted, by) for counted, by in ((of_items, "item"), (answers, "status")))
+    of_rater, of_condition = _numbers(judgments, "rater"), _numbers(judgments, "condition")
+    rows, samples, rationales = (
+        judgments.select(pl.len(), pl.col("sample").n_unique(), pl.col("rationale").count().alias("given"))
+        .collect(engine="streaming")
+        .row(0)
+    )
     description: dict[str, Any] = {
         "name": corpus.about.name,
         "title": corpus.about.title,
@@ -34,25 +47,21 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "instruments": [{"instrument": i.id, "version": i.version} for i in corpus.instruments],
         "items": len(items),
         "raters": len(raters),
-        "judgments": len(judgments),
+        "judgments": rows,
     }
     if "target" in items.columns:
         description["targets"] = items["target"].drop_nulls().n_unique()
     return description | {
-        "judgments_per_item": _spread(judgments, "item", len(items)),
-        "judgments_per_rater": _spread(judgments, "rater", len(raters)),
-        "items_without_judgments": len(items) - judgments["item"].n_unique(),
-        "raters_without_judgments": len(raters) - judgments["rater"].n_unique(),
-        "statuses": _counts(judgments["status"]),
-        "conditions": _counts(judgments["condition"]),
-        "samples": judgments["sample"].n_unique() if len(judgments) else 0,
-        "rationales": len(judgments) - judgments["rationale"].null_count(),
+        "judgments_per_item": _spread(of_item["len"], len(items)),
+        "judgments_per_rater": _spread(of_rater["len"], len(raters)),
+        "items_without_judgments": len(items) - len(of_item),
+        "raters_without_judgments": len(raters) - len(of_rater),
+        "statuses": _listed(of_status, "status"),
+        "conditions": _listed(of_condition, "condition"),
+        "samples": samples,
+        "rationales": rationales,
         "kinds": _counts(raters["kind"]),
-        "questions": [
-            _question(corpus, part, question.id, kind)
-            for question in corpus.questions
-            for kind, part in _by_kind(raters, judgments.filter(pl.col("question") == question.id))
-        ],
+        "questions": _questions(corpus, judged, answers, of_items),
         "traits": {
             trait: {"scale": scale.level, "order": list(scale.order), **_column(raters[trait])}
             for trait, scale in corpus.trait_scales.items()
@@ -60,45 +69,68 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "item_columns": {name: _column(items[name]) for name in items.columns if name not in ("item", "text")},
         "design": {"sources": corpus.design.sources, "groups": corpus.design.groups},
         "undeclared": undeclared(corpus),
-        "duplicates": len(judgments) - judgments.select(schema.KEY).n_unique(),
         "repeated_texts": _repeated_texts(items),
         "notes": list(corpus.about.notes),
     }
 
 
-def _by_kind(raters: pl.DataFrame, judgments: pl.DataFrame) -> list[tuple[str | None, pl.DataFrame]]:
+def _with_kinds(judgments: pl.LazyFrame, raters: pl.DataFrame) -> pl.LazyFrame:
+    kinds = raters.select("rater", pl.col("kind").cast(pl.String))
+    if kinds["kind"].n_unique() > 1:
+        return judgments.join(kinds.lazy(), on="rater")
+    return judgments.with_columns(kind=pl.lit(kinds["kind"][0] if len(kinds) else None, pl.String))
+
+
+def _questions(
+    corpus: Corpus, judged: pl.LazyFrame, answers: pl.DataFrame, of_items: pl.DataFrame
+) -> list[dict[str, Any]]:
     """What each kind of rater answered: people, models and aggregates are never counted together."""
-    kinds = raters["kind"].cast(pl.String)
-    of_kind = {kind: raters.filter(kinds == kind)["rater"] for kind in kinds.unique().sort()}
-    parts = [(kind, judgments.filter(pl.col("rater").is_in(names.implode()))) for kind, names in of_kind.items()]
-    return [(kind, part) for kind, part in parts if len(part)] or [(None, judgments)]
+    given, items = answers.partition_by(PART, as_dict=True), of_items.partition_by(PART, as_dict=True)
+    of_raters = judged.group_by(PART).agg(pl.col("rater").n_unique()).collect(engine="streaming")
+    raters = {(question, kind): number for question, kind, number in of_raters.iter_rows()}
+    return [
+        _question(question, kind, given.get(part), items.get(part), raters.get(part, 0))
+        for question in corpus.questions
+        for kind in sorted(kind for name, kind in given if name == question.id) or [None]
+        for part in [(question.id, kind)]
+    ]
 
 
-def _question(corpus: Corpus, part: pl.DataFrame, question: str, kind: str | None) -> dict[str, Any]:
-    scale = corpus.question(question).scale
-    values = part["value"].drop_nulls()
-    counts: dict[str, int] | None = None
-    if scale.options:
-        counted = dict(values.value_counts().iter_rows())
-        counts = {show_code(code): counted.get(code, 0) for code in scale.codes}
+def _question(
+    question: Question, kind: str | None, answers: pl.DataFrame | None, of_items: pl.DataFrame | None, raters: int
+) -> dict[str, Any]:
+    scale = question.scale
+    answers = pl.DataFrame(schema=NO_ANSWERS) if answers is None else answers
+    per_item = pl.Series("len", [], pl.Int64) if of_items is None else of_items["len"]
+    values = _together(answers.filter(pl.col("value").is_not_null()), "value").sort("value")
+    number = values["len"].sum()
+    counted = dict(values.iter_rows())
     return {
-        "question": question,
+        "question": question.id,
         "kind": kind,
         "scale": scale.describe(),
-        "items": part["item"].n_unique(),
-        "raters": part["rater"].n_unique(),
-        "judgments": len(part),
-        "judgments_per_item": _spread(part, "item", part["item"].n_unique()),
-        "mean": values.mean() if scale.ordered else None,
-        "values": counts,
+        "items": len(per_item),
+        "raters": raters,
+        "judgments": answers["len"].sum(),
+        "judgments_per_item": _spread(per_item, len(per_item)),
+        "mean": (values["value"] * values["len"]).sum() / number if scale.ordered and number else None,
+        "values": {show_code(code): counted.get(code, 0) for code in scale.codes} if scale.options else None,
         "labels": {show_code(option.code): option.label for option in scale.options if option.label},
-        "statuses": _counts(part["status"]),
+        "statuses": _listed(_together(answers, "status"), "status"),
     }
 
 
-def _spread(judgments: pl.DataFrame, key: str, total: int) -> dict[str, float | None]:
+def _numbers(judgments: pl.LazyFrame, *columns: str) -> pl.DataFrame:
+    """How many judgments have each combination of values."""
+    return judgments.group_by(columns).agg(pl.len().cast(pl.Int64).alias("len")).collect(engine="streaming")
+
+
+def _together(numbers: pl.DataFrame, column: str) -> pl.DataFrame:
+    return numbers.group_by(column).agg(pl.col("len").sum())
+
+
+def _spread(counts: pl.Series, total: int) -> dict[str, float | None]:
     """Fewest, median, mean and most judgments; those who have none count as zero."""
-    counts = judgments.group_by(key).len()["len"].cast(pl.Int64)
     counts = counts.extend_constant(0, max(total - len(counts), 0))
     if not len(counts):
         return {"min": None, "median": None, "mean": None, "max": None}
@@ -106,9 +138,14 @@ def _spread(judgments: pl.DataFrame, key: str, total: int) -> dict[str, float | 
     return spread.row(0, named=True)
 
 
+def _listed(numbers: pl.DataFrame, column: str) -> dict[str, int]:
+    """Values with how often they occur, the most frequent first."""
+    rows = numbers.select(pl.col(column).cast(pl.String), "len").sort("len", column, descending=[True, False])
+    return {str(value): count for value, count in rows.iter_rows()}
+
+
 def _counts(column: pl.Series) -> dict[str, int]:
-    counts = column.cast(pl.String).value_counts().sort("count", column.name, descending=[True, False])
-    return {str(value): count for value, count in counts.iter_rows()}
+    return _listed(column.value_counts(name="len"), column.name)
 
 
 def _column(column: pl.Series) -> dict[str, Any]:

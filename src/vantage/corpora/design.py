@@ -65,21 +65,26 @@ def likely_sources(corpus: Corpus) -> list[str]:
     """
     if corpus.design.sources is not None:
         return []
-    answered = corpus.judgments.filter(pl.col("value").is_not_null())
-    means = answered.group_by("question", "item").agg(pl.col("value").mean())
+    candidates = [column for column in corpus.items.columns if _may_be_source(corpus.items[column])]
+    if not candidates:
+        return []
+    answered = corpus.scan().filter(pl.col("value").is_not_null())
+    means = answered.group_by("question", "item").agg(pl.col("value").mean()).collect(engine="streaming")
     likely = []
-    for column in corpus.items.columns:
-        values = corpus.items[column]
-        if column in ("item", "text") or values.dtype.is_float() or values.dtype.is_nested():
-            continue
-        number = values.drop_nulls().n_unique()
-        if not LEAST_SOURCES <= number <= len(values.drop_nulls()) / 2:
-            continue
+    for column in candidates:
         known = means.join(corpus.items.select("item", pl.col(column).alias("__source")).drop_nulls(), on="item")
         shares = [_share(part) for (_,), part in known.partition_by("question", as_dict=True).items()]
         if max(shares, default=0.0) >= ALIKE:
             likely.append(column)
     return likely
+
+
+def _may_be_source(values: pl.Series) -> bool:
+    """Whether a column has several values with several items each."""
+    if values.name in ("item", "text") or values.dtype.is_float() or values.dtype.is_nested():
+        return False
+    known = values.drop_nulls()
+    return LEAST_SOURCES <= known.n_unique() <= len(known) / 2
 
 
 def undeclared(corpus: Corpus) -> list[str]:

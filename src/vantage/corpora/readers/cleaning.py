@@ -314,6 +314,8 @@ class Cleaning:
         self, rows: FileRows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]
     ) -> dict[str, str]:
         """Ids as one that are spelt in two ways: r01 and r1, Müller and Mueller, O’Neil and O'Neil."""
+        if not ids.str.contains(r"[^ -~]|[A-Z]|(^|\D)0\d").any():
+            return {}
         folded = ids.str.to_lowercase().str.replace_many(
             ["ä", "ö", "ü", "ß", "’", "‘"], ["ae", "oe", "ue", "ss", "'", "'"]
         )

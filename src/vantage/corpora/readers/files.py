@@ -260,13 +260,19 @@ def _without_header_rows(table: FileTable) -> FileTable:
     return replace(table, frame=frame, kept=kept, titles=titles, beside=beside, notes=(*table.notes, *notes))
 
 
+WORDED: Final = re.compile(r"[^\W\d]{2}.*\s.*[^\W\d]{2}")
+"""Several words."""
+
+
 def _without_wording(table: FileTable) -> FileTable:
     """A table without a second header row: a wording where all other cells of most columns are numbers."""
     frame = table.frame
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String and frame[name][0] is not None]
+    if sum(bool(WORDED.search(frame[name][0])) for name in texts) < 2:
+        return table
     below = frame.select(texts)[1:].select(pl.all().cast(pl.Float64, strict=False).is_not_null().all())
     numbers = [name for name in texts if len(frame) > 3 and below[name][0] and re.search(r"[^\W\d]", frame[name][0])]
-    worded = [name for name in numbers if re.search(r"[^\W\d]{2}.*\s.*[^\W\d]{2}", frame[name][0])]
+    worded = [name for name in numbers if WORDED.search(frame[name][0])]
     if len(worded) < 2 or 2 * len(worded) < max(len(numbers), len(frame.columns) - 3):
         return table
     titles = {name: " ".join(str(frame[name][0]).split()) for name in texts}
