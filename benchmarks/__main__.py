@@ -31,6 +31,7 @@ NAMES = (
     "powered",
     "rehearsal",
     "readers",
+    "scaling",
 )
 
 

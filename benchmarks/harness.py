@@ -33,15 +33,15 @@ def _timed(case: Callable[[Any], Any], load: Callable[[], Any], warm: Callable[[
         case(warm())
     data = load()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets the peak so far
-    before, times, result = _peak(), [], None
+    before, times, result = peak(), [], None
     for _ in range(repeats):
         start = time.perf_counter()
         result = case(data)
         times.append(time.perf_counter() - start)
-    return Taken(statistics.median(times), _peak() - before, result)
+    return Taken(statistics.median(times), peak() - before, result)
 
 
-def _peak() -> float:
+def peak() -> float:
     """The most memory that this process has held, in megabytes."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
