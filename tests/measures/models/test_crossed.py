@@ -10,7 +10,7 @@ import pytest
 from vantage.measures.models import crossed
 from vantage.measures.models.crossed import Crossed, Factored
 from vantage.measures.models.gaussian import Gaussian, GaussianFit, _newton
-from vantage.measures.ratings import Floats
+from vantage.measures.ratings import Floats, Ints
 
 
 def designs() -> dict[str, list[Any]]:
@@ -98,3 +98,32 @@ def test_newton_steps_find_the_same_minimum_as_the_search() -> None:
     flat = Gaussian(rng.normal(size=720), np.ones((720, 1)), Crossed([item, rater]))
     tends_to_zero = _newton(lambda theta: GaussianFit(flat, theta, np.arange(1), True).deviance, np.ones(2))
     assert tends_to_zero is None or tends_to_zero.min() > 0.01
+
+
+@pytest.mark.parametrize("strata", [None, {1: np.arange(40) % 2}], ids=["one spread", "spreads by group"])
+@pytest.mark.parametrize("groups", [1, 2, 4], ids=["items", "items by two groups", "items by four groups"])
+def test_a_design_in_sums_of_products_is_the_design_itself(groups: int, strata: dict[int, Ints] | None) -> None:
+    rng = np.random.default_rng(groups)
+    item = np.repeat(np.arange(250), rng.integers(1, 6, 250))
+    rater = rng.integers(0, 40, len(item))
+    codes = (
+        [item, rater]
+        if groups == 1
+        else [item, rater, np.unique(item * groups + rater % groups, return_inverse=True)[1]]
+    )
+    design = Crossed(codes, strata)
+    assert len(design.chain) == (1 if groups == 1 else 2)
+    value = rng.normal(size=250)[item] + rng.normal(size=len(item))
+    model = Gaussian(value, np.column_stack([np.ones(len(item)), rater % 2]), design)
+    theta = rng.uniform(0.2, 1.0, design.parameters)
+    assert model._grams is not None
+    factored = Factored(design, theta)
+    log_determinant, products = model.profiled(theta)
+    assert log_determinant == pytest.approx(factored.log_determinant, rel=1e-12)
+    assert products == pytest.approx(factored.quadratic(model._first, model._rest, model._inner), rel=1e-9, abs=1e-9)
+    kept = np.arange(2)
+    deviance, slope = model.descent(theta, kept, True)
+    assert deviance == pytest.approx(GaussianFit(model, theta, kept, True).deviance, rel=1e-12)
+    steps = np.eye(len(theta)) * 1e-6
+    by_steps = [model.descent(theta + s, kept, True)[0] - model.descent(theta - s, kept, True)[0] for s in steps]
+    assert slope == pytest.approx(np.array(by_steps) / 2e-6, rel=1e-5, abs=1e-4)

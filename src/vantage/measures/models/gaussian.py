@@ -18,18 +18,110 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import gammaincinv
 
 from vantage.errors import InputError
+from vantage.measures.codes import dense
 from vantage.measures.intervals import Contrast
 from vantage.measures.models.crossed import DENSE, Crossed, Factored, few_threads, level_sums
 from vantage.measures.ratings import Floats, Ints
 
 STEP: Final = 1e-5
 """The step of the finite differences by which the deviance is minimised."""
-GRAMS: Final = 2 * 10**7
+GRAMS: Final = 4 * 10**7
 """The most numbers to which a design is reduced before the search begins."""
+PARTS: Final = 4
+"""The most parts of a level, such as an item by group, in designs that are reduced."""
 AWAY: Final = 0.03
 """A relative standard deviation that a search ended below is tried at this value."""
 ZERO: Final = 1e-4
 """A relative standard deviation below this is reported as zero."""
+
+
+@dataclass(frozen=True)
+class _Grams:
+    """A design in sums of squares and products: all that an evaluation needs, however many answers there are.
+
+    What is eliminated are the levels of one factor, or those of one within the levels of another (item × group within
+    item). Of the coarser levels, which are the finer ones where there is one factor, those whose parts have the same
+    numbers of answers are one kind, and what the parts of a kind take away from the other columns depends on the
+    standard deviations by one weight for each pair of parts.
+    """
+
+    sizes: Floats
+    """The answers of each part of each kind; zero where a kind has fewer parts."""
+    which: Ints
+    """Whose standard deviation each part has."""
+    above: Ints | None
+    """Whose standard deviation the coarser level of each kind has."""
+    counts: Ints
+    pairs: Ints
+    """Kind, part and part of each sum of products."""
+    grams: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, design: Crossed, first: Floats, rest: Floats, inner: Floats) -> _Grams | None:
+        """The sums of a design, from those of the fixed effects and answers; null where they would be many."""
+        fine, width, cut = design.chain[0], design.columns + len(inner), design.columns
+        levels = design.levels[fine]
+        whole = all(design.sizes[k] == design.levels[k] for k in design.chain)
+        if len(design.chain) > 2 or width > DENSE or (len(design.chain) == 2 and not whole):
+            return None
+        mass, stratum = design.sums(fine, design.plain[0])[:levels], design.strata[fine][:levels]
+        parent = design.above[0] if len(design.chain) == 2 else np.arange(levels)
+        order = np.lexsort((stratum, mass, parent))
+        begin = np.flatnonzero(np.diff(parent[order], prepend=-1))
+        number = np.diff(begin, append=levels)
+        if (parts := int(number.max())) > PARTS:
+            return None
+        member = np.full((len(begin), parts), -1)
+        slot = np.arange(levels) - np.repeat(begin, number)
+        member[np.repeat(np.arange(len(begin)), number), slot] = order
+        sizes = np.where(member < 0, 0.0, mass[member])
+        which = np.where(member < 0, 0, stratum[member])
+        above = design.strata[design.chain[1]][parent[order[begin]]] if len(design.chain) == 2 else which[:, 0]
+        place = np.zeros(len(begin), dtype=np.int64)
+        for column in (*sizes.T, *which.T, above):
+            place, _ = dense(place * (int(column.max()) + 1) + column.astype(np.int64))
+        _, example, counts = np.unique(place, return_index=True, return_counts=True)
+        sizes, which, above = sizes[example], which[example], above[example]
+        slots = [(s, t) for s in range(parts) for t in range(s + 1)]
+        pairs = [(k, s, t) for k in range(len(sizes)) for s, t in slots if sizes[k, s] and sizes[k, t]]
+        if len(pairs) * width**2 > GRAMS:
+            return None
+        table = hstack([design.plain[1], csr_array(first)], format="csr")
+        grams = np.empty((len(pairs), width, width))
+        for n, (kind, one, two) in enumerate(pairs):
+            rows = member[place == kind]
+            product = (table[rows[:, one]].T @ table[rows[:, two]]).toarray()
+            grams[n] = product if one == two else product + product.T
+        total = np.zeros((width, width))
+        total[:cut, :cut] = design.plain[2].toarray()
+        total[:cut, cut:], total[cut:, :cut], total[cut:, cut:] = rest, rest.T, inner
+        coarser = above if len(design.chain) == 2 else None
+        return cls(sizes, which, coarser, counts, np.array(pairs).T, grams.reshape(len(pairs), -1), total)
+
+    def _weights(self, theta: Any) -> tuple[Any, Any]:
+        """The weight of each sum of products, and log|V| of what is eliminated, for each row of parameters."""
+        if self.above is None:
+            squared, sizes = theta[..., self.which[:, 0]] ** 2, self.sizes[:, 0]
+            grown = 1 + squared * sizes
+            return squared / grown, np.log(grown) @ self.counts
+        squared = theta[..., self.which] ** 2
+        gain = 1 / (1 + squared * self.sizes)
+        kind, one, two = self.pairs
+        mass, coarser = (gain * self.sizes).sum(axis=-1), theta[..., self.above] ** 2
+        shared = (coarser / (1 + coarser * mass))[..., kind] * gain[..., kind, one] * gain[..., kind, two]
+        logs = np.log(1 + coarser * mass) - np.log(gain).sum(axis=-1)
+        return shared + np.where(one == two, (squared * gain)[..., kind, one], 0.0), logs @ self.counts
+
+    def left(self, theta: Floats) -> tuple[Floats, float]:
+        """What is left of the other columns, and log|V| of what is eliminated."""
+        weights, logs = self._weights(theta)
+        return self.total - (weights @ self.grams).reshape(self.total.shape), float(logs)
+
+    def slope(self, theta: Floats, by_left: Floats) -> Floats:
+        """The derivative by each parameter, from that by what is left, by a step along the imaginary axis."""
+        weights, logs = self._weights(theta + 1e-30j * np.eye(len(theta)))
+        return np.asarray((logs.imag - weights.imag @ (self.grams @ by_left.ravel())) / 1e-30)
 
 
 class Gaussian:
@@ -51,38 +143,17 @@ class Gaussian:
         self._inner = sides.T @ sides
 
     @cached_property
-    def _grams(self) -> tuple[Floats, Ints, Ints, Floats, Floats] | None:
-        """What small designs are reduced to once; null where that would be large.
-
-        The distinct sizes of the eliminated levels in each stratum, their parameters, how many levels have each, and
-        the sums of squares and products of the other columns: within levels of each size, and in total.
-        """
-        design = self.design
-        mass = design.sums(design.chain[0], design.plain[0])
-        first = mass[: design.levels[design.chain[0]]]
-        kinds = np.stack([first, design.strata[design.chain[0]][: len(first)]])
-        (sizes, which), place, counts = np.unique(kinds, axis=1, return_inverse=True, return_counts=True)
-        place = place.reshape(-1)
-        width = design.columns + len(self._inner)
-        if len(design.chain) > 1 or len(sizes) * width**2 > GRAMS or width > DENSE:
-            return None
-        table = hstack([design.plain[1], csr_array(self._first)], format="csr")[: len(first)]
-        grams = np.stack([(rows.T @ rows).toarray() for rows in (table[place == c] for c in range(len(sizes)))])
-        total = np.zeros((width, width))
-        cut = design.columns
-        total[:cut, :cut] = design.plain[2].toarray()
-        total[:cut, cut:], total[cut:, :cut], total[cut:, cut:] = self._rest, self._rest.T, self._inner
-        return sizes, which.astype(np.int64), counts, grams.reshape(len(sizes), -1), total
+    def _grams(self) -> _Grams | None:
+        """What a design is reduced to once; null where that would be large."""
+        return _Grams.of(self.design, self._first, self._rest, self._inner)
 
     def profiled(self, theta: Floats) -> tuple[float, Floats]:
         """log|V| and [X, y]′V⁻¹[X, y] at these relative standard deviations."""
         if self._grams is None:
             factored = Factored(self.design, theta)
             return factored.log_determinant, factored.quadratic(self._first, self._rest, self._inner)
-        sizes, which, counts, grams, total = self._grams
-        squared = theta[which] ** 2
-        left = total - ((squared / (1 + squared * sizes)) @ grams).reshape(total.shape)
-        log_determinant, cut = float(counts @ np.log1p(squared * sizes)), self.design.columns
+        left, log_determinant = self._grams.left(theta)
+        cut = self.design.columns
         if not cut:
             return log_determinant, left
         scale = np.concatenate([self.design.spread(k, theta) for k in self.design.rest])
@@ -100,9 +171,7 @@ class Gaussian:
         """
         if self._grams is None:
             raise TypeError("the design is not reduced to sums")
-        sizes, which, counts, grams, total = self._grams
-        squared, cut = theta[which] ** 2, self.design.columns
-        left = total - ((squared / (1 + squared * sizes)) @ grams).reshape(total.shape)
+        (left, deviance), cut = self._grams.left(theta), self.design.columns
         inside, right = left[:cut, :cut], left[:cut, cut:]
         scale = np.concatenate([np.empty(0), *(self.design.spread(k, theta) for k in self.design.rest)])
         inner = inside * (scale[:, None] * scale)
@@ -116,7 +185,7 @@ class Gaussian:
         beta = own_inverse @ products[kept, -1]
         squares = max(float(products[-1, -1] - products[kept, -1] @ beta), 1e-300)
         freedom = self.design.n - (len(kept) if reml else 0)
-        deviance = float(counts @ np.log1p(squared * sizes)) + 2 * float(np.log(np.diagonal(factor)).sum())
+        deviance += 2 * float(np.log(np.diagonal(factor)).sum())
         deviance += freedom * (1 + np.log(2 * np.pi * squares / freedom))
         weight = np.zeros_like(products)
         if reml:
@@ -128,12 +197,11 @@ class Gaussian:
         pulled = solved @ weight
         both = inverse + pulled @ solved.T
         by_scale = 2 * ((both * inside) @ scale - (pulled * right).sum(axis=1))
-        whole = np.empty_like(total)
+        whole = np.empty_like(left)
         whole[:cut, :cut], whole[cut:, cut:] = both * (scale[:, None] * scale), weight
         whole[:cut, cut:] = -scale[:, None] * pulled
         whole[cut:, :cut] = whole[:cut, cut:].T
-        by_squared = counts * sizes / (1 + squared * sizes) - (grams @ whole.ravel()) / np.square(1 + squared * sizes)
-        slope = level_sums(which, 2 * theta[which] * by_squared, len(theta))
+        slope = self._grams.slope(theta, whole)
         for k in self.design.rest:
             levels = self.design.levels[k]
             slope += level_sums(self.design.strata[k][:levels], by_scale[self.design.blocks[k]][:levels], len(theta))
