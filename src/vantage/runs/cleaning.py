@@ -53,7 +53,6 @@ def clean(store: RunStore, drop: Sequence[int] = (), *, dry_run: bool = False) -
         for number in drop:
             connection.execute("DELETE FROM runs WHERE id = ?", (number,))
             connection.execute("DELETE FROM uses WHERE run = ?", (number,))
-            connection.execute("DELETE FROM finished WHERE run = ?", (number,))
             # A call that another run rests on becomes that run's, with the prices at which it was made.
             heirs = connection.execute(
                 "UPDATE calls SET run = (SELECT MIN(uses.run) FROM uses WHERE uses.call = calls.id) "
