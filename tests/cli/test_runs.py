@@ -177,4 +177,3 @@ def test_what_runs_cost_is_shown_by_run_model_and_sitting(
     assert vantage("runs", "list", demo, "--json").json[0]["cost"] == by_run["cost"]
     assert "openai:tester" in vantage("runs", "cost", demo, "--by", "model").out
     assert "there is no ledger by 'models'" in vantage("runs", "cost", demo, "--by", "models").err
-    assert "No replies have been read yet." in vantage("runs", "audit", demo, "--result").out

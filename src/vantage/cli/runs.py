@@ -239,7 +239,6 @@ def reparse(
 
     Replies are read by the rules as they are now; no model is called.
     """
-    from vantage.runs.audit import load, reread, save
     from vantage.runs.reparse import reparse as again
     from vantage.runs.store import place
 
@@ -249,8 +248,6 @@ def reparse(
     done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
-        if cases := load(to or folder):
-            save(to or folder, reread(cases, done.corpus))
     if as_json or as_csv:
         Output(as_json, as_csv).print(done.changes)
         return
@@ -262,52 +259,6 @@ def reparse(
         counts = done.changes.group_by(columns).len("judgments").sort("judgments", descending=True)
         print_frame(counts)
     typer.echo("Nothing was written." if dry_run else f"Wrote {to or folder}")
-
-
-@app.command("audit")
-def audit(
-    folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
-    count: Annotated[int | None, typer.Option("--count", "-n", help="How many replies to draw (100).")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    port: Annotated[int, typer.Option(help="The port of the page, on this machine only.")] = 8765,
-    result: Annotated[bool, typer.Option("--result", help="Show the results so far and exit.")] = False,
-    fixture: Annotated[
-        Path | None,
-        typer.Option("--fixture", metavar="FILE.csv", help="Write the replies marked in vantage view for tests."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Read some replies yourself, blind, and see how well the parser reads them.
-
-    Opens a page in the browser. What was read is kept in audit.json in the folder; the same command goes on with it.
-    Replies that were marked as read wrongly in `vantage view` need not be read again.
-    """
-    from vantage.runs.audit import NAME, accuracies, draw, filled_in, load, reread, save, write_fixture
-
-    corpus = vantage.Corpus.read(folder)
-    if fixture is not None:
-        typer.echo(f"Wrote {fixture}: {write_fixture(folder, corpus, fixture)} replies")
-        return
-    cases = reread(load(folder), corpus)
-    if cases and count not in (None, len(cases)):
-        raise InputError(f"the audit has {len(cases)} replies", file=folder / NAME, remedy="remove it to draw others")
-    if not result:
-        import secrets
-
-        import uvicorn
-
-        from vantage.runs.audit_page import page
-
-        cases = filled_in(cases or draw(corpus, 100 if count is None else count, seed), folder)
-        questions = {question.id: question for question in corpus.questions}
-        path = f"/{secrets.token_urlsafe(12)}"
-        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}{path} and stop with Ctrl-C.", err=True)
-        typer.launch(f"http://127.0.0.1:{port}{path}")
-        shown = page(cases, questions, lambda: save(folder, cases), path)
-        uvicorn.run(shown, host="127.0.0.1", port=port, log_level="error")
-        save(folder, cases)
-    rows = [asdict(one) for one in accuracies(cases)]
-    print_rows(rows, as_json=as_json, empty="No replies have been read yet.")
 
 
 @app.command("recover")

@@ -278,7 +278,8 @@ class Conversations:
         answer, thought = _parted(completion)
         said = _whole(completion.error) or None if completion.finish == "failed" else _whole(answer)
         why = None if rationale is None else _whole(rationale)
-        return (reply.value, reply.status, why, said, reply.rule, _whole(thought) or None, scores, str(way) or None)
+        shown = None if way is PLAIN else str(way) or None
+        return (reply.value, reply.status, why, said, reply.rule, _whole(thought) or None, scores, shown)
 
 
 def _whole(text: str) -> str:
