@@ -51,8 +51,6 @@ def test_a_store_is_listed_shown_and_exported(
 
 def test_a_run_is_forgotten_and_its_space_given_back(vantage: Vantage, demo: Path, words: tuple[object, ...]) -> None:
     vantage(*words)
-    assert "Would remove 1 runs, 6 calls" in vantage("runs", "gc", demo, "--drop", 1, "--dry-run").out
-    assert vantage("runs", "gc", demo, "--keep", 0, "--json").json["calls"] == 6
     assert "no runs" in vantage("runs", "list", demo).out
 
 
@@ -75,7 +73,6 @@ def test_a_damaged_store_is_saved_on_demand(vantage: Vantage, demo: Path, words:
     [
         (("list", "nowhere"), "no run store here"),
         (("show", "DEMO", 9), "no run store here"),
-        (("gc", "nowhere.sqlite"), "no run store here"),
         (("recover", "nowhere.sqlite"), "no run store here"),
         (("reparse", "DEMO"), "no column 'reply'"),
         (("export", "DEMO", "x.csv"), "no run store here"),

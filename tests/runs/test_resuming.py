@@ -13,12 +13,11 @@ import pytest
 
 from tests.runs.test_local import Here
 from tests.runs.test_rating import answering
-from vantage import ChatRater, Corpus, Persona
+from vantage import ChatRater, Corpus, Persona, runs
 from vantage.raters import prompts
 from vantage.raters.chat import ChatRater as Rater
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.runs import Outcome, PlanPart, RunPlan, RunStore, judgments, run
-from vantage.runs.cleaning import clean
 from vantage.runs.tables import StoreError
 
 from .conftest import corpus
@@ -217,13 +216,12 @@ def test_a_run_with_failures_or_a_part_in_the_corpus_is_not_taken_for_complete(
     assert run(asked, store).tally.sent == 1
 
 
-def test_another_run_that_rests_on_a_finished_part_keeps_its_calls(plan: MakePlan, store: RunStore) -> None:
+def test_a_run_that_asks_more_rests_on_what_another_has_asked(plan: MakePlan, store: RunStore) -> None:
     one = plan(12).parts[0]
     other = replace(one, rater=replace(one.rater, seed=5))
     run(RunPlan((one,)), store)
     both = run(RunPlan((one, other)), store)
     assert (both.tally.stored, both.tally.sent) == (12, 12)
-    clean(store, drop=[1])
     again = run(RunPlan((one, other)), store)
     assert (again.tally.stored, again.tally.sent) == (24, 0)
 
@@ -238,3 +236,7 @@ def test_a_note_of_an_older_vantage_that_a_run_was_finished_is_dropped(plan: Mak
     with RunStore(path) as store:
         assert run(plan(3), store).tally.stored == 3
         assert not store.select("SELECT 1 FROM sqlite_master WHERE name = 'finished'")
+
+
+def test_every_public_name_of_runs_is_there() -> None:
+    assert [name for name in runs.__all__ if not hasattr(runs, name)] == []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.options import TO, names, with_connection
+from vantage.cli.options import TO, with_connection
 from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
 from vantage.cli.progress import PRICES
 from vantage.errors import InputError
@@ -187,44 +187,6 @@ def export(
             record(opened, run)
         count = written(opened, to, run=run, prompts=prompts)
     typer.echo(f"Wrote {to}: {show(count)} calls")
-
-
-@app.command("gc")
-def gc(
-    store: Where,
-    drop: Annotated[str | None, typer.Option(metavar="RUN,…", help="Delete these runs.")] = None,
-    keep: Annotated[int | None, typer.Option(help="Keep only this many of the newest runs.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Remove what no kept run uses.
-
-    Failures that were made good, and the space that all of it took, go as well.
-    """
-    from vantage.runs import RunStore
-    from vantage.runs.cleaning import clean
-    from vantage.runs.records import records
-
-    _existing(store)
-    dropped = names(drop)
-    if wrong := [word for word in dropped if not word.isdecimal()]:
-        raise InputError(f"'{wrong[0]}' is not the number of a run", remedy="see: vantage runs list")
-    if keep is not None and keep < 0:
-        raise InputError(f"{keep} runs cannot be kept", remedy="give 0 or more")
-    with RunStore(store) as opened:
-        numbers = [int(word) for word in dropped]
-        if keep is not None:
-            oldest_first = [one.id for one in sorted(records(opened), key=lambda r: r.changed)]
-            numbers += [number for number in oldest_first[: len(oldest_first) - keep] if number not in numbers]
-        cleaned = clean(opened, numbers, dry_run=dry_run)
-    if as_json:
-        print_json(asdict(cleaned))
-        return
-    verb = "Would remove" if dry_run else "Removed"
-    counts = f"{show(cleaned.runs)} runs, {show(cleaned.calls)} calls, {show(cleaned.failures)} failures"
-    typer.echo(f"{verb} {counts}, {show(cleaned.texts)} texts")
-    if cleaned.bytes_after is not None:
-        typer.echo(f"{show(cleaned.bytes_before)} bytes became {show(cleaned.bytes_after)}")
 
 
 @app.command("reparse")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Final, NotRequired
+from typing import Final, NotRequired, cast
 
 from pydantic import Field, RootModel
 from typing_extensions import TypedDict
@@ -77,12 +77,7 @@ def discounted(price: Price, share: float) -> Price:
     >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
     {'input': 0.5, 'output': 2.0}
     """
-    reduced = Price(input=price["input"] * share, output=price["output"] * share)
-    if "cached" in price:
-        reduced["cached"] = price["cached"] * share
-    if "written" in price:
-        reduced["written"] = price["written"] * share
-    return reduced
+    return cast(Price, {name: one * share if isinstance(one, int | float) else one for name, one in price.items()})
 
 
 def cost_of(

@@ -71,22 +71,6 @@ def rate(
     return added(corpus, *outcome.judged)
 
 
-def judge(
-    rater: ChatRater,
-    corpus: Corpus,
-    instrument: Instrument,
-    *,
-    questions: Sequence[str] = (),
-    condition: str = "",
-    progress: Progress | None = None,
-    store: RunStore | str | Path | None = None,
-    options: RunOptions | None = None,
-) -> JudgedPart:
-    """Puts the questions to one rater; nothing is added to the corpus yet. The arguments are those of `rate`."""
-    plan = RunPlan.of(corpus, rater, instrument, questions=questions, condition=condition)
-    return carried_out(plan, store, options, progress).judged[0]
-
-
 def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     """The corpus with what raters gave, in the place of what had failed or could not be read.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,6 @@ from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
 from vantage.raters.models.dialects import learn
-from vantage.runs.recovery import mend
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -58,7 +57,6 @@ class RunStore:
     ) -> None:
         self.path = place(path)
         self.read_only = read_only
-        self.notes: list[str] = []
         self._temporary = _temporary
         self._open()
         # Replies of models that were probed are read with what was learned of their thinking.
@@ -86,11 +84,6 @@ class RunStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """The connection for looking."""
-        return self._reader
 
     @property
     def writer(self) -> StoreWriter:
@@ -148,7 +141,7 @@ class RunStore:
         """How many replies there are."""
         return int(self.select("SELECT COUNT(*) FROM calls")[0][0])
 
-    def select(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def select(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Rows of the store; a damaged file raises an error of one sentence."""
         try:
             return self._reader.execute(sql, values).fetchall()
@@ -171,8 +164,6 @@ class RunStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
-        if note := mend(self.path):
-            self.notes.append(note)
         self._writer = StoreWriter(self._connect, self.path)
         self._reader = self._connect()
         self.claims = Claims(self.path, self._writer)
@@ -227,13 +218,10 @@ def begun(path: Path) -> bool:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Makes the tables of a new file; an older file is brought up to date, a newer one is refused."""
-    if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+    if is_old := connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         _check(connection, path)
-        # Version 1 lacks tables only; what its calls do not tell stays unknown.
-        _execute(connection, LATER)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        return
-    _execute(connection, LATER + SCHEMA)
+    # Version 1 lacks tables only; what its calls do not tell stays unknown.
+    _execute(connection, LATER + ("" if is_old else SCHEMA))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
