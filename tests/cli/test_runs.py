@@ -49,11 +49,6 @@ def test_a_store_is_listed_shown_and_exported(
     assert b"secret-key" not in (demo / "runs.sqlite").read_bytes()
 
 
-def test_a_run_is_forgotten_and_its_space_given_back(vantage: Vantage, demo: Path, words: tuple[object, ...]) -> None:
-    vantage(*words)
-    assert "no runs" in vantage("runs", "list", demo).out
-
-
 def test_replies_are_read_again(vantage: Vantage, demo: Path, words: tuple[object, ...], tmp_path: Path) -> None:
     vantage(*words)
     done = vantage("runs", "reparse", demo, "--to", tmp_path / "again")

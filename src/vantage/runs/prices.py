@@ -13,10 +13,8 @@ from typing_extensions import TypedDict
 
 from vantage.documents import Document
 from vantage.errors import InputError
+from vantage.raters.models import is_remote
 from vantage.raters.models.base import Completion
-
-LOCAL: Final = ("embedded", "gguf:", "hf:", "recorded:")
-"""Models that run here and cost nothing per token."""
 
 
 class Price(TypedDict):
@@ -68,7 +66,7 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """The price of a model; one that runs here costs nothing, another is looked up."""
     if model in prices:
         return prices[model]
-    return Price(input=0.0, output=0.0) if model.startswith(LOCAL) else None
+    return None if is_remote(model) else Price(input=0.0, output=0.0)
 
 
 def discounted(price: Price, share: float) -> Price:

@@ -65,11 +65,15 @@ def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] 
         ends = [started for started, _ in known[1:]] + [float("inf")]
         for sitting, ((started, then), end) in enumerate(zip(known, ends, strict=True)):
             entries += _entries(store, number, sitting, started, end, then if prices is None else prices)
-    return entries if run is not None else [*_probes(store, prices or {}), *entries]
+    if run is not None:
+        return entries
+    if prices is None:
+        prices = {model: price for one in sittings.values() for _, then in one for model, price in then.items()}
+    return [*_probes(store, prices), *entries]
 
 
 def _probes(store: RunStore, prices: Mapping[str, Price]) -> list[LedgerEntry]:
-    """What finding out about models took, which belongs to no run; the price is the one that the endpoint told."""
+    """What finding out about models took, which belongs to no run, at the endpoint's price where there is no other."""
     entries: list[LedgerEntry] = []
     for at, text in store.select("SELECT at, profile FROM profiles ORDER BY id") if store.has("profiles") else ():
         profile = json.loads(text)
