@@ -166,7 +166,7 @@ class CallSource:
         self._away: dict[bytes, KeyedCall] = {}
         self._replies: deque[tuple[KeyedCall, Completion]] = deque()
         self._planned = self._all_planned()
-        self._ended = False
+        self._ended = self._measures = False
         tally.planned += sum(part.size for part in parts)
         tally.skipped += sum(progress.skipped for progress in self.parts)
 
@@ -241,10 +241,10 @@ class CallSource:
             conversation = progress.conversations.about(call)
             turns.append((_Turn(progress, conversation, order, next(conversation), settled), call))
         self._ended = not turns
-        keys = [turn.progress.keys.call(turn.ask).key for turn, _ in turns]
-        # What is answered fits into the window, so that no model is loaded to measure it.
-        answered = self.store.answered(keys)
-        self._ask([t if key in answered else self._fitted(t, c) for key, (t, c) in zip(keys, turns, strict=True)])
+        # What is answered fits into the window: as long as everything is, no model is loaded to measure prompts.
+        keys = [] if self._measures else [turn.progress.keys.call(turn.ask).key for turn, _ in turns]
+        self._measures = self._measures or len(self.store.answered(keys)) < len(set(keys))
+        self._ask([self._fitted(*one) if self._measures else one[0] for one in turns])
 
     def _fitted(self, turn: _Turn, call: PlannedCall) -> _Turn:
         """The turn with its item cut to the model's window, where it has to be."""
