@@ -60,9 +60,6 @@ def test_names_that_moved_go_on_working_and_say_where_they_are(name: str) -> Non
 
 
 def test_names_that_were_renamed_go_on_working_and_say_what_they_are_called_now() -> None:
-    runs = import_module("vantage.runs")
-    with pytest.warns(DeprecationWarning, match=r"vantage\.runs\.Store is now vantage\.runs\.RunStore"):
-        assert runs.Store is runs.RunStore
     with pytest.warns(DeprecationWarning, match=r"vantage\.Reply is now vantage\.raters\.replies\.ParsedReply"):
         assert vantage.Reply.__name__ == "ParsedReply"  # type: ignore[attr-defined]
 

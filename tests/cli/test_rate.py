@@ -194,6 +194,6 @@ def test_a_budget_says_which_design_it_pays_for(
     words = (*VARIED, demo, "--base-url", endpoint.url, "--prices", prices, "--max-cost", 0.03)
     done = vantage(*words, "--vary", "order,labels,direction")
     assert done.code == 2
-    assert "the design asks every item in 6 presentations and costs about" in done.err
-    assert "it pays for all items with --vary order --samples 1 (2 presentations), or for" in done.err
+    assert "the design asks about every item 6 times and costs about" in done.err
+    assert "raise --max-cost, vary fewer factors, or ask about" in done.err
     assert not endpoint.requests

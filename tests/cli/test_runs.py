@@ -49,13 +49,6 @@ def test_a_store_is_listed_shown_and_exported(
     assert b"secret-key" not in (demo / "runs.sqlite").read_bytes()
 
 
-def test_a_run_is_forgotten_and_its_space_given_back(vantage: Vantage, demo: Path, words: tuple[object, ...]) -> None:
-    vantage(*words)
-    assert "Would remove 1 runs, 6 calls" in vantage("runs", "gc", demo, "--drop", 1, "--dry-run").out
-    assert vantage("runs", "gc", demo, "--keep", 0, "--json").json["calls"] == 6
-    assert "no runs" in vantage("runs", "list", demo).out
-
-
 def test_replies_are_read_again(vantage: Vantage, demo: Path, words: tuple[object, ...], tmp_path: Path) -> None:
     vantage(*words)
     done = vantage("runs", "reparse", demo, "--to", tmp_path / "again")
@@ -75,7 +68,6 @@ def test_a_damaged_store_is_saved_on_demand(vantage: Vantage, demo: Path, words:
     [
         (("list", "nowhere"), "no run store here"),
         (("show", "DEMO", 9), "no run store here"),
-        (("gc", "nowhere.sqlite"), "no run store here"),
         (("recover", "nowhere.sqlite"), "no run store here"),
         (("reparse", "DEMO"), "no column 'reply'"),
         (("export", "DEMO", "x.csv"), "no run store here"),
@@ -177,4 +169,3 @@ def test_what_runs_cost_is_shown_by_run_model_and_sitting(
     assert vantage("runs", "list", demo, "--json").json[0]["cost"] == by_run["cost"]
     assert "openai:tester" in vantage("runs", "cost", demo, "--by", "model").out
     assert "there is no ledger by 'models'" in vantage("runs", "cost", demo, "--by", "models").err
-    assert "No replies have been read yet." in vantage("runs", "audit", demo, "--result").out

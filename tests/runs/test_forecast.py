@@ -194,3 +194,10 @@ def test_prices_and_calls_of_a_probe_are_used(plan: MakePlan, store: RunStore, e
     assert (probe_entry.run, probe_entry.calls) == (0, 11)
     assert probe_entry.cost == pytest.approx(0.002)
     assert (run_entry.run, run_entry.prices_of) == (1, "2026-11-18")
+
+
+def test_a_probe_has_the_price_that_a_run_was_given(plan: MakePlan, store: RunStore, endpoint: Endpoint) -> None:
+    keep(store, plan(1).parts[0].rater, ModelProfile("openai:tester", "2026-11-18", 11, prompt_tokens=1000))
+    assert ledger(store)[0].cost is None
+    run(plan(2), store, RunOptions(prices={"openai:tester": {"input": 2.0, "output": 4.0}}))
+    assert ledger(store)[0].cost == pytest.approx(0.002)

@@ -16,7 +16,8 @@ from vantage import ChatRater, Corpus, InputError, Instrument, Personas, demo_co
 from vantage.raters.asked import CUT
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel, Completion, LogProbs, Request
-from vantage.runs.rating import RunEnded, judge
+from vantage.runs import JudgedPart, RunPlan
+from vantage.runs.rating import RunEnded, carried_out
 
 INSTRUMENT = Instrument.load("warmth-competence")
 ADA = Personas.load("pool")[0]
@@ -25,6 +26,10 @@ ITEMS = ["s01", "s02", "s04"]
 
 def corpus() -> Corpus:
     return demo_corpus().filter(item=ITEMS)
+
+
+def judge(rater: ChatRater, items: Corpus, instrument: Instrument, **options: Any) -> JudgedPart:
+    return carried_out(RunPlan.of(items, rater, instrument, **options), None).judged[0]
 
 
 def last(body: dict[str, Any]) -> str:

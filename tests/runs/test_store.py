@@ -123,16 +123,17 @@ def test_a_write_ahead_file_that_was_cut_loses_only_what_was_not_acknowledged(tm
 
 
 @pytest.mark.parametrize("share", [0.6, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9, 0.999))])
-def test_a_file_that_was_cut_is_recovered_and_says_so(path: Path, share: float) -> None:
+def test_a_file_that_was_cut_is_told_and_recovered_on_demand(path: Path, share: float) -> None:
     with RunStore(path) as store:
         for start in range(0, 2000, 100):
             put(store, [finished(number) for number in range(start, start + 100)])
     whole = path.stat().st_size
     with path.open("r+b") as file:
         file.truncate(int(whole * share))
+    with pytest.raises(InputError, match="vantage runs recover"):
+        RunStore(path)
+    assert "replies were saved" in recover(path)
     with RunStore(path) as store:
-        (note,) = store.notes
-        assert "replies were saved" in note
         assert (path.parent / "runs.sqlite.damaged-1").is_file()
         found = store.lookup(keys(range(2000)))
         assert len(found) == store.count()

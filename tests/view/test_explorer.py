@@ -25,7 +25,6 @@ from vantage.interop.predictions import with_predictions
 from vantage.measures import rater_quality
 from vantage.measures.texts.composites import composites
 from vantage.runs import store
-from vantage.runs.audit import Case, Mark, add_mark, filled_in, marks, write_fixture
 from vantage.scales import Option, Scale
 from vantage.view.app import parameters
 from vantage.view.calls import evidence
@@ -318,24 +317,6 @@ def test_the_words_that_decide_how_a_reply_is_read() -> None:
     assert evidence("", question)["spans"] == []
     long = evidence("word " * 5000 + "Rating: 3", question)
     assert long["value"] == 3
-
-
-def test_marks_never_change_judgments(corpus: Corpus, tmp_path: Path) -> None:
-    folder = corpus.write(tmp_path / "corpus")
-    mark = Mark("a", "warm", "m1", "", 0, "I would say 2 at first. Rating: 5", "5", "2", at=0.0)
-    add_mark(folder, corpus, mark)
-    add_mark(folder, corpus, Mark("a", "warm", "m1", "", 0, "same", "5", "3", at=1.0))
-    assert [one.meant for one in marks(folder)] == ["3"]  # the last one counts
-    assert Corpus.read(folder).judgments.equals(corpus.judgments)
-    with pytest.raises(InputError, match="'9' is no answer"):
-        add_mark(folder, corpus, Mark("a", "warm", "m1", "", 0, "", "5", "9"))
-    assert write_fixture(folder, corpus, tmp_path / "f.csv") == 1
-    assert (tmp_path / "f.csv").read_text("utf-8").splitlines()[1].endswith(",same,5,3")
-    drawn = [Case((item, "warm", "m1", "", "0"), "m", "r", 1.0, "warm", "", "5") for item in "ab"]
-    assert [case.meant for case in filled_in(drawn, folder)] == ["3", ""]
-    (folder / "marks.jsonl").write_text("nonsense\n", "utf-8")
-    with pytest.raises(InputError, match="no mark"):
-        marks(folder)
 
 
 def test_files_that_change_are_read_again(explorer: Explorer, corpus: Corpus, tmp_path: Path) -> None:

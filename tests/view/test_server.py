@@ -1,4 +1,4 @@
-"""The server: this machine, one token, one cookie, nothing written but marks."""
+"""The server: this machine, one token, one cookie, nothing written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import Done, run
-from vantage.view.app import LARGEST_BODY, Server
+from vantage.view.app import Server
 from vantage.view.explorer import Explorer
 
 
@@ -79,35 +79,6 @@ def test_bad_requests_get_one_sentence(entered: tuple[Server, str, str]) -> None
     assert get(f"{base}/api/secrets", cookie=cookie)[0] == 404
     assert get(f"{base}/view.py", cookie=cookie)[0] == 404
     assert get(f"{base}/report/7", cookie=cookie)[0] == 404
-
-
-def test_a_mark_needs_json_and_an_answer(entered: tuple[Server, str, str], tmp_path: Path) -> None:
-    _, base, cookie = entered
-    key = {"item": "a", "question": "warm", "rater": "m1", "condition": "", "sample": 0}
-
-    def send(body: Any, kind: str = "application/json") -> tuple[int, str, dict[str, str]]:
-        return get(f"{base}/api/marks", json.dumps(body).encode(), cookie=cookie, content_type=kind)
-
-    assert send({**key, "meant": "2"}, "application/x-www-form-urlencoded")[0] == 400
-    assert send({**key, "meant": "99"})[0] == 400
-    assert send({**key, "rater": "nobody", "meant": "2"})[0] == 400
-    odd_marks: list[Any] = [
-        [],
-        "2",
-        {"meant": "2"},
-        {**key},
-        {**key, "meant": "2", "item": {"a": 1}},
-        {**key, "sample": "x"},
-    ]
-    for odd in odd_marks:
-        assert send(odd)[0] == 400, odd
-    large = b" " * (LARGEST_BODY + 1)
-    assert get(f"{base}/api/marks", large, cookie=cookie, content_type="application/json")[0] == 400
-    assert get(f"{base}/api/marks", large, content_type="application/json")[0] == 403, "strangers first"
-    status, body, _ = send({**key, "meant": "2"})
-    assert (status, json.loads(body)) == (200, {"marks": 1})
-    stored = json.loads((tmp_path / "corpus" / "marks.jsonl").read_text("utf-8"))
-    assert (stored["read"], stored["meant"]) == ("5", "2")
 
 
 def test_the_command_says_what_it_cannot_open(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.options import TO, names, with_connection
+from vantage.cli.options import TO, with_connection
 from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
 from vantage.cli.progress import PRICES
 from vantage.errors import InputError
@@ -189,44 +189,6 @@ def export(
     typer.echo(f"Wrote {to}: {show(count)} calls")
 
 
-@app.command("gc")
-def gc(
-    store: Where,
-    drop: Annotated[str | None, typer.Option(metavar="RUN,…", help="Delete these runs.")] = None,
-    keep: Annotated[int | None, typer.Option(help="Keep only this many of the newest runs.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Remove what no kept run uses.
-
-    Failures that were made good, and the space that all of it took, go as well.
-    """
-    from vantage.runs import RunStore
-    from vantage.runs.cleaning import clean
-    from vantage.runs.records import records
-
-    _existing(store)
-    dropped = names(drop)
-    if wrong := [word for word in dropped if not word.isdecimal()]:
-        raise InputError(f"'{wrong[0]}' is not the number of a run", remedy="see: vantage runs list")
-    if keep is not None and keep < 0:
-        raise InputError(f"{keep} runs cannot be kept", remedy="give 0 or more")
-    with RunStore(store) as opened:
-        numbers = [int(word) for word in dropped]
-        if keep is not None:
-            oldest_first = [one.id for one in sorted(records(opened), key=lambda r: r.changed)]
-            numbers += [number for number in oldest_first[: len(oldest_first) - keep] if number not in numbers]
-        cleaned = clean(opened, numbers, dry_run=dry_run)
-    if as_json:
-        print_json(asdict(cleaned))
-        return
-    verb = "Would remove" if dry_run else "Removed"
-    counts = f"{show(cleaned.runs)} runs, {show(cleaned.calls)} calls, {show(cleaned.failures)} failures"
-    typer.echo(f"{verb} {counts}, {show(cleaned.texts)} texts")
-    if cleaned.bytes_after is not None:
-        typer.echo(f"{show(cleaned.bytes_before)} bytes became {show(cleaned.bytes_after)}")
-
-
 @app.command("reparse")
 def reparse(
     folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
@@ -239,7 +201,6 @@ def reparse(
 
     Replies are read by the rules as they are now; no model is called.
     """
-    from vantage.runs.audit import load, reread, save
     from vantage.runs.reparse import reparse as again
     from vantage.runs.store import place
 
@@ -249,8 +210,6 @@ def reparse(
     done = again(vantage.Corpus.read(folder))
     if not dry_run:
         done.corpus.write(to or folder)
-        if cases := load(to or folder):
-            save(to or folder, reread(cases, done.corpus))
     if as_json or as_csv:
         Output(as_json, as_csv).print(done.changes)
         return
@@ -262,52 +221,6 @@ def reparse(
         counts = done.changes.group_by(columns).len("judgments").sort("judgments", descending=True)
         print_frame(counts)
     typer.echo("Nothing was written." if dry_run else f"Wrote {to or folder}")
-
-
-@app.command("audit")
-def audit(
-    folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
-    count: Annotated[int | None, typer.Option("--count", "-n", help="How many replies to draw (100).")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    port: Annotated[int, typer.Option(help="The port of the page, on this machine only.")] = 8765,
-    result: Annotated[bool, typer.Option("--result", help="Show the results so far and exit.")] = False,
-    fixture: Annotated[
-        Path | None,
-        typer.Option("--fixture", metavar="FILE.csv", help="Write the replies marked in vantage view for tests."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Read some replies yourself, blind, and see how well the parser reads them.
-
-    Opens a page in the browser. What was read is kept in audit.json in the folder; the same command goes on with it.
-    Replies that were marked as read wrongly in `vantage view` need not be read again.
-    """
-    from vantage.runs.audit import NAME, accuracies, draw, filled_in, load, reread, save, write_fixture
-
-    corpus = vantage.Corpus.read(folder)
-    if fixture is not None:
-        typer.echo(f"Wrote {fixture}: {write_fixture(folder, corpus, fixture)} replies")
-        return
-    cases = reread(load(folder), corpus)
-    if cases and count not in (None, len(cases)):
-        raise InputError(f"the audit has {len(cases)} replies", file=folder / NAME, remedy="remove it to draw others")
-    if not result:
-        import secrets
-
-        import uvicorn
-
-        from vantage.runs.audit_page import page
-
-        cases = filled_in(cases or draw(corpus, 100 if count is None else count, seed), folder)
-        questions = {question.id: question for question in corpus.questions}
-        path = f"/{secrets.token_urlsafe(12)}"
-        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}{path} and stop with Ctrl-C.", err=True)
-        typer.launch(f"http://127.0.0.1:{port}{path}")
-        shown = page(cases, questions, lambda: save(folder, cases), path)
-        uvicorn.run(shown, host="127.0.0.1", port=port, log_level="error")
-        save(folder, cases)
-    rows = [asdict(one) for one in accuracies(cases)]
-    print_rows(rows, as_json=as_json, empty="No replies have been read yet.")
 
 
 @app.command("recover")

@@ -23,7 +23,7 @@ from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
-from vantage.runs.rating import judge
+from vantage.runs.rating import carried_out
 from vantage.runs.store import RunStore
 
 HERE: Final = "about-you"
@@ -148,7 +148,8 @@ def _answers(
     """One persona's answers; null where a reply could not be read."""
     instrument = _instrument(questions, study)
     item = pl.DataFrame({"item": [HERE], "text": ["This is about you yourself, not about a text."]})
-    judged = judge(rater, Corpus.of_items(item, instrument), instrument, store=store, options=options)
+    plan = RunPlan.of(Corpus.of_items(item, instrument), rater, instrument)
+    (judged,) = carried_out(plan, store, options).judged
     values: dict[str, float | None] = dict(judged.judgments.select("question", "value").iter_rows())
     given: dict[str, Any] = dict.fromkeys(question.id for question in questions)
     for question in questions:

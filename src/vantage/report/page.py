@@ -216,8 +216,6 @@ def _asked(record: Record) -> dict[str, Any] | None:
         return None
     frame = pl.DataFrame(record.asked, infer_schema_length=None)
     columns = {
-        "read_right": Column("replies read as a person reads them", percent=True, digits=1, interval=("low", "high")),
-        "audited": Column("replies audited"),
         "thought": Column("replies with thinking", percent=True, digits=0),
         "thinking_words": Column("words of thinking", digits=0),
         "schema": Column("JSON schema"),

@@ -15,7 +15,6 @@ import polars as pl
 from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.errors import VantageError
-from vantage.runs.audit import accuracies, load
 from vantage.runs.profiles import profiles
 from vantage.runs.store import NAME, RunStore
 from vantage.scales import STATUSES
@@ -37,7 +36,7 @@ class Record:
         planned: How many judgments were planned, by rater.
         counts: How many judgments there are, by rater and status.
         missing: What is not there, one sentence each.
-        asked: What is known of each model: its profile, how well its replies were read, how much it thinks.
+        asked: What is known of each model: its profile, how much it thinks.
     """
 
     study: str
@@ -70,7 +69,7 @@ class Record:
         return asdict(self)
 
     def describe(self, corpus: Corpus, *folders: Path | None) -> None:
-        """Takes from a corpus, and from audits and run stores in folders, what the methods section says of them."""
+        """Takes from a corpus, and from run stores in folders, what the methods section says of them."""
         judgments = corpus.judgments
         self.asked = asked_models(corpus, [corpus.folder, *folders])
         self.instruments = [{"id": i.id, "version": i.version, "title": i.title} for i in corpus.instruments]
@@ -122,13 +121,11 @@ def versions(further: Iterable[str] = ()) -> dict[str, str]:
 
 
 def asked_models(corpus: Corpus, folders: Iterable[Path | None]) -> list[dict[str, Any]]:
-    """One row per model of which anything is known: from the replies, and from audits and run stores in folders."""
+    """One row per model of which anything is known: from the replies, and from run stores in folders."""
     rows_of: dict[str, dict[str, Any]] = {}
     for row in _thinking(corpus):
         rows_of.setdefault(row.pop("model"), {}).update(row)
     for folder in dict.fromkeys(place for place in folders if place is not None and place.is_dir()):
-        for row in _audited(folder):
-            rows_of.setdefault(row.pop("model"), {}).update(row)
         for row in _profiled(folder):
             name = str(row.pop("model"))
             known = next((one for one in rows_of if one == name or one.endswith(f":{name}")), name)
@@ -147,17 +144,6 @@ def _thinking(corpus: Corpus) -> list[dict[str, Any]]:
     share = pl.col("thinking").is_not_null().mean().alias("thought")
     rows = answered.join(models, on="rater").group_by("model").agg(share, words.mean().alias("thinking_words"))
     return rows.filter(pl.col("thought") > 0).to_dicts()
-
-
-def _audited(folder: Path) -> list[dict[str, Any]]:
-    """How many replies were read as a person reads them."""
-    try:
-        return [
-            {"model": one.model, "read_right": one.right, "low": one.low, "high": one.high, "audited": one.audited}
-            for one in accuracies(load(folder))
-        ]
-    except VantageError:
-        return []
 
 
 def _profiled(folder: Path) -> list[dict[str, Any]]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from vantage.runs.plan import RunPlan as RunPlan
     from vantage.runs.rating import RunEnded as RunEnded
     from vantage.runs.rating import added as added
-    from vantage.runs.rating import judge as judge
     from vantage.runs.rating import rate as rate
     from vantage.runs.store import RunStore as RunStore
     from vantage.runs.tally import RunTally as RunTally
@@ -27,22 +26,12 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(("JudgedPart", "Outcome", "judgments", "run"), "vantage.runs.execution"),
     **dict.fromkeys(("PlanPart", "RunPlan"), "vantage.runs.plan"),
-    **dict.fromkeys(("RunEnded", "added", "judge", "rate"), "vantage.runs.rating"),
-    **dict.fromkeys(("RunOptions", "RunTally"), "vantage.runs.options"),
+    **dict.fromkeys(("RunEnded", "added", "rate"), "vantage.runs.rating"),
+    "RunOptions": "vantage.runs.options",
+    "RunTally": "vantage.runs.tally",
     "RunStore": "vantage.runs.store",
 }
-_RENAMED = {
-    "Judged": "JudgedPart",
-    "Options": "RunOptions",
-    "Part": "PlanPart",
-    "Plan": "RunPlan",
-    "Store": "RunStore",
-    "Tally": "RunTally",
-}
-"""Old names and what they are called now; the old ones go on working, with a warning."""
-
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
-    moved = {old: f"vantage.runs:{new}" for old, new in _RENAMED.items()}
-    __getattr__, __dir__ = attach(__name__, _HOMES, moved=moved)
+    __getattr__, __dir__ = attach(__name__, _HOMES)

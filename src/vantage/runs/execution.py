@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.schema import KEY
+from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import check_sending
 from vantage.raters.models.base import ChatModel, Unopened
@@ -21,7 +22,7 @@ from vantage.runs import canary
 from vantage.runs.control import Listener
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.forecast import check_affordable
-from vantage.runs.job import Budget, Job, Spending
+from vantage.runs.job import Budget, Job
 from vantage.runs.keys import identity
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
@@ -113,7 +114,7 @@ def run(
     number = begin(store, plan)
     open_sitting(store, number, options.engine, options.prices)
     outcome = Outcome(number, RunTally(), [])
-    outcome.tally.notes += [*store.notes, *same]
+    outcome.tally.notes += same
     state: State = "stopped"
     work = _Work(store, options, outcome, load_engine(options.engine), progress or (lambda _: None))
     try:
@@ -219,11 +220,11 @@ class _Work:
     ) -> None:
         self.store, self.options, self.outcome, self.engine, self.progress = store, options, outcome, engine, progress
         self.listener = Listener(store, outcome.run)
-        self.spending = Spending(options.max_cost)
+        self.budget = Budget(options.max_cost)
         if options.max_cost is not None:
             # What was spent before counts too, at today's prices and as far as these are known.
             whole = None if options.budget == "store" else outcome.run
-            self.spending.spent = sum(entry.cost or 0.0 for entry in ledger(store, whole, options.prices))
+            self.budget.spent = sum(entry.cost or 0.0 for entry in ledger(store, whole, options.prices))
 
     def ask(self, parts: Sequence[PlanPart]) -> None:
         """Asks all models: those behind networks side by side, with one budget, others one after the other."""
@@ -233,7 +234,7 @@ class _Work:
         for together in [*([beside] if beside else []), *others]:
             with ExitStack() as stack:
                 shares = [
-                    _Share(one, self.store, self.options, outcome.run, self.engine, self.spending, stack)
+                    _Share(one, self.store, self.options, outcome.run, self.engine, self.budget, stack)
                     for one in together
                 ]
                 try:
@@ -283,7 +284,7 @@ class _Work:
     def _heed(self, shares: list[_Share]) -> None:
         """Does what the run was asked for since the last look."""
         if control := self.listener.news():
-            self.spending.limit = self.options.max_cost if control.max_cost is None else control.max_cost
+            self.budget.limit = self.options.max_cost if control.max_cost is None else control.max_cost
             for share in shares:
                 share.job.heed(control)
             self.listener.heeded(control)
@@ -304,15 +305,20 @@ class _Share:
         options: RunOptions,
         run: int,
         engine: Engine,
-        spending: Spending,
+        budget: Budget,
         stack: ExitStack,
     ) -> None:
         name, price = parts[0].rater.model_name, price_of(parts[0].rater.model_name, options.prices)
+        if budget.limit is not None and price is None:
+            raise InputError(
+                f"max-cost needs the price of '{name}'",
+                remedy=f"write a line '{name}: {{input: …, output: …}}' into a file and pass it with --prices",
+            )
         self.engine, self.tally, self.done = engine, RunTally(), threading.Event()
         self.model = stack.enter_context(_Model(parts[0].rater, lambda rater: engine.open(rater, options)))
         self.source = CallSource(parts, store, run, self.model.opened, options, self.tally)
-        budget = Budget(spending, price and discounted(price, engine.price_share), name)
-        self.job = Job(self.source, store, run, options, self.tally, budget)
+        price = price and discounted(price, engine.price_share)
+        self.job = Job(self.source, store, run, options, self.tally, budget, price)
         self.error: BaseException | None = None
 
     def start(self) -> None:
@@ -336,8 +342,6 @@ class _Share:
 def _collect(source: CallSource, outcome: Outcome, model: _Model, broken: str = "") -> None:
     """The judgments of every rater, and what is to be told of them."""
     source.hear()
-    if outcome.run and source.store.lasting:
-        source.note_finished(len(outcome.judged))
     tables = [progress.rows.table() for progress in source.parts]
     source.close()
     for progress, table in zip(source.parts, tables, strict=True):

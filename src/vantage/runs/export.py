@@ -55,7 +55,7 @@ def calls(
         while left is None or left > 0:
             sql = f"SELECT {columns}, {more} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
             most = PART if left is None else min(left, PART)
-            rows = store.connection.execute(sql, {"last": last, "run": run, "item": item, "most": most}).fetchall()
+            rows = store.select(sql, {"last": last, "run": run, "item": item, "most": most})
             if not rows:
                 break
             last, left = rows[-1][0], left if left is None else left - len(rows)

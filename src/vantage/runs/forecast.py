@@ -18,10 +18,10 @@ from vantage.raters.answers import choices
 from vantage.raters.chat import REASON_TOKENS, ChatRater
 from vantage.raters.contradictions import contradictions
 from vantage.raters.conversation import Ask, Conversations, Step
-from vantage.raters.design import ANSWER_SD, EFFECT_SD, Design
+from vantage.raters.design import ANSWER_SD, EFFECT_SD
 from vantage.raters.models.base import Completion
 from vantage.runs.keys import Keys
-from vantage.runs.options import RunOptions
+from vantage.runs.options import CONCURRENCY, RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.prices import BATCH_SHARE, Price, cost_of, discounted, price_of
 from vantage.runs.profiles import TokenUse, token_use, told_prices
@@ -35,8 +35,6 @@ LATENCY: Final = 0.6
 """Seconds that a hosted model takes before it writes, typically."""
 SPEED: Final = 60.0
 """Tokens that a hosted model writes in a second, typically."""
-UNDER_WAY: Final = 8
-"""Requests to an endpoint that are under way at a time unless another number is set."""
 ASSUMED: Final[dict[Step, str]] = {
     "relevance": "Every item is counted as relevant to every selective persona: the most calls there can be.",
     "why": "The reason is counted as asked for after every answer.",
@@ -224,7 +222,7 @@ class Forecast:
             return 0.0
         if kind != "openai" or options.engine == "batch":
             return None
-        under_way = options.concurrency or int(settings.get("concurrency", UNDER_WAY))
+        under_way = options.concurrency or int(settings.get("concurrency", CONCURRENCY))
         limits = [
             (mine.calls * LATENCY + mine.completion_tokens / SPEED) / under_way,
             60 * mine.calls / (options.requests_per_minute or float("inf")),
@@ -290,31 +288,9 @@ def check_affordable(plan: RunPlan, store: RunStore, options: RunOptions) -> Non
     if cost is None or cost <= options.max_cost:
         return
     first = designs[0]
-    design, samples, items = first.rater.design, first.rater.samples, len(first.corpus.items)
-    assert design is not None  # noqa: S101 - chosen by it
+    asked, items = first.rater.repetitions, int(len(first.corpus.items) * options.max_cost / cost)
     raise InputError(
-        f"the design asks every item in {design.size} presentations and costs about {cost:.4g}, more than "
-        f"{options.max_cost:g} ({forecast.total.calls:,} calls)",
-        remedy=affordable(design, samples, items, options.max_cost / cost),
+        f"the design asks about every item {asked} times and costs about {cost:.4g}, more than {options.max_cost:g} "
+        f"({forecast.total.calls:,} calls)",
+        remedy=f"raise --max-cost, vary fewer factors, or ask about {items:,} items (--limit)",
     )
-
-
-def affordable(design: Design, samples: int, items: int, share: float) -> str:
-    """What a share of the cost of a design pays for: all items in a smaller design, or some items in this one.
-
-    >>> design = Design(tuple((name, ("a", "b")) for name in ("order", "labels", "format")), "full")
-    >>> affordable(design, 2, 30, 0.3)
-    'it pays for all items with --vary order,labels --samples 1 (4 presentations), or for 9 items (--limit 9)'
-    """
-    offers = []
-    for count in range(len(design.factors), 0, -1):
-        smaller = replace(design, factors=design.factors[:count])
-        fitting = [n for n in range(samples, 0, -1) if smaller.size * n <= share * design.size * samples]
-        if fitting:
-            names = ",".join(factor for factor, _ in smaller.factors)
-            offers.append(f"all items with --vary {names} --samples {fitting[0]} ({smaller.size} presentations)")
-            break
-    some = int(items * share)
-    if some:
-        offers.append(f"{some:,} items (--limit {some})")
-    return f"it pays for {', or for '.join(offers)}" if offers else "raise --max-cost, or vary fewer factors"

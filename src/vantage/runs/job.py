@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from vantage.errors import InputError
 from vantage.raters.models.base import Completion, estimate_tokens
 from vantage.runs.control import Control
 from vantage.runs.keys import KeyedCall
@@ -26,70 +25,46 @@ _TURN: Final = 8
 """Tokens that a chat template may put around a message."""
 
 
-class Spending:
-    """What a run has spent and has put aside for requests under way, over all its models, and its limit."""
-
-    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
-        self.limit, self.spent, self.aside = limit, spent, 0.0
-        self.reserved: dict[bytes, float] = {}
-        """What is put aside for each request under way."""
-        # Requests set out in some threads and are settled in another.
-        self.lock = threading.Lock()
-
-
 class Budget:
-    """What one model may still spend of what the run may.
+    """What a run has spent and has put aside for requests under way, over all its models, and its limit.
 
     A request is allowed only while all that was spent, all that is under way and the request itself stay within
     the limit, each request taken at its most expensive: a prompt of as many tokens as it may have and a reply of
     as many as it is allowed.
     """
 
-    def __init__(self, spending: Spending, price: Price | None, model: str) -> None:
-        if spending.limit is not None and price is None:
-            raise InputError(
-                f"max-cost needs the price of '{model}'",
-                remedy=f"write a line '{model}: {{input: …, output: …}}' into a file and pass it with --prices",
-            )
-        self.spending, self.price = spending, price
+    def __init__(self, limit: float | None = None, spent: float = 0.0) -> None:
+        self.limit, self.spent, self.aside = limit, spent, 0.0
+        self.reserved: dict[bytes, float] = {}
+        """What is put aside for each request under way."""
+        # Requests set out in some threads and are settled in another.
+        self._lock = threading.Lock()
 
-    def reserve(self, call: KeyedCall) -> bool:
+    def reserve(self, call: KeyedCall, price: Price | None) -> bool:
         """Whether the call may be sent; what it may cost is then put aside."""
-        spending = self.spending
-        if spending.limit is None or self.price is None:
+        if self.limit is None or price is None:
             return True
         request = call.ask.request
         prompt = sum(estimate_tokens(message.content) + _TURN for message in request.messages)
-        most = cost_of(self.price, prompt, 1 if call.ask.options else request.sampling.max_tokens)
-        with spending.lock:
-            if spending.spent + spending.aside + most > spending.limit:
+        most = cost_of(price, prompt, 1 if call.ask.options else request.sampling.max_tokens)
+        with self._lock:
+            if self.spent + self.aside + most > self.limit:
                 return False
-            spending.reserved[call.key] = most
+            self.reserved[call.key] = most
             # Kept as a sum, since a batch holds tens of thousands of requests.
-            spending.aside += most
+            self.aside += most
         return True
 
-    @property
-    def under_way(self) -> bool:
-        """Whether something is put aside for requests that have not ended, of whichever model."""
-        return bool(self.spending.reserved)
-
-    def release(self, call: KeyedCall) -> None:
-        """Frees what was put aside for a call."""
-        with self.spending.lock:
-            self.spending.aside -= self.spending.reserved.pop(call.key, 0.0)
-
-    def settle(self, call: KeyedCall, completion: Completion) -> None:
-        """Replaces what was put aside by what the call did cost."""
-        self.release(call)
-        with self.spending.lock:
-            self.spending.spent += paid(self.price, completion) or 0.0
+    def release(self, call: KeyedCall, cost: float = 0.0) -> None:
+        """Frees what was put aside for a call, which may have cost something."""
+        with self._lock:
+            self.aside -= self.reserved.pop(call.key, 0.0)
+            self.spent += cost
 
     @property
     def sentence(self) -> str:
         """Why nothing more is sent."""
-        limit, spent = self.spending.limit, self.spending.spent
-        return f"The next request could take the cost over the limit of {limit:g}; {spent:.4g} is spent."
+        return f"The next request could take the cost over the limit of {self.limit:g}; {self.spent:.4g} is spent."
 
 
 UNSTORED: Final = 4000
@@ -100,10 +75,17 @@ class Job:
     """What the requests to one model in one run share."""
 
     def __init__(
-        self, source: CallSource, store: RunStore, run: int, options: RunOptions, tally: RunTally, budget: Budget
+        self,
+        source: CallSource,
+        store: RunStore,
+        run: int,
+        options: RunOptions,
+        tally: RunTally,
+        budget: Budget,
+        price: Price | None = None,
     ) -> None:
         self.source, self.store, self.run, self.options, self.tally = source, store, run, options, tally
-        self.budget = budget
+        self.budget, self.price = budget, price
         self.stopping = threading.Event()
         """Set when nothing more is to be sent."""
         self.paused = False
@@ -125,7 +107,7 @@ class Job:
 
     def heed(self, control: Control) -> None:
         """Does what the run is asked for: pauses, goes on, and takes over other limits."""
-        if control.max_cost is not None and self.budget.price is None:
+        if control.max_cost is not None and self.price is None:
             self.tally.note(f"The limit of {control.max_cost:g} does not hold for a model whose price is not known.")
         self.paused = control.paused
         self.tally.standing = "paused" if control.paused else ""
@@ -153,9 +135,9 @@ class Job:
             return []
         calls = self.source.take(count)
         for number, call in enumerate(calls):
-            if not self.budget.reserve(call):
+            if not self.budget.reserve(call, self.price):
                 self.source.put_back(calls[number:])
-                if not self.budget.under_way:
+                if not self.budget.reserved:
                     self.tally.capped = True
                     self.stop(self.budget.sentence)
                 return calls[:number]
@@ -194,10 +176,10 @@ class Job:
                 self.stop(str(error))
                 return
             for one in batch:
-                self.tally.add(one.completion, self.budget.price)
+                self.tally.add(one.completion, self.price)
                 self.tally.retried += one.tries - 1
                 self.tally.clarified += one.call.ask.step == "clarify"
-                self.budget.settle(one.call, one.completion)
+                self.budget.release(one.call, paid(self.price, one.completion) or 0.0)
             self.source.tell([(one.call, one.completion) for one in batch])
             if sentence := self.tally.too_many_failed(self.options.fail_on):
                 self.stop(sentence)

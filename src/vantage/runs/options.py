@@ -9,6 +9,8 @@ from typing import Final, Literal
 from vantage.errors import InputError
 from vantage.runs.prices import Price
 
+CONCURRENCY: Final = 8
+"""Requests under way at a time where neither the run nor the model says otherwise."""
 TRIES: Final = 6
 """How often a request is sent at most before it has failed."""
 DEADLINE: Final = 900.0

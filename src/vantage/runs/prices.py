@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Final, NotRequired
+from typing import Final, NotRequired, cast
 
 from pydantic import Field, RootModel
 from typing_extensions import TypedDict
 
 from vantage.documents import Document
 from vantage.errors import InputError
+from vantage.raters.models import is_remote
 from vantage.raters.models.base import Completion
-
-LOCAL: Final = ("embedded", "gguf:", "hf:", "recorded:")
-"""Models that run here and cost nothing per token."""
 
 
 class Price(TypedDict):
@@ -68,7 +66,7 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """The price of a model; one that runs here costs nothing, another is looked up."""
     if model in prices:
         return prices[model]
-    return Price(input=0.0, output=0.0) if model.startswith(LOCAL) else None
+    return None if is_remote(model) else Price(input=0.0, output=0.0)
 
 
 def discounted(price: Price, share: float) -> Price:
@@ -77,12 +75,7 @@ def discounted(price: Price, share: float) -> Price:
     >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
     {'input': 0.5, 'output': 2.0}
     """
-    reduced = Price(input=price["input"] * share, output=price["output"] * share)
-    if "cached" in price:
-        reduced["cached"] = price["cached"] * share
-    if "written" in price:
-        reduced["written"] = price["written"] * share
-    return reduced
+    return cast(Price, {name: one * share if isinstance(one, int | float) else one for name, one in price.items()})
 
 
 def cost_of(

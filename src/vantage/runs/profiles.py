@@ -104,8 +104,8 @@ def told_prices(store: RunStore, raters: Iterable[ChatRater], prices: Mapping[st
 def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
     """A rater with the defaults that suit its model, and what was changed, in sentences.
 
-    A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, the
-    distribution is drawn from samples.
+    A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, or replies
+    do not begin with the letter of an option, the distribution is drawn from samples.
     """
     notes: list[str] = []
     changed: dict[str, Any] = {}
@@ -113,11 +113,11 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
         tells = profile.logprobs != 0
     else:
         tells = getattr(kind_of(rater.model_name), "tells_probabilities", True)
-    if rater.parts.scoring and not tells:
+    otherwise = profile is not None and profile.begins == "other" and rater.remote
+    if rater.parts.scoring and (otherwise or not tells):
         changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
-        notes.append(
-            f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead."
-        )
+        why = "tells no probabilities" if not tells else "begins its replies otherwise than with an option"
+        notes.append(f"{rater.model_name} {why}, so {SAMPLES} replies are drawn for each item instead.")
     if profile is not None:
         if profile.thinks and max_tokens is None:
             # Twice what a rating question took, in steps that do not change with every probe.

@@ -71,22 +71,6 @@ def rate(
     return added(corpus, *outcome.judged)
 
 
-def judge(
-    rater: ChatRater,
-    corpus: Corpus,
-    instrument: Instrument,
-    *,
-    questions: Sequence[str] = (),
-    condition: str = "",
-    progress: Progress | None = None,
-    store: RunStore | str | Path | None = None,
-    options: RunOptions | None = None,
-) -> JudgedPart:
-    """Puts the questions to one rater; nothing is added to the corpus yet. The arguments are those of `rate`."""
-    plan = RunPlan.of(corpus, rater, instrument, questions=questions, condition=condition)
-    return carried_out(plan, store, options, progress).judged[0]
-
-
 def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     """The corpus with what raters gave, in the place of what had failed or could not be read.
 
@@ -99,12 +83,11 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
     served = {one.rater.id: one.served for one in given if one.served}
-    rows_of = {one.rater.id: {**one.rater.row(), "settings": settings(one.rater)} for one in given}
+    rows_of: dict[str, dict[str, Any]] = {}
     for one in given:
-        rows_of[one.rater.id] |= {"fallback_for": one.instead_of} if one.instead_of else {}
-    rows_of = {
-        id_: {**row, **({"served": SERVED.join(served[id_])} if id_ in served else {})} for id_, row in rows_of.items()
-    }
+        more = {"fallback_for": one.instead_of, "served": SERVED.join(served.get(one.rater.id, ()))}
+        named = {name: text for name, text in more.items() if text}
+        rows_of[one.rater.id] = {**one.rater.row(), "settings": settings(one.rater), **named}
     corpus = _still_served(corpus, served)
     new = [pl.DataFrame([rows_of[id_]]) for id_ in rows_of if id_ not in set(corpus.raters["rater"])]
     raters = pl.concat(new, how="diagonal_relaxed") if new else None

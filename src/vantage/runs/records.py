@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from vantage._version import __version__
 from vantage.errors import InputError
@@ -20,7 +20,7 @@ from vantage.runs.keys import text_key
 from vantage.runs.plan import RunPlan
 from vantage.runs.prices import BATCH_SHARE, Price, cost_of, price_of
 from vantage.runs.store import RunStore
-from vantage.runs.tables import unpacked
+from vantage.runs.tables import FACTS, unpacked
 from vantage.runs.tally import RunTally
 
 
@@ -65,11 +65,15 @@ def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] 
         ends = [started for started, _ in known[1:]] + [float("inf")]
         for sitting, ((started, then), end) in enumerate(zip(known, ends, strict=True)):
             entries += _entries(store, number, sitting, started, end, then if prices is None else prices)
-    return entries if run is not None else [*_probes(store, prices or {}), *entries]
+    if run is not None:
+        return entries
+    if prices is None:
+        prices = {model: price for one in sittings.values() for _, then in one for model, price in then.items()}
+    return [*_probes(store, prices), *entries]
 
 
 def _probes(store: RunStore, prices: Mapping[str, Price]) -> list[LedgerEntry]:
-    """What finding out about models took, which belongs to no run; the price is the one that the endpoint told."""
+    """What finding out about models took, which belongs to no run, at the endpoint's price where there is no other."""
     entries: list[LedgerEntry] = []
     for at, text in store.select("SELECT at, profile FROM profiles ORDER BY id") if store.has("profiles") else ():
         profile = json.loads(text)
@@ -159,9 +163,6 @@ class Serving:
     last: float
 
 
-_NAMED: Final = ("served", "provider", "fingerprint", "reason")
-
-
 def servings(store: RunStore, run: int) -> list[Serving]:
     """What served a run, in the order in which it was first met; calls of which nothing was recorded have no row."""
     if not store.has("evidence"):
@@ -175,8 +176,8 @@ def servings(store: RunStore, run: int) -> list[Serving]:
     merged: dict[str, Serving] = {}
     for context, facts, count, first, last in rows:
         known, model = json.loads(unpacked(facts)), str(json.loads(unpacked(context))["model"])
-        served, provider, fingerprint, reason = (str(known[name]) for name in _NAMED)
-        one = Serving(model, served, provider, fingerprint, reason, count, first, last)
+        named = {name: str(known[name]) for name in FACTS}
+        one = Serving(model, **named, calls=count, first=first, last=last)
         key = json.dumps(astuple(one)[:5])
         if old := merged.get(key):
             one = replace(one, calls=old.calls + count, first=old.first)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import struct
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,22 +10,9 @@ from typing import Any, Final
 
 from vantage.runs.tables import APPLICATION, LATER, SCHEMA, SOUND, VERSION, is_sound, store_error
 
-_MAGIC: Final = b"SQLite format 3\0"
-
-
 _STRETCH: Final = 256
-
-
 _SILENT: Final = 40
 """Stretches without a readable row after which a table is taken to have ended."""
-
-
-def mend(path: Path) -> str:
-    """Recovers a store whose file is shorter than it says; what was done, in a sentence, or nothing.
-
-    The write-ahead file needs no such care: SQLite leaves out what was not written to its end.
-    """
-    return recover(path) if path.is_file() and _is_cut(path) else ""
 
 
 def recover(path: Path) -> str:
@@ -42,20 +28,6 @@ def recover(path: Path) -> str:
     fresh.rename(path)
     rest = "others could not be read and will be asked again" if holes else "and no other was found"
     return f"The store was damaged: {saved:,} replies were saved, {rest}; the damaged file is kept as {kept.name}."
-
-
-def _is_cut(path: Path) -> bool:
-    """Whether the header tells of more pages than the file has."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    if len(header) < 100 or not header.startswith(_MAGIC):
-        return False
-    (size,) = struct.unpack(">H", header[16:18])
-    changed, pages, valid = struct.unpack(">I", header[24:28]), struct.unpack(">I", header[28:32])[0], header[92:96]
-    in_wal = path.with_name(f"{path.name}-wal")
-    if struct.unpack(">I", valid) != changed or (in_wal.is_file() and in_wal.stat().st_size):
-        return False
-    return path.stat().st_size < int(pages) * (65536 if size == 1 else int(size))
 
 
 def _copy(path: Path, fresh: Path) -> tuple[int, bool]:

@@ -22,13 +22,9 @@ from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
 """Rules of judgments that were not read from a reply."""
-
-
 ELSEWHERE: Final = ("keywords", "template")
 """Rules of judgments that another parser than the one for scales has read: lists of keywords are the study's to read,
 which does so from the replies whenever it is run, and a template has its own settings."""
-
-
 _WAS_CUT: Final = pl.col("rule").fill_null("").str.contains("^cut(:|$)")
 """Replies that the model could not bring to their end, as their rule says."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,6 @@ from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
 from vantage.raters.models.dialects import learn
-from vantage.runs.recovery import mend
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -58,7 +57,6 @@ class RunStore:
     ) -> None:
         self.path = place(path)
         self.read_only = read_only
-        self.notes: list[str] = []
         self._temporary = _temporary
         self._open()
         # Replies of models that were probed are read with what was learned of their thinking.
@@ -88,16 +86,6 @@ class RunStore:
         self.close()
 
     @property
-    def connection(self) -> sqlite3.Connection:
-        """The connection for looking."""
-        return self._reader
-
-    @property
-    def lasting(self) -> bool:
-        """Whether the file is there for a later run."""
-        return self._temporary is None and not self.read_only
-
-    @property
     def writer(self) -> StoreWriter:
         """The thread that writes."""
         if self._writer is None:
@@ -124,6 +112,10 @@ class RunStore:
             replies |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
         return replies
 
+    def answered(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of the calls that are answered."""
+        return {key for (key,) in among(self.select, "SELECT key FROM calls WHERE key IN ({})", keys)}
+
     def details(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """Thinking, category, cached and reasoning tokens of those among these calls that have any of them."""
         if not keys or not self.has("details"):
@@ -149,7 +141,7 @@ class RunStore:
         """How many replies there are."""
         return int(self.select("SELECT COUNT(*) FROM calls")[0][0])
 
-    def select(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def select(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Rows of the store; a damaged file raises an error of one sentence."""
         try:
             return self._reader.execute(sql, values).fetchall()
@@ -172,8 +164,6 @@ class RunStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
-        if note := mend(self.path):
-            self.notes.append(note)
         self._writer = StoreWriter(self._connect, self.path)
         self._reader = self._connect()
         self.claims = Claims(self.path, self._writer)
@@ -228,13 +218,10 @@ def begun(path: Path) -> bool:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Makes the tables of a new file; an older file is brought up to date, a newer one is refused."""
-    if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+    if is_old := connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         _check(connection, path)
-        # Version 1 lacks tables only; what its calls do not tell stays unknown.
-        _execute(connection, LATER)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        return
-    _execute(connection, LATER + SCHEMA)
+    # Version 1 lacks tables only; what its calls do not tell stays unknown.
+    _execute(connection, LATER + ("" if is_old else SCHEMA))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 

@@ -14,8 +14,6 @@ from vantage.runs.prices import Price, paid
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""
-
-
 ENOUGH: Final = 20
 """Calls before a share of failures is taken seriously."""
 

@@ -156,14 +156,6 @@ class Claims:
         if self._writer is not None:
             self._writer.do(self._clear_dead)
 
-    def others(self) -> bool:
-        """Whether another process has claims on the store."""
-        self.clear_dead()
-        if self._writer is None:
-            return False
-        sql, owner = "SELECT 1 FROM claims WHERE owner != ?", (self.owner,)
-        return self._writer.do(lambda connection: connection.execute(sql, owner).fetchone()) is not None
-
     def release(self) -> None:
         """Gives up what this process had claimed."""
         if self._lock is None or self._writer is None:

@@ -1,4 +1,4 @@
-"""Serving the explorer: on this machine only, read-only but for marks, and to whoever has the one-time token."""
+"""Serving the explorer: on this machine only, read-only, and to whoever has the one-time token."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import secrets
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -19,7 +18,6 @@ from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
 from vantage.report import EXPLORER, finite
-from vantage.scales import show_code
 from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
 COOKIE: Final = "vantage-view-{port}"
@@ -35,7 +33,6 @@ HEADERS: Final = {
     "cache-control": "no-store",
 }
 TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
-LARGEST_BODY: Final = 100_000
 LAST: Final = 2**31
 """Numbers in addresses end here."""
 NUMBERS: Final = ("page", "size", "run", "sample", "start", "end")
@@ -67,7 +64,6 @@ class Server:
             # Numbers of a report lead to the explorer beside it, which is this one.
             Route(f"/report/{EXPLORER}", lambda _: RedirectResponse("/", 303, headers=HEADERS)),
             Route("/api/evidence", self.evidence),
-            Route("/api/marks", self.mark, methods=["GET", "POST"]),
             Route("/api/{view}", self.api),
         ]
         return Starlette(routes=routes)
@@ -112,20 +108,6 @@ class Server:
         """A reply with the words that decided how it was read."""
         return await self._answer(request, self._evidence)
 
-    async def mark(self, request: Request) -> Response:
-        """The marks so far, or a new one; a form of another site can send no such request."""
-        if request.method == "GET":
-            return await self._answer(request, lambda _: {"marks": self._marks()})
-        if refusal := self._refused(request):
-            return refusal
-        small, body = request.headers.get("content-type") == "application/json", b""
-        async for part in request.stream():
-            body += part
-            small &= len(body) <= LARGEST_BODY
-            if not small:
-                return _json({"problem": "A mark is a small JSON document."}, 400)
-        return await self._answer(request, lambda _: self._marked(json.loads(body)))
-
     async def _answer(self, request: Request, compute: Any) -> Response:
         if refusal := self._refused(request):
             return refusal
@@ -157,7 +139,6 @@ class Server:
         return rows.row(0, named=True)
 
     def _evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from vantage.runs.audit import answers
         from vantage.view.calls import evidence
 
         corpus, row = self.explorer.corpus, self._row(given)
@@ -165,30 +146,7 @@ class Server:
         source = corpus.items.filter(pl.col("item") == row["item"])
         text = source["text"][0] if "text" in source.columns else None
         shown = evidence(row.get("reply") or "", question, text, cut=row.get("finish") == "length")
-        return {**shown, "stored_rule": row.get("rule"), "answers": list(answers(question))}
-
-    def _marked(self, given: Any) -> dict[str, Any]:
-        from vantage.runs.audit import Mark, add_mark
-
-        if not isinstance(given, dict) or "meant" not in given:
-            raise InputError("a mark says which answer was meant", remedy="reload the page")
-        row = self._row(given)
-        read = show_code(row["value"]) if row["value"] is not None else str(row["status"])
-        keys = {name: row[name] for name in ("item", "question", "rater", "condition", "sample")}
-        mark = Mark(**keys, reply=row.get("reply") or "", read=read, meant=str(given["meant"]))
-        add_mark(self._folder(), self.explorer.corpus, mark)
-        return {"marks": self._marks()}
-
-    def _marks(self) -> int:
-        from vantage.runs.audit import marks
-
-        return len(marks(self._folder()))
-
-    def _folder(self) -> Path:
-        folder = self.explorer.opened[0].folder
-        if len(self.explorer.opened) != 1 or folder is None:
-            raise InputError("replies can be marked in one corpus at a time", remedy="open the corpus folder alone")
-        return folder
+        return {**shown, "stored_rule": row.get("rule")}
 
 
 def _same(given: str, secret: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from vantage.runs import RunStore
 from vantage.runs.batch.engine import Ledger
+from vantage.runs.recovery import recover
 
 KEYS = [bytes([n]) * 16 for n in range(6)]
 
@@ -73,6 +74,6 @@ def test_open_batches_survive_the_recovery_of_a_damaged_store(tmp_path: Path) ->
         ledger.opened(ledger.intend(dict.fromkeys(KEYS, 1)), "batch-1")
     data = path.read_bytes()
     path.write_bytes(data[: len(data) - 4096])
+    recover(path)
     with RunStore(path) as store:
-        assert store.notes
         assert len(Ledger(store, "openai", "api.example.org").held(KEYS)) == len(KEYS)

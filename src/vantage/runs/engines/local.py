@@ -30,7 +30,7 @@ from vantage.raters.models.base import (
 )
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions
+from vantage.runs.options import CONCURRENCY, RunOptions
 
 PATIENCE: Final = 300.0
 """Seconds; an endpoint that asks for a longer wait is waited for, whatever tries and deadline are left."""
@@ -136,8 +136,6 @@ class PerMinute:
             await asyncio.sleep(start - now)
 
 
-CONCURRENCY: Final = 8
-"""Requests under way at a time where neither the run nor the model says otherwise."""
 REACH: Final = 5.0
 """Seconds in which an endpoint that is up takes a connection."""
 GRACE: Final = 10.0

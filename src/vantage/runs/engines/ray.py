@@ -25,10 +25,10 @@ from vantage.raters.conversation import Ask
 from vantage.raters.models import is_remote, load_model
 from vantage.raters.models.base import ChatModel, Completion, ModelError, Unopened, note_once, require
 from vantage.raters.models.huggingface import HubTokens
-from vantage.runs.engines.local import CONCURRENCY, GRACE, LocalEngine
-from vantage.runs.job import UNSTORED, Budget, Job, Spending
+from vantage.runs.engines.local import GRACE, LocalEngine
+from vantage.runs.job import UNSTORED, Budget, Job
 from vantage.runs.keys import KeyedCall
-from vantage.runs.options import RunOptions
+from vantage.runs.options import CONCURRENCY, RunOptions
 from vantage.runs.source import CallSource
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
@@ -78,7 +78,7 @@ class Worker(Job):
     def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
         # Storing, counting and paying are done by the process that handed the requests over.
         source, store = cast(CallSource, _Unending()), cast(RunStore, None)
-        super().__init__(source, store, 0, options, RunTally(), Budget(Spending(None), None, ""))
+        super().__init__(source, store, 0, options, RunTally(), Budget())
         self._spec, self._settings, self._version = spec, settings, version
         self._model: ChatModel | None = None
         self._problem = ""

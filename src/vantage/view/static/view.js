@@ -651,24 +651,12 @@ function reply(row, item) {
       const shown = await ask("evidence", key), parts = [];
       let at = 0;
       for (const [start, end] of shown.spans) { parts.push(shown.reply.slice(at, start), h("mark", {}, shown.reply.slice(start, end))); at = end; }
-      details.append(h("pre", { dir: "auto" }, ...parts, shown.reply.slice(at)), h("p", { class: "note" }, `Rule ${row.rule}; marked are the words without which it would be read differently.`), wrong(key, shown.answers));
+      details.append(h("pre", { dir: "auto" }, ...parts, shown.reply.slice(at)), h("p", { class: "note" }, `Rule ${row.rule}; marked are the words without which it would be read differently.`));
       const calls = await ask("calls", { item: item.item, rater: row.rater });
       details.append(...calls.calls.filter((one) => !one.question || one.question === row.question).slice(0, 4).map(call));
     } catch (error) { details.append(h("p", { class: "problem" }, error.message)); }
   });
   return details;
-}
-
-function wrong(key, answers) {
-  const choice = h("select", { "aria-label": "What the reply means" }, h("option", { value: "" }, "it means …"), answers.map(([code, text]) => h("option", { value: code }, text)));
-  const status = h("span", { class: "note", role: "status" });
-  const send = async () => {
-    if (!choice.value) { status.textContent = "Choose what it means."; return; }
-    const response = await fetch("/api/marks", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ ...key, meant: choice.value }) });
-    const answer = await response.json();
-    status.textContent = response.ok ? `Marked; the judgments are unchanged (${counted(answer.marks, "mark")} in marks.jsonl).` : answer.problem;
-  };
-  return h("div", { class: "tools" }, "Read wrongly? ", choice, button("Mark", send), status);
 }
 
 function call(one) {
