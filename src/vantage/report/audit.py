@@ -11,15 +11,14 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
-from vantage.measures import Column, audit, balanced, find, g_study
+from vantage.measures import Against, Column, audit, balanced, find, g_study
 from vantage.measures.audits.cards import UNKNOWN
 from vantage.report.cells import counted, minus
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report
-from vantage.report.ledger import Claim, settle
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
-from vantage.report.sentences import Words, statement
+from vantage.report.sentences import settled
 
 
 @dataclass(eq=False)
@@ -42,21 +41,20 @@ class AuditAnalysis(Analysis):
         """All effects of the raters that were asked for, with the verdicts, intervals and p values of the ledger."""
         effects = audit(self.corpus, rater=self.options["rater"])
         (rule,) = find("audit").view.says
-        [claims] = settle([statement(rule, effects, Words(("rater",)), family="{rater}").claims])
-        of = {claim.row: claim for claim in claims}
-        settled = [of[row] if row in of else Claim("fact") for row in range(len(effects))]
+        assert isinstance(rule, Against)  # noqa: S101 - as the measure declares it
+        claims = settled(rule, effects, "{rater}")
         # The same interval in percent of the scale.
         percent = (pl.col("relative_high") - pl.col("relative_low")) / (pl.col("high") - pl.col("low"))
         ends = {}
         for end in ("low", "high"):
-            ends[end] = pl.coalesce(pl.Series([getattr(one, end) for one in settled], dtype=pl.Float64), end)
+            ends[end] = pl.coalesce(pl.Series([getattr(one, end) for one in claims], dtype=pl.Float64), end)
             further = ((ends[end] - pl.col(end)) * percent).fill_nan(0.0)
             ends[f"relative_{end}"] = pl.col(f"relative_{end}") + further
         return effects.with_columns(
             **ends,
             limit=pl.max_horizontal(ends["low"].abs(), ends["high"].abs()),
-            p_adjusted=pl.Series([one.p_family for one in settled], dtype=pl.Float64),
-            clear=pl.Series([one.claims for one in settled]),
+            p_adjusted=pl.Series([one.p_family for one in claims], dtype=pl.Float64),
+            clear=pl.Series([one.claims for one in claims]),
         )
 
     @cached_property

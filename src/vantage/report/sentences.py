@@ -129,6 +129,13 @@ def decide(statements: Sequence[Statement]) -> list[list[Finding]]:
     return [one.write(claims) for one, claims in zip(statements, settled, strict=True)]
 
 
+def settled(rule: Against, frame: pl.DataFrame, family: str = "") -> list[Claim]:
+    """What the ledger says of each row of a frame; a fact without a number where there is nothing to say."""
+    [claims] = settle([statement(rule, frame, Words(), family=family).claims])
+    of = {claim.row: claim for claim in claims}
+    return [of.get(row, Claim("fact")) for row in range(len(frame))]
+
+
 def statement(
     rule: Rule, frame: pl.DataFrame, words: Words, *, family: str = "", exploratory: bool = False
 ) -> Statement:

@@ -156,7 +156,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     corrected = {claim.row: claim.p_family for claim in reversed(compared)}
     frame = frame.with_columns(pl.Series("p_family", [corrected.get(row) for row in range(len(frame))], pl.Float64))
     # One p value for a row: the one that the sentence about it has. The other stays in the file.
-    shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted", "p_holm") else name for name in view.show))
+    shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted") else name for name in view.show))
     many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
     count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
     note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once."

@@ -190,7 +190,9 @@ def test_sentences_follow_from_the_corrected_numbers() -> None:
     shown = present(frame, VIEW, name="audit")
     texts = [finding.text for part in decide(shown.statements) for finding in part]
     assert any(text.startswith("Options that are listed first are favoured: model (+0.") for text in texts)
-    assert any(text.startswith("No clear drift between dates: model (") and "would have been seen" in text for text in texts)
+    assert any(
+        text.startswith("No clear drift between dates: model (") and "would have been seen" in text for text in texts
+    )
 
 
 def test_nothing_is_said_of_people_where_there_are_none() -> None:
