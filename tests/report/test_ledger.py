@@ -323,9 +323,26 @@ def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
     assert "By home, raters with “coast” give lower answers than raters with “hills”" in texts
     by_trait = {claim.family for claim in result.ledger if claim.table == "traits"}
     assert len(by_trait) == 3, by_trait
+    opening = [finding.text for finding in result.findings]
+    assert "The same answer to every text: constant about q (“4” 24 times)." in opening
     verdicts = {claim.name: claim.verdict for claim in result.ledger if claim.table == "near-people"}
     assert set(verdicts) == {f"q ({name})" for name in MODELS}
     assert verdicts["q (random)"] == "above"
+
+
+def test_who_gives_the_usual_answer_throughout_is_not_accused() -> None:
+    """Of people who nearly all say no, one who always does says nothing; a model that always says yes does."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"item": f"i{n}", "question": "q", "rater": rater, "value": float(value)}
+        for rater in ("a", "b", "c", "no", "yes")
+        for n, value in enumerate({"no": np.zeros(20), "yes": np.ones(20)}.get(rater, rng.random(20) < 0.1))
+    ]
+    raters = pl.DataFrame({"rater": ["a", "b", "c", "no", "yes"], "kind": ["person"] * 4 + ["model"]})
+    items = pl.DataFrame({"item": [f"i{n}" for n in range(20)], "text": [f"Sentence {n}." for n in range(20)]})
+    instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.labels("no", "yes")})
+    analysis = CorpusAnalysis(Corpus(items, raters, pl.DataFrame(rows), instrument))
+    assert report_on_a_corpus.constant(analysis)["rater"].to_list() == ["yes"]
 
 
 def by_groups(seed: int, planted: str) -> list[Claim]:
