@@ -23,7 +23,7 @@ from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import names, parts, stacked, unit_table
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Judgments, has_column, level_of
-from vantage.measures.relations.groups import GroupAnalysis, trait_scales
+from vantage.measures.relations.groups import SAME, GroupAnalysis, trait_scales
 from vantage.measures.scoring.references import sides_of
 from vantage.scales import Level
 
@@ -203,16 +203,20 @@ class Errors:
         self, trait: str, scale: TraitScale | None, confidence: float, about: str
     ) -> Iterator[dict[str, Any]]:
         analysis = GroupAnalysis.of(self.frame, trait, scale, confidence=confidence)
-        mean = self.frame[trait].count() and self.frame.drop_nulls(trait)["value"].mean()
-        everyone = self.frame.drop_nulls(trait)["rater"].n_unique()
+        known = self.frame.drop_nulls(trait)
+        mean, everyone = known["value"].mean(), known["rater"].n_unique()
         for row in analysis.rows():
             if row["row"] == "shape":
                 continue
-            kept = {name: row.get(name) for name in ("group", "estimate", "low", "high", "over", "df", "p", "reason", "row")}
+            kept = {
+                name: row.get(name) for name in ("group", "estimate", "low", "high", "over", "df", "p", "reason", "row")
+            }
             counted = {name: row[name] for name in ("items", "raters", "judgments", "left_out") if name in row}
-            made = {**NOTHING, "trait": trait, **kept, **counted, "people": row["raters"]}
+            made: dict[str, Any] = {**NOTHING, "trait": trait, **kept, **counted, "people": row["raters"]}
             made |= {"error": row.get("mean", mean), "rest": row.get("versus_mean"), "p_worse": row["p"]}
             ends = f" about {about}" if about else ""
+            if row.get("reason") == SAME:
+                made["reason"] = "the errors do not vary"
             if row["row"] == "group":
                 named = f"{row['group']} ({trait})"
                 made |= {"others": everyone - row["raters"], "whom": named + ends, "end": named}
