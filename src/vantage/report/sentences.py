@@ -137,9 +137,15 @@ def settled(rule: Against, frame: pl.DataFrame, family: str = "") -> list[Claim]
 
 
 def statement(
-    rule: Rule, frame: pl.DataFrame, words: Words, *, family: str = "", exploratory: bool = False
+    rule: Rule,
+    frame: pl.DataFrame,
+    words: Words,
+    *,
+    family: str = "",
+    exploratory: bool = False,
+    after: str = "",
 ) -> Statement:
-    """What a rule has to say of a frame, as an answer to the research question of a family."""
+    """What a rule has to say of a frame, as an answer to a research question, which may come after one."""
     rows = frame.to_dicts()
     if isinstance(rule, Fact):
         facts = [replace(claim, table=words.table) for one in _facts(rule, rows, words) for claim in one.evidence]
@@ -156,6 +162,7 @@ def statement(
             table=words.table,
             question=str(row.get("question") or ""),
             family=_asked(family, row, words),
+            after=_asked(after, row, words),
             exploratory=exploratory,
             confidence=words.confidence,
             columns=(rule.value, rule.low, rule.high),

@@ -89,7 +89,7 @@ def present(
     keys: Sequence[str] = (),
     says: Sequence[Rule] | None = None,
     values: Mapping[str, Any] | None = None,
-    families: Sequence[tuple[str, bool]] | None = None,
+    families: Sequence[tuple[str, bool, str]] | None = None,
 ) -> Presented:
     """The table, the figures and the statements of a result.
 
@@ -105,7 +105,7 @@ def present(
         keys: The columns that name a row, where they are not those in `by`.
         says: The rules of its sentences, instead of those of the view.
         values: Further names for phrases.
-        families: For each rule the research question that it answers, and whether it is exploratory.
+        families: For each rule its research question, whether it is exploratory, and which question comes before.
     """
     options, text = used_options(frame), caption or caption_of(view, frame, by, who)
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
@@ -122,8 +122,8 @@ def present(
     )
     rules = view.says if says is None else says
     statements = [
-        statement(rule, frame, words, family=family, exploratory=exploratory)
-        for rule, (family, exploratory) in zip(rules, families or [("", False)] * len(rules), strict=True)
+        statement(rule, frame, words, family=family, exploratory=exploratory, after=after)
+        for rule, (family, exploratory, after) in zip(rules, families or [("", False, "")] * len(rules), strict=True)
     ]
     drawn = _default_figure(view, by) if figures is None else figures
 
