@@ -40,7 +40,9 @@ def test_gaps_are_those_of_the_one_analysis_of_groups() -> None:
     errors = pairs.join(told, on=["item", "rater"], suffix="_told").join(corpus.raters, on="rater")
     errors = errors.with_columns(value=(pl.col("value") != pl.col("value_told")).cast(pl.Float64))
     same = (
-        groups(errors.select("item", "rater", "value", "side"), traits="side").filter(group="left").row(0, named=True)
+        groups(errors.select("item", "rater", "value", "side"), traits="side", ci="raters")
+        .filter(group="left")
+        .row(0, named=True)
     )
     assert [row[name] for name in ("estimate", "low", "high", "p")] == pytest.approx(
         [same[name] for name in ("estimate", "low", "high", "p")], rel=1e-12

@@ -88,12 +88,12 @@ def error_gaps(
     than five people, or with fewer outside, are described and not tested.
 
     `error` is the mean distance between the model's answer and those of the group's people, `rest` that of the others,
-    both given who judged what, and `estimate` the difference, with its interval and `p`. `ceiling` is how far people of
-    the group are from each other, and `beyond` the gap that is left when each person's distance from their own group is
-    taken out: a group that disagrees within itself is far from everyone. `detectable` is the smallest gap that would be
-    found in 80 % of such studies. `p_worse` is the larger p value of the gap and of the gap beyond the ceiling where
-    that is known, `p_adjusted` corrects it over all comparisons of the model (Bonferroni; two groups are one), and
-    `worse` says that a gap remains.
+    both given who judged what, and `estimate` the difference, with its interval and `p` over people. `ceiling` is how
+    far people of the group are from each other, and `beyond` the gap that is left when each person's distance from
+    their own group is taken out: a group that disagrees within itself is far from everyone. `detectable` is the
+    smallest gap that would be found in 80 % of such studies. `p_worse` is that of the gap or, where that is below .05
+    and the ceiling is known, the larger one of it and that of the gap beyond; `p_adjusted` corrects it over all
+    comparisons of the model (Bonferroni; two groups are one), and `worse` says that a gap remains.
 
     With `per="item"` there is a row for each item and group, the items that make the gap first.
 
@@ -202,7 +202,7 @@ class Errors:
     def _of_trait(
         self, trait: str, scale: TraitScale | None, confidence: float, about: str
     ) -> Iterator[dict[str, Any]]:
-        analysis = GroupAnalysis.of(self.frame, trait, scale, confidence=confidence)
+        analysis = GroupAnalysis.of(self.frame, trait, scale, over="raters", confidence=confidence)
         known = self.frame.drop_nulls(trait)
         mean, everyone = known["value"].mean(), known["rater"].n_unique()
         for row in analysis.rows():
@@ -238,10 +238,11 @@ class Errors:
         within = self._within(analysis.frame, pl.col(analysis.column) == level)
         theirs = within.filter("inside")
         ceiling: dict[str, Any] = {"ceiling": theirs["apart"].mean() if len(theirs) else None}
-        if row["p"] is None or theirs.is_empty() or len(theirs) == len(within):
+        # What is no gap is not looked at further.
+        if row["p"] is None or row["p"] >= LEVEL or theirs.is_empty() or len(theirs) == len(within):
             return ceiling
         freed = within.with_columns(pl.col("value") - pl.col("apart"))
-        left = GroupAnalysis.of(freed, "inside", TraitScale("nominal"), confidence=confidence).rows()[-1]
+        left = GroupAnalysis.of(freed, "inside", TraitScale("nominal"), over="raters", confidence=confidence).rows()[-1]
         if left["p"] is None:
             return ceiling
         ends = {f"beyond_{name}": left[name] for name in ("low", "high", "p")}

@@ -32,13 +32,16 @@ def for_whom(analysis: Perspectives) -> Data:
     return Data(frame, {"scored_by": analysis.scored_by})
 
 
-@per_corpus
-def ranking(one: Evaluated) -> Rows:
+def ranking(analysis: Perspectives) -> Data:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
-    for cell in one.done:
-        common = one.common(cell)
-        judged = counted(common.pairs["item"].n_unique(), "text")
-        yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
+
+    def rows(one: Evaluated) -> Rows:
+        for cell in one.done:
+            common = one.common(cell)
+            judged = counted(common.pairs["item"].n_unique(), "text")
+            yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
+
+    return Data(per_corpus(rows)(analysis), {"scored_by": analysis.scored_by})
 
 
 def bought(analysis: Perspectives) -> pl.DataFrame:
