@@ -419,10 +419,11 @@ def _shown(value: float | str | None) -> str:
     return f"{value:.6g}" if isinstance(value, float) else value or "none"
 
 
-def write() -> None:
-    """Keeps today's numbers."""
+def write(only: str | None = None) -> None:
+    """Keeps today's numbers, of one measure or of all."""
     FOLDER.mkdir(exist_ok=True)
-    frame = results().with_columns(pl.col(*KEY, "text").cast(pl.Categorical))
+    others = [kept().filter(pl.col("measure") != only)] if only else []
+    frame = pl.concat([*others, results(only)]).with_columns(pl.col(*KEY, "text").cast(pl.Categorical))
     frame.write_parquet(KEPT, compression="zstd", compression_level=19)
 
 
@@ -434,7 +435,7 @@ def main() -> None:
     parser.add_argument("--only", help="one measure")
     arguments = parser.parse_args()
     if arguments.write:
-        write()
+        write(arguments.only)
     else:
         sys.stdout.write(report(differences(kept(), results(arguments.only))) + "\n")
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Vantage
 from tests.measures.audits.test_balanced import corpus
+from tests.report.truth import check_all, check_intervals
 from vantage import demo_corpus
+from vantage.report.audit import AuditAnalysis, audit_report
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,22 @@ def test_the_page_has_cards_figures_and_a_gain(vantage: Vantage, folder: Path, t
         assert words in page
     assert {path.stem for path in (tmp_path / "audit" / "figures").glob("*.svg")} == {"effects", "variance", "growth"}
     assert vantage("report", tmp_path / "audit").code == 0
+
+
+def test_the_verdicts_of_an_audit_are_those_of_its_ledger() -> None:
+    asked = corpus(2.0, ["order=up", "order=down"], items=30)
+    report = audit_report(asked)
+    check_all(report.result)
+    check_intervals(report.result)
+    effects = AuditAnalysis(asked, {"rater": []}).effects.filter(pl.col("p").is_not_null())
+    mine = {(row["rater"], row["effect"]): row for row in effects.iter_rows(named=True)}
+    claims = [claim for claim in report.result.ledger if claim.table == "audit"]
+    assert len(claims) == len(mine) > 2
+    for claim in claims:
+        row = mine[claim.name.partition(" (")[0], claim.name.partition("(")[2].split(", ")[0]]
+        assert (row["low"], row["high"], row["p_adjusted"]) == (claim.low, claim.high, claim.p_family)
+        assert row["clear"] == claim.claims
+        assert row["relative_low"] <= row["relative"] <= row["relative_high"]
 
 
 def test_an_old_corpus_is_one_unknown_presentation_and_says_so(vantage: Vantage, tmp_path: Path) -> None:

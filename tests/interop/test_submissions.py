@@ -15,12 +15,14 @@ from typer.testing import CliRunner
 
 import vantage
 from tests.raters.models.endpoint import Endpoint
+from tests.report.truth import check_all
 from vantage import InputError
 from vantage.cli.app import app
 from vantage.errors import Problems
 from vantage.interop.benchmark import read_predictions
 from vantage.interop.submissions import SharedTask, read_submission, read_system, task_baseline, tasks, write_submission
 from vantage.perspective import shared_task
+from vantage.report.folder import Report
 
 RUN = CliRunner()
 LABELS = ("contradiction", "entailment", "neutral")
@@ -305,6 +307,11 @@ def test_the_leaderboard_page(released: Path, tmp_path: Path) -> None:
     run("leaderboard", *systems, "--data", released, "--to", tmp_path / "page")
     html = (tmp_path / "page" / "report.html").read_text("utf-8")
     assert all(name in html for name in ("ours", "coin", "VariErrNLI", "reads no text"))
+    result = Report.read(tmp_path / "page").result
+    check_all(result)
+    board = next(table.frame for table in result.tables if table.name == "leaderboard")
+    above = {claim.row for claim in result.ledger if claim.table == "leaderboard" and claim.verdict == "above"}
+    assert above == {row for row, place in enumerate(board["place"]) if place is not None}
     drawn = pl.read_csv(tmp_path / "page" / "figures" / "predicted-paraphrase.csv")
     assert set(drawn["who"]) == {"people", "ours", "coin"}
     assert drawn.group_by("who", "item").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1.0] * 9)

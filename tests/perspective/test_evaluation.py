@@ -12,7 +12,7 @@ from sklearn.metrics import classification_report
 import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.perspective import advantage, gaps
+from vantage.perspective import advantage, below, gaps
 from vantage.perspective.evaluation import evaluate, stood_for
 from vantage.perspective.splits import people_pairs, split
 from vantage.perspective.tally import ClassCounts, average
@@ -255,12 +255,11 @@ def test_an_ordered_scale_is_scored_by_distance() -> None:
     assert row["low"] < row["f1"] < row["high"]
     assert row["precision"] is row["recall"] is None
     assert row["support"] == 48
-    (gap,) = gaps(found, "closeness").iter_rows(named=True)
-    sides = {side: 1 - distance[n::2].mean() / 4 for n, side in enumerate("ab")}
-    assert gap["gap"] == pytest.approx(abs(sides["a"] - sides["b"]))
+    errors = dict(gaps(found).select("group", "error").iter_rows())
+    assert errors == pytest.approx({side: distance[n::2].mean() / 4 for n, side in enumerate("ab")})
     assert advantage(found, found, "closeness")["difference"] == 0.0
     with pytest.raises(InputError, match="there is no class 'closeness'"):
-        gaps(evaluate(predictions.with_columns(value=1.0), _nominal(corpus), resamples=0), "closeness")
+        below(evaluate(predictions.with_columns(value=1.0), _nominal(corpus), resamples=0), 0.5, "closeness")
 
 
 def _nominal(corpus: Corpus) -> Corpus:

@@ -247,7 +247,7 @@ def test_a_leaderboard_finds_planted_differences_and_no_coin_has_a_place() -> No
     assert places == {"good": 1, "as good": 1, "poor": 3, UNREAD: None, "coin": None}
     assert board["system"].to_list()[2:] == ["poor", UNREAD, "coin"]
     assert "reads no text" in board.filter(system="coin")["reason"].item()
-    apart = {frozenset(row[:2]): row[2] for row in pairs.select("first", "second", "p_holm").iter_rows()}
+    apart = {frozenset(row[:2]): row[2] for row in pairs.select("first", "second", "p_family").iter_rows()}
     assert apart[frozenset({"good", "as good"})] > 0.05
     assert apart[frozenset({"good", "poor"})] < 0.05
 

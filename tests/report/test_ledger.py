@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -117,6 +118,34 @@ def test_other_families_do_not_change_what_a_family_says_and_exploratory_claims_
     assert finding.text == "Exploratory: Higher: x (1.00, 95 % CI 0.50 to 1.50)."
 
 
+def test_a_family_opens_a_report_only_after_the_one_that_is_declared_before_it() -> None:
+    rng = np.random.default_rng(5)
+    strong = {effect: drawn(rng, 3, effect, family=f"f{effect}") for effect in (0.0, 5.0)}
+    for effect, first in strong.items():
+        second = [replace(claim, family="second", after=first[0].family) for claim in drawn(rng, 2, 5.0)]
+        third = [replace(claim, family="third", after="second") for claim in drawn(rng, 2, 5.0)]
+        settled = settle([first, second, third])
+        assert [any(one.opens for one in claims) for claims in settled] == [bool(effect)] * 3
+        assert all(any(one.claims for one in claims) for claims in settled[1:]), "what is said of it stays the same"
+    # Where the data do not answer the first question, the second one is the first.
+    alone = settle([[replace(claim, family="second", after="first") for claim in drawn(rng, 2, 5.0)]])
+    assert any(one.opens for one in alone[0])
+
+
+def test_a_hierarchy_hardly_ever_opens_a_report_on_noise_and_misses_nothing_behind_a_strong_answer() -> None:
+    opened, behind = 0, 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        drafts = [drawn(rng, many, family=f"f{place}") for place, many in enumerate((1, 3, 12))]
+        after = [[replace(claim, after="f0") for claim in one] for one in drafts[1:]]
+        opened += any(one.opens for claims in settle([drafts[0], *after]) for one in claims)
+        first = drawn(rng, 1, 1.0, family="f0")
+        planted = [replace(claim, after="f0") for claim in drawn(rng, 3, 0.5, family="f1")]
+        behind += any(one.opens for one in settle([first, planted, after[1]])[1])
+    assert opened <= 300 * 0.05 + 3 * np.sqrt(300 * 0.05 * 0.95)
+    assert behind >= 0.9 * 300
+
+
 def test_the_ledger_is_a_table_of_one_row_for_each_statement() -> None:
     row = {"model": "m", "question": "hate", "estimate": 0.8, "low": 0.7, "high": 0.9, "floor": 0.83}
     row |= {"floor_rater": "always no", "ceiling": 0.9, "skill": -0.43}
@@ -144,7 +173,7 @@ def test_a_rater_that_never_reads_is_not_said_to_do_better_than_one() -> None:
         {**known, "rater": "good", "skill": 0.8, "skill_low": 0.5, "skill_high": 1.1, "ceiling": 0.9},
     ]
     rules = entry.rules or []
-    (family, _), *_ = entry.asked(recipe.families, "", 1)
+    (family, *_), *_ = entry.asked(recipe.families, "", 1, {})
     asked = statement(rules[0], pl.DataFrame(rows), Words(columns=entry.shown, table="t"), family=family)
     better, no_better = (finding.text for finding in decide([asked])[0])
     assert better == (
@@ -166,7 +195,7 @@ def asked_by(module: Any, function: str, name: str = "", place: int = 0) -> tupl
     entries = [entry for section in recipe.sections for entry in section.show if entry.function == function]
     entry = next(entry for entry in entries if not name or entry.name == name)
     rules = entry.rules or []
-    return rules[place], entry, entry.asked(recipe.families, "", len(rules))[place][0]
+    return rules[place], entry, entry.asked(recipe.families, "", len(rules), {})[place][0]
 
 
 def _recipe(module: Any) -> Recipe:
@@ -323,9 +352,26 @@ def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
     assert "By home, raters with “coast” give lower answers than raters with “hills”" in texts
     by_trait = {claim.family for claim in result.ledger if claim.table == "traits"}
     assert len(by_trait) == 3, by_trait
+    opening = [finding.text for finding in result.findings]
+    assert "The same answer to every text: constant about q (“4” 24 times)." in opening
     verdicts = {claim.name: claim.verdict for claim in result.ledger if claim.table == "near-people"}
     assert set(verdicts) == {f"q ({name})" for name in MODELS}
     assert verdicts["q (random)"] == "above"
+
+
+def test_who_gives_the_usual_answer_throughout_is_not_accused() -> None:
+    """Of people who nearly all say no, one who always does says nothing; a model that always says yes does."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"item": f"i{n}", "question": "q", "rater": rater, "value": float(value)}
+        for rater in ("a", "b", "c", "no", "yes")
+        for n, value in enumerate({"no": np.zeros(20), "yes": np.ones(20)}.get(rater, rng.random(20) < 0.1))
+    ]
+    raters = pl.DataFrame({"rater": ["a", "b", "c", "no", "yes"], "kind": ["person"] * 4 + ["model"]})
+    items = pl.DataFrame({"item": [f"i{n}" for n in range(20)], "text": [f"Sentence {n}." for n in range(20)]})
+    instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.labels("no", "yes")})
+    analysis = CorpusAnalysis(Corpus(items, raters, pl.DataFrame(rows), instrument))
+    assert report_on_a_corpus.constant(analysis)["rater"].to_list() == ["yes"]
 
 
 def by_groups(seed: int, planted: str) -> list[Claim]:

@@ -240,3 +240,11 @@ def listed(texts: str | list[str] | None) -> list[str]:
 def test_bad_recipes_end_with_their_problems(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         Recipe.parse(text)
+
+
+def test_a_family_comes_after_one_that_is_declared_before_it() -> None:
+    families = "title: T\nfamilies: {one: First?, two: Second?}\n"
+    assert Recipe.parse(f"{families}after: {{two: one}}\n").after == {"two": "one"}
+    for wrong in ("{one: two}", "{two: tow}", "{tow: one}"):
+        with pytest.raises(InputError, match="can only come after a family that is declared before it"):
+            Recipe.parse(f"{families}after: {wrong}\n")

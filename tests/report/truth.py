@@ -24,7 +24,7 @@ ENDS = {"value": "estimate", "low": "low", "high": "high"}
 """The options of a chart that name its columns, and the columns that it uses without them."""
 UNDECIDED = re.compile(
     r"can(not)? be told apart|do(es)? not tell|no better than|no more than|not shown|no correlation|is not clear|"
-    r"no ranking can be tested|Not tested|found no difference",
+    r"no ranking can be tested|Not tested|found no difference|no clear|about as (often|much|differently)",
     re.IGNORECASE,
 )
 

@@ -19,7 +19,7 @@ Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose j
 HIDDEN: Final[dict[str, tuple[str, ...]]] = {
     "explain": ("measure", "options", "left_out", "items"),
     "audit": (
-        *("measure", "options", "left_out", "above", "below", "within"),
+        *("measure", "options", "left_out", "above", "below", "within", "tested"),
         *("relative", "relative_low", "relative_high"),
     ),
     "panel": ("measure", "options", "left_out", "raters", "judgments", "all_cost"),

@@ -8,76 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures import Bounds, Floats, bootstrap_interval, linked_values, permutation_p, ratio, share_beyond
-from vantage.measures.intervals import blocks, weights
-from vantage.measures.multiplicity import COARSE, PERMUTATIONS, Flags
+from vantage.measures import Bounds, Floats, error_gaps, permutation_p, ratio
+from vantage.measures.intervals import blocks
+from vantage.measures.multiplicity import Flags
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import ClassCounts
 
-APART: Final = "no text links the users of the two values, so the gap could come from the texts"
-UNDEFINED: Final = "fewer than two values have users who gave the answer"
-APART_BY: Final[dict[str, Any]] = {
-    **{name: kind for end in ("best", "worst") for name, kind in ((end, pl.String), (f"{end}_f1", pl.Float64))},
-    **dict.fromkeys(("gap", "low", "high", "chance", "p"), pl.Float64),
-}
-"""The columns of a gap, which are null where there is none."""
 
+def gaps(evaluation: Evaluation) -> pl.DataFrame:
+    """For whom a model works worse: its errors for the users of each trait value, beside those for all others.
 
-def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
-    """The distance in F1 between the value of each trait that a model serves best and the one it serves worst.
-
-    A gap is never negative, and the largest of several is large by chance alone. So users are dealt out anew to the
-    combinations of values that they have: `chance` is the mean gap of the trait then, and `p` the share of deals in
-    which the largest gap of *any* trait is at least as large as this one, which corrects for the number of traits
-    (Westfall and Young 1993). The interval is that of the difference between the two values that lie furthest apart,
-    over users of each or, in an evaluation over texts, over texts drawn for both alike. These two were chosen
-    because they lie furthest apart: `p` is the test, not the interval. `reason` says why something is null: users who
-    judged texts of their own, such as those of their language, have no p value.
+    The analysis is that of `measures.error_gaps` (and so of `groups`), of predictions that were made for single users:
+    the error of a pair is 0 or 1 or, on an ordered scale of more than two labels, the distance of the prediction from
+    the label in lengths of the scale. Values of fewer than five users are described and not tested.
     """
-    column = the_column(evaluation, label)
-    of_traits = {trait: evaluation.tally(trait) for trait in evaluation.traits}
-    f1 = {trait: _f1(tally, column) for trait, (_, tally) in of_traits.items()}
-    dealt = _dealt(evaluation, column, max((float(_widest(scores)) for scores in f1.values()), default=0.0))
-    largest = np.max(list(dealt.values()), axis=0) if dealt else None
-    rows: list[dict[str, Any]] = []
-    for trait, (values, _) in of_traits.items():
-        scores = f1[trait]
-        row: dict[str, Any] = {"trait": trait, "class": label, **dict.fromkeys(APART_BY), "values": len(values)}
-        row |= {"users": int((evaluation.value_of_user(trait) >= 0).sum()), "reason": UNDEFINED}
-        rows.append(row)
-        order = [int(n) for n in np.argsort(-scores, kind="stable") if not np.isnan(scores[n])]
-        if len(order) < 2:
-            continue
-        best, worst = order[0], order[-1]
-        gap = float(scores[best] - scores[worst])
-        low, high = _pair_interval(evaluation, [evaluation.of_value(trait, values[n]) for n in (best, worst)], column)
-        inside = low is not None and high is not None and low <= gap <= high
-        moved = dealt.get(trait)
-        linked = linked_values(evaluation.pairs, trait, ["item"])
-        apart = not any({values[best], values[worst]} <= one for one in linked)
-        reason = APART if apart else None
-        if moved is None and evaluation.resamples:
-            reason = "every value has one user"
-        row |= {
-            "best": values[best],
-            "best_f1": float(scores[best]),
-            "worst": values[worst],
-            "worst_f1": float(scores[worst]),
-            "gap": gap,
-            "low": low if inside else None,
-            "high": high if inside else None,
-            "chance": None if moved is None else float(moved.mean()),
-            "p": None if moved is None or largest is None or apart else share_beyond(largest >= gap - 1e-12),
-            "reason": reason,
-        }
-    return pl.DataFrame(rows, schema_overrides={**APART_BY, "reason": pl.String})
+    if not evaluation.traits:
+        return pl.DataFrame()
+    pairs = evaluation.pairs.with_columns(user=pl.col("rater"))
+    span = max(evaluation.labels) - min(evaluation.labels) or 1.0
+    if evaluation.missing != "left_out":
+        pairs = pairs.with_columns(pl.col("predicted").fill_null(pl.col("gold") + span))  # as far away as can be
+    people = pairs.select(
+        "item", "rater", "user", *evaluation.traits, kind=pl.lit("person"), value=pl.col("gold") / span
+    )
+    told = pairs.select("item", "user", rater=pl.lit("model"), kind=pl.lit("model"), value=pl.col("predicted") / span)
+    frame = error_gaps(
+        pl.concat([people, told], how="diagonal"),
+        traits=list(evaluation.traits),
+        match=("item", "user"),
+        level="interval" if evaluation.ordered else "nominal",
+        confidence=evaluation.confidence,
+    )
+    return frame.drop("model", "ceiling", "beyond", "beyond_low", "beyond_high", "beyond_p", strict=False)
 
 
 def below(evaluation: Evaluation, threshold: float = 0.5, label: str = "macro") -> pl.DataFrame:
@@ -151,60 +120,6 @@ def the_column(evaluation: Evaluation, label: str) -> int:
     if label not in names:
         raise InputError(f"there is no class '{label}'", remedy=nearest(label, names))
     return names.index(label)
-
-
-def _pair_interval(evaluation: Evaluation, pair: list[ClassCounts], column: int) -> Bounds:
-    if not evaluation.resamples or min(len(group.rows) for group in pair) < 2:
-        return None, None
-    drawn: list[Floats] = []
-    for n, group in enumerate(pair):
-        # Users of different values are different people; texts are the same ones for every value.
-        seed = evaluation.seed + (n if evaluation.over == "users" else 0)
-        resampled = [np.ones((1, len(group.rows))), *weights(len(group.rows), evaluation.resamples, seed)]
-        drawn.append(np.concatenate([group.summed(one).scored("gold")[0][:, column, 2] for one in resampled]))
-    estimate, *replicates = drawn[0] - drawn[1]
-    units = min(len(group.rows) for group in pair)
-    return bootstrap_interval(np.array(replicates), float(estimate), units, evaluation.confidence, (-1.0, 1.0))
-
-
-def _f1(tally: ClassCounts, column: int) -> Floats:
-    """The F1 of each group; undefined where nobody in it gave the answer."""
-    scores, counts = tally.scored("gold")
-    return np.where(counts[:, column] > 0, scores[:, column, 2], np.nan)
-
-
-def _widest(scores: Floats) -> Floats:
-    """How far the highest score lies from the lowest, along the last axis; 0 where fewer than two are defined."""
-    return np.asarray(np.nan_to_num(np.fmax.reduce(scores, axis=-1) - np.fmin.reduce(scores, axis=-1)))
-
-
-def _dealt(evaluation: Evaluation, column: int, widest: float) -> dict[str, Floats]:
-    """The gaps of each trait when users are dealt out at random, all traits of a user together.
-
-    Where the widest gap is seldom reached, they are dealt out ten times as often (see `permutation_p`). A trait of
-    which every value has one user is left out: whoever changes places, the gap is the same.
-    """
-    codes = {trait: evaluation.value_of_user(trait) for trait in evaluation.traits}
-    codes = {trait: code for trait, code in codes.items() if (code >= 0).sum() > code.max() + 1}
-    if not evaluation.resamples or not codes:
-        return {}
-    _, tally = evaluation.tally("rater")
-    users = len(tally.rows)
-    rng = np.random.default_rng(evaluation.seed)
-    dealt: dict[str, list[Floats]] = {trait: [] for trait in codes}
-    reached = np.zeros(0, dtype=np.bool_)
-    for permutations in (PERMUTATIONS, 9 * (PERMUTATIONS + 1)):
-        for many in blocks(users * int(max(code.max() for code in codes.values()) + 1), permutations):
-            order = rng.permuted(np.tile(np.arange(users), (many, 1)), axis=1)
-            for trait, code in codes.items():
-                values = int(code.max()) + 1
-                member = (code[order][:, None, :] == np.arange(values)[None, :, None]).astype(np.float64)
-                scores = _f1(tally.summed(member.reshape(-1, users)), column).reshape(many, values)
-                dealt[trait].append(_widest(scores))
-            reached = np.append(reached, np.max([gaps_[-1] for gaps_ in dealt.values()], axis=0) >= widest - 1e-12)
-        if share_beyond(reached) > COARSE:
-            break
-    return {trait: np.concatenate(parts) for trait, parts in dealt.items()}
 
 
 def average_user(evaluation: Evaluation, label: str = "macro") -> dict[str, float | None]:

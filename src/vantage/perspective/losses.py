@@ -335,9 +335,10 @@ def concluded(parts: Sequence[Measured], confidence: float = 0.95) -> dict[str, 
     known = [part.spread for part in parts]
     spreads = [spread for spread in known if spread is not None]
     if len(spreads) < len(known):
-        return {"estimate": estimate, "low": None, "high": None, "p": None}
+        return {"estimate": estimate, **dict.fromkeys(("low", "high", "p", "df"))}
     total = sum(spread.variance for spread in spreads) / len(parts) ** 2
     freedom = min(spread.freedom for spread in spreads)
     low, high = interval(estimate, Spread(total, freedom), confidence)
     reach = abs(estimate) / max(total, 1e-300) ** 0.5 if estimate else 0.0
-    return {"estimate": estimate, "low": low, "high": high, "p": float(2 * stdtr(min(freedom, 1e9), -reach))}
+    freedom = min(freedom, 1e9)
+    return {"estimate": estimate, "low": low, "high": high, "p": float(2 * stdtr(freedom, -reach)), "df": freedom}

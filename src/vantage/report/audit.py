@@ -11,14 +11,14 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
-from vantage.measures import Column, audit, balanced, g_study
+from vantage.measures import Against, Column, audit, balanced, find, g_study
 from vantage.measures.audits.cards import UNKNOWN
 from vantage.report.cells import counted, minus
 from vantage.report.engine import Analysis, Data, there
 from vantage.report.folder import Report
-from vantage.report.ledger import LEVEL
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
+from vantage.report.sentences import settled
 
 
 @dataclass(eq=False)
@@ -38,10 +38,24 @@ class AuditAnalysis(Analysis):
 
     @cached_property
     def effects(self) -> pl.DataFrame:
-        """All effects of the raters that were asked for; p values are corrected as in the ledger of claims."""
+        """All effects of the raters that were asked for, with the verdicts, intervals and p values of the ledger."""
         effects = audit(self.corpus, rater=self.options["rater"])
-        corrected = (pl.col("p") * pl.col("p").count().over("rater")).clip(upper_bound=1.0)
-        return effects.with_columns(corrected.alias("p_adjusted"))
+        (rule,) = find("audit").view.says
+        assert isinstance(rule, Against)  # noqa: S101 - as the measure declares it
+        claims = settled(rule, effects, "{rater}")
+        # The same interval in percent of the scale.
+        percent = (pl.col("relative_high") - pl.col("relative_low")) / (pl.col("high") - pl.col("low"))
+        ends = {}
+        for end in ("low", "high"):
+            ends[end] = pl.coalesce(pl.Series([getattr(one, end) for one in claims], dtype=pl.Float64), end)
+            further = ((ends[end] - pl.col(end)) * percent).fill_nan(0.0)
+            ends[f"relative_{end}"] = pl.col(f"relative_{end}") + further
+        return effects.with_columns(
+            **ends,
+            limit=pl.max_horizontal(ends["low"].abs(), ends["high"].abs()),
+            p_adjusted=pl.Series([one.p_family for one in claims], dtype=pl.Float64),
+            clear=pl.Series([one.claims for one in claims]),
+        )
 
     @cached_property
     def reliability(self) -> pl.DataFrame:
@@ -82,7 +96,7 @@ def _verdict(part: pl.DataFrame) -> str:
     tested = part.filter(pl.col("p").is_not_null())
     if tested.is_empty():
         return "nothing was varied and there is nobody to compare with, so no effect can be tested"
-    clear = tested.filter(pl.col("p_adjusted") < LEVEL).sort(pl.col("relative").abs(), descending=True)
+    clear = tested.filter("clear").sort(pl.col("relative").abs(), descending=True)
     if clear.is_empty():
         widest = tested.select(
             pl.max_horizontal(pl.col("relative_low").abs(), pl.col("relative_high").abs()).max()

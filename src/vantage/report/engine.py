@@ -137,6 +137,8 @@ class RecipeEngine:
     """The options of the study and the facts of its functions."""
     families: Mapping[str, str] = field(default_factory=dict)
     """The research questions that the recipe declares, primary first."""
+    after: Mapping[str, str] = field(default_factory=dict)
+    """For some of them the one that must be answered before."""
     facts: dict[str, Any] = field(default_factory=dict)
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
     measured: list[tuple[str, pl.DataFrame]] = field(default_factory=list)
@@ -248,7 +250,7 @@ class RecipeEngine:
             keys=entry.keys,
             says=rules,
             values=self.values,
-            families=entry.asked(self.families, spec.title, len(rules)),
+            families=entry.asked(self.families, spec.title, len(rules), self.after),
         )
 
     @staticmethod

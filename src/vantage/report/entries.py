@@ -88,16 +88,22 @@ class Show(BaseModel):
             for statement, headline in zip(statements, own, strict=False)
         ]
 
-    def asked(self, families: Mapping[str, str], section: str, rules: int) -> list[tuple[str, bool]]:
-        """For each rule its research question, and whether it is exploratory.
+    def asked(
+        self, families: Mapping[str, str], section: str, rules: int, after: Mapping[str, str]
+    ) -> list[tuple[str, bool, str]]:
+        """For each rule its research question, whether it is exploratory, and the question that comes before it.
 
         Where a recipe declares no families, each section is a research question.
         """
         own = [one.family for one in self.say or ()] or [""] * rules
         if not families:
-            return [(section, False)] * rules
+            return [(section, False, "")] * rules
         named = [one or self.family for one in own]
-        return [(families[one], False) if one else (f"{section}: {self.called}", True) for one in named]
+        first = {name: families[before] for name, before in after.items()}
+        return [
+            (families[one], False, first.get(one, "")) if one else (f"{section}: {self.called}", True, "")
+            for one in named
+        ]
 
     @property
     def rules(self) -> list[Rule] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Final, TypeAlias
@@ -12,20 +12,22 @@ import numpy as np
 import polars as pl
 
 from vantage.interop import SharedTask
-from vantage.measures.multiplicity import adjusted
+from vantage.measures import Against
 from vantage.perspective.losses import LEAST, Answered, Divisor, Measured, concluded, distance
 from vantage.perspective.scoring import TaskAnswers, own_measures
 from vantage.report.cases import text_of_items
 from vantage.report.cells import shortened
 from vantage.report.engine import Analysis
 from vantage.report.folder import Report
+from vantage.report.ledger import Claim
 from vantage.report.recipe import Recipe
 from vantage.report.record import made_at_once, now
+from vantage.report.sentences import settled
 
 TEXTS: Final = 3
 """Of so many texts of a task the predicted distributions are drawn."""
-ALIKE: Final = 0.05
-"""Systems whose difference has a larger p value share a place."""
+ENDS: Final = ("low", "high", "p", "df")
+"""What is known of a skill or a difference besides its size."""
 UNREAD: Final = "(the best rater that reads no text)"
 """The row below which no system is shown to have skill."""
 NOT_BETTER: Final = "not shown to be better than a rater that reads no text"
@@ -50,9 +52,9 @@ def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") 
     """Systems by skill, for each task that all of them predicted and over these together; and each pair of systems.
 
     `place` is one more than the number of systems that are shown to be better: differences on the same texts and
-    people, corrected after Holm (1979), so that systems that cannot be told apart share a place. A system that is not
-    shown to be better than the best rater that reads no text has none and stands below that rater, which has a row of
-    its own. Floors and ceilings are the same for all.
+    people, settled by the ledger of claims over all pairs of a task (`p_family`), so that systems that cannot be told
+    apart share a place. A system that is not shown to be better than the best rater that reads no text has none and
+    stands below that rater, which has a row of its own. Floors and ceilings are the same for all.
     """
     skills = _skills(systems, evaluation, divisor)
     rows: list[dict[str, Any]] = []
@@ -62,30 +64,38 @@ def leaderboard(systems: Systems, evaluation: str, divisor: Divisor = "points") 
         key = {"evaluation": evaluation, "task": task}
         reached = {name: concluded([one[t] for t in used]) for name, one in skills.items()}
         names = sorted(reached, key=lambda name: -(reached[name]["estimate"] or 0.0))
-        able = [n for n in names if (reached[n]["estimate"] or 0.0) > 0 and (reached[n]["p"] or 0.0) < ALIKE]
         pairs = list(combinations(names, 2))
         apart = [concluded([skills[a][t].minus(skills[b][t]) for t in used]) for a, b in pairs]
         better = set()
-        for (one, two), row, p in zip(pairs, apart, adjusted([row["p"] for row in apart], "holm"), strict=True):
-            ends = {"difference": row["estimate"], "low": row["low"], "high": row["high"], "p": row["p"], "p_holm": p}
+        for (one, two), row, claim in zip(pairs, apart, _settled(apart), strict=True):
+            ends = {"difference": row["estimate"], **_ends(row), "p_family": claim.p_family}
             differences.append({**key, "first": one, "second": two, **ends})
-            better |= {(one, two)} if p is not None and p < ALIKE else set()
-        for name in able:
-            place = 1 + sum((other, name) in better for other in able)
-            rows.append({**key, "place": place, "system": name, **_shown(reached[name])})
+            better |= {(one, two)} if claim.verdict == "above" else set()
+        skilled = dict(zip(names, _settled([reached[name] for name in names]), strict=True))
+        able = [name for name in names if skilled[name].verdict == "above"]
+        mine = {
+            name: {"system": name, "skill": reached[name]["estimate"], **_ends(reached[name]), "floor": 0.0}
+            | {"p_family": skilled[name].p_family}
+            for name in names
+        }
+        rows += [{**key, "place": 1 + sum((one, name) in better for one in able), **mine[name]} for name in able]
         rows.append({**key, "system": UNREAD, "skill": 0.0, "reason": "skill is measured from it"})
-        others = [name for name in names if name not in able]
-        rows += [{**key, "system": name, **_shown(reached[name]), "reason": NOT_BETTER} for name in others]
+        rows += [{**key, **mine[name], "reason": NOT_BETTER} for name in names if name not in able]
     text, number = pl.String(), pl.Float64()
-    ends_of = {"low": number, "high": number, "p": number}
+    ends_of = dict.fromkeys((*ENDS, "p_family"), number)
     key_of = {"evaluation": text, "task": text}
-    board = {**key_of, "place": pl.Int64(), "system": text, "skill": number, **ends_of, "reason": text}
-    pairs_of = {**key_of, "first": text, "second": text, "difference": number, **ends_of, "p_holm": number}
+    board = {**key_of, "place": pl.Int64(), "system": text, "skill": number, **ends_of, "floor": number, "reason": text}
+    pairs_of = {**key_of, "first": text, "second": text, "difference": number, **ends_of}
     return pl.DataFrame(rows, schema=board), pl.DataFrame(differences, schema=pairs_of)
 
 
-def _shown(reached: Mapping[str, float | None]) -> dict[str, float | None]:
-    return {"skill": reached["estimate"], **{end: reached[end] for end in ("low", "high", "p")}}
+def _ends(row: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name: row[name] for name in ENDS}
+
+
+def _settled(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
+    """What the ledger says of skills or differences of one task, which are one research question."""
+    return settled(Against(0.0, "", p="p"), pl.DataFrame(rows, schema=dict.fromkeys(("estimate", *ENDS), pl.Float64)))
 
 
 @dataclass(eq=False)

@@ -9,7 +9,9 @@ of 80 %.
 
 Which families may open a report is a selection over families (Benjamini and Bogomolov 2014): those whose smallest
 `p_family` passes Benjamini and Hochberg's procedure, and of these the claims that hold at the share of families that
-were selected. Exploratory claims have a family of their own table, say so, and open nothing.
+were selected. A recipe can declare a hierarchy: a family that comes after another one is looked at only where that one
+was selected, at the share that was selected above it (Bogomolov, Peterson, Benjamini and Sabatti 2021). Exploratory
+claims have a family of their own table, say so, and open nothing.
 
 >>> claim = Claim("against", estimate=0.5, low=0.1, high=0.9, reference=0.0, p=p_value(0.5, 0.1, 0.9, 0.0))
 >>> [[alone]] = settle([[claim]])
@@ -60,6 +62,7 @@ class Claim:
         estimand: What was estimated.
         population: Whose judgments these are, and what the interval generalises to.
         family: The research question.
+        after: The research question that must be answered before this one may open a report.
         exploratory: Whether no declared research question asks for it.
         p_family: The p value within the family.
         error: The standard error of the estimate less the reference.
@@ -92,6 +95,7 @@ class Claim:
     estimand: str = ""
     population: str = ""
     family: str = ""
+    after: str = ""
     exploratory: bool = False
     p_family: float | None = None
     error: float | None = None
@@ -203,7 +207,7 @@ def ledger_frame(claims: Iterable[Claim]) -> pl.DataFrame:
 
 
 _TYPES: Final = {"float | None": pl.Float64, "int | None": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
-_INNER: Final = ("rule", "columns", "part", "limits")
+_INNER: Final = ("rule", "after", "columns", "part", "limits")
 
 
 def _row(claim: Claim) -> dict[str, Any]:
@@ -258,20 +262,27 @@ _FARTHEST: Final = 3.0
 
 
 def _opening(rules: list[list[Claim]]) -> list[list[Claim]]:
-    """The claims with those marked that may open the report (Benjamini and Bogomolov 2014)."""
+    """The claims with those marked that may open the report: families are selected from the top of their hierarchy."""
     smallest: dict[str, float] = {}
+    above: dict[str, str] = {}
     for claim in (claim for one in rules for claim in one if not claim.exploratory and claim.p_family is not None):
         smallest[claim.family] = min(smallest.get(claim.family, 1.0), claim.p_family or 0.0)
-    ordered = sorted(smallest.values())
-    passing = [place for place, p in enumerate(ordered, 1) if p < LEVEL * place / len(ordered)]
-    level = LEVEL * max(passing, default=0) / max(len(ordered), 1)
-    return [
-        [
-            replace(one, opens=not one.exploratory and one.p_family is not None and one.p_family < level)
-            for one in claims
-        ]
-        for claims in rules
-    ]
+        above[claim.family] = claim.after
+    level, levels = LEVEL, dict[str, float]()
+    # What comes after a question that these data do not answer comes first.
+    tested = [family for family in smallest if above[family] not in smallest]
+    while tested:
+        ordered = sorted(smallest[family] for family in tested)
+        passing = [place for place, p in enumerate(ordered, 1) if p < level * place / len(ordered)]
+        level *= max(passing, default=0) / len(ordered)
+        chosen = {family: level for family in tested if smallest[family] < level}
+        levels |= chosen
+        tested = [family for family in smallest if above[family] in chosen]
+    return [[replace(one, opens=_opens(one, levels.get(one.family, 0.0))) for one in claims] for claims in rules]
+
+
+def _opens(claim: Claim, level: float) -> bool:
+    return not claim.exploratory and claim.p_family is not None and claim.p_family < level
 
 
 def _freedom(units: float | None) -> float:

@@ -15,10 +15,11 @@ import polars as pl
 from vantage.corpora import PEOPLE, Corpus, undeclared
 from vantage.corpora.describe import describe
 from vantage.errors import InputError
+from vantage.measures.reliability.rater_quality import UNLIKELY
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.report import beside, whose
 from vantage.report.beside import CorpusAnalysis
-from vantage.report.cases import answered
+from vantage.report.cases import answered, label
 from vantage.report.cells import counted
 from vantage.report.engine import Data, there
 from vantage.report.folder import Report
@@ -31,6 +32,8 @@ from vantage.scales import Scale, show_code
 
 DRAWN: Final = 16
 """How many questions are drawn in one figure."""
+CONSTANT: Final = 5
+"""From so many items on, one answer to all of them is named."""
 RULERS: Final = 3
 """How many questions have a Wright map."""
 
@@ -145,6 +148,28 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame:
     usual = pl.col("estimate").median()
     usual = usual.over("question") if "question" in quality.columns else usual
     return quality.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
+
+
+def constant(analysis: CorpusAnalysis) -> pl.DataFrame:
+    """Whoever gave one answer to every item of a question that other people seldom answer so, be it a model."""
+    judges = analysis.corpus.raters.select("rater", pl.col("kind").cast(pl.String).alias("of"))
+    given = answered(analysis.corpus).join(
+        judges.filter(pl.col("of") != "aggregate"), on="rater", maintain_order="left"
+    )
+    person = pl.col("of").is_in(PEOPLE)
+    others, alike = (
+        person.sum().over(keys) - person.sum().over("rater", *keys) for keys in (["question"], ["question", "value"])
+    )
+    each = given.with_columns(chance=alike / others).group_by("question", "rater", maintain_order=True)
+    each = each.agg(
+        pl.col("value", "chance").first(), values=pl.col("value").n_unique(), items=pl.col("item").n_unique()
+    )
+    unlikely = pl.col("chance") ** pl.col("items") < UNLIKELY
+    same = there(each.filter(unlikely, pl.col("values") == 1, pl.col("items") >= CONSTANT))
+    answer = [
+        label(analysis.corpus, question, value) for question, value in same.select("question", "value").iter_rows()
+    ]
+    return same.with_columns(answer=pl.Series(answer, dtype=pl.String))
 
 
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:

@@ -58,6 +58,8 @@ class Recipe(BaseModel):
     questions: list[str] = Field(default_factory=list)
     families: dict[str, str] = Field(default_factory=dict)
     """The research questions whose comparisons are corrected together, primary first, under short names."""
+    after: dict[str, str] = Field(default_factory=dict)
+    """For some families the one before it that must be answered before this one may open the report."""
     data: str = ""
     models: list[str] = Field(default_factory=list)
     libraries: list[str] = Field(default_factory=list)
@@ -114,7 +116,10 @@ class Recipe(BaseModel):
         """
         options = getattr(analysis, "options", None) or {}
         engine = RecipeEngine(
-            self._functions, dict(options if isinstance(options, Mapping) else vars(options)), self.families
+            self._functions,
+            dict(options if isinstance(options, Mapping) else vars(options)),
+            self.families,
+            self.after,
         )
         made: list[Written] = []
         for spec in self.sections:
@@ -156,6 +161,11 @@ def _faults(data: Any, functions: Mapping[str, Function]) -> Iterator[tuple[tupl
     for number, key in enumerate(sources if isinstance(sources, list) else ()):
         if key not in entries():
             yield ("sources", number), f"'{key}' is not in the bibliography; {nearest(str(key), list(entries()))}"
+    declared = list(data["families"]) if isinstance(data.get("families"), Mapping) else []
+    after = data.get("after")
+    for name, before in after.items() if isinstance(after, Mapping) else ():
+        if name not in declared or before not in declared[: declared.index(name)]:
+            yield ("after", name), f"'{name}' can only come after a family that is declared before it, not '{before}'"
     sections = data.get("sections")
     for number, section in enumerate(sections if isinstance(sections, list) else ()):
         if not isinstance(section, Mapping):

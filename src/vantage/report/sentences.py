@@ -129,10 +129,23 @@ def decide(statements: Sequence[Statement]) -> list[list[Finding]]:
     return [one.write(claims) for one, claims in zip(statements, settled, strict=True)]
 
 
+def settled(rule: Against, frame: pl.DataFrame, family: str = "") -> list[Claim]:
+    """What the ledger says of each row of a frame; a fact without a number where there is nothing to say."""
+    [claims] = settle([statement(rule, frame, Words(), family=family).claims])
+    of = {claim.row: claim for claim in claims}
+    return [of.get(row, Claim("fact")) for row in range(len(frame))]
+
+
 def statement(
-    rule: Rule, frame: pl.DataFrame, words: Words, *, family: str = "", exploratory: bool = False
+    rule: Rule,
+    frame: pl.DataFrame,
+    words: Words,
+    *,
+    family: str = "",
+    exploratory: bool = False,
+    after: str = "",
 ) -> Statement:
-    """What a rule has to say of a frame, as an answer to the research question of a family."""
+    """What a rule has to say of a frame, as an answer to a research question, which may come after one."""
     rows = frame.to_dicts()
     if isinstance(rule, Fact):
         facts = [replace(claim, table=words.table) for one in _facts(rule, rows, words) for claim in one.evidence]
@@ -149,6 +162,7 @@ def statement(
             table=words.table,
             question=str(row.get("question") or ""),
             family=_asked(family, row, words),
+            after=_asked(after, row, words),
             exploratory=exploratory,
             confidence=words.confidence,
             columns=(rule.value, rule.low, rule.high),

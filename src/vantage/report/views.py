@@ -89,7 +89,7 @@ def present(
     keys: Sequence[str] = (),
     says: Sequence[Rule] | None = None,
     values: Mapping[str, Any] | None = None,
-    families: Sequence[tuple[str, bool]] | None = None,
+    families: Sequence[tuple[str, bool, str]] | None = None,
 ) -> Presented:
     """The table, the figures and the statements of a result.
 
@@ -105,7 +105,7 @@ def present(
         keys: The columns that name a row, where they are not those in `by`.
         says: The rules of its sentences, instead of those of the view.
         values: Further names for phrases.
-        families: For each rule the research question that it answers, and whether it is exploratory.
+        families: For each rule its research question, whether it is exploratory, and which question comes before.
     """
     options, text = used_options(frame), caption or caption_of(view, frame, by, who)
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
@@ -122,8 +122,8 @@ def present(
     )
     rules = view.says if says is None else says
     statements = [
-        statement(rule, frame, words, family=family, exploratory=exploratory)
-        for rule, (family, exploratory) in zip(rules, families or [("", False)] * len(rules), strict=True)
+        statement(rule, frame, words, family=family, exploratory=exploratory, after=after)
+        for rule, (family, exploratory, after) in zip(rules, families or [("", False, "")] * len(rules), strict=True)
     ]
     drawn = _default_figure(view, by) if figures is None else figures
 
@@ -156,7 +156,7 @@ def with_ledger(frame: pl.DataFrame, view: View, claims: Sequence[Claim]) -> tup
     corrected = {claim.row: claim.p_family for claim in reversed(compared)}
     frame = frame.with_columns(pl.Series("p_family", [corrected.get(row) for row in range(len(frame))], pl.Float64))
     # One p value for a row: the one that the sentence about it has. The other stays in the file.
-    shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted", "p_holm") else name for name in view.show))
+    shown = list(dict.fromkeys("p_family" if name in ("p", "p_adjusted") else name for name in view.show))
     many = {round((one.p_family or 0.0) / one.p) for one in compared if one.p and (one.p_family or 1.0) < 1}
     count = f" {max(many)}" if len(many) == 1 and max(many) > 1 else ""
     note = f"Intervals and corrected p values hold for all{count} comparisons of the same research question at once."

@@ -14,7 +14,7 @@ from scipy import stats
 from benchmarks.audit import EFFECTS, PLANTED, PRESENTATIONS, SCALE, crowd, table, true_effects
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
-from vantage.measures.audits.effects import audit
+from vantage.measures.audits.effects import VIEW, audit
 from vantage.measures.audits.regression import shifts
 from vantage.measures.intervals import Contrast
 from vantage.raters.planted import BiasedRater
@@ -187,12 +187,24 @@ def test_a_wrong_presentation_is_named_with_its_row() -> None:
 
 def test_sentences_follow_from_the_corrected_numbers() -> None:
     frame = audit(table(0, PLANTED["primacy"]), rater="model")
-    from vantage.measures import find
-
-    shown = present(frame, find("audit").view, name="audit")
+    shown = present(frame, VIEW, name="audit")
     texts = [finding.text for part in decide(shown.statements) for finding in part]
     assert any(text.startswith("Options that are listed first are favoured: model (+0.") for text in texts)
-    assert any(text.startswith("No clear drift between dates: model (") and "none beyond 0." in text for text in texts)
+    assert any(
+        text.startswith("No clear drift between dates: model (") and "would have been seen" in text for text in texts
+    )
+
+
+def test_nothing_is_said_of_people_where_there_are_none() -> None:
+    rng = np.random.default_rng(0)
+    asked = {"item": np.repeat(np.arange(30), 2), "rater": "bot", "sample": np.tile([0, 1], 30)}
+    frame = pl.DataFrame({**asked, "value": rng.integers(1, 6, 60).astype(float)}).with_columns(
+        presentation=pl.Series(["order=up", "order=down"] * 30)
+    )
+    shown = present(audit(frame), VIEW, name="audit")
+    texts = [finding.text for part in decide(shown.statements) for finding in part]
+    assert len(texts) == 1
+    assert texts[0].startswith("The order of the options has no clear effect: bot")
 
 
 def test_nominal_scales_count_the_first_option_and_scales_are_not_pooled() -> None:

@@ -82,29 +82,29 @@ VIEW: Final = View(
     "Response audit",
     columns={
         "estimate": Column("effect", digits=2, signed=True, interval=("low", "high")),
-        "limit": Column("none beyond", digits=2),
         "p_adjusted": Column("p (corrected)", digits=3),
         "relative": Column("% of the scale", digits=1, signed=True, interval=("relative_low", "relative_high")),
     },
-    show=("rater", "scale", "effect", "contrast", "estimate", "unit", "limit", "p", "p_adjusted", "reason"),
+    show=("rater", "scale", "effect", "contrast", "estimate", "unit", "p", "p_adjusted", "reason"),
     notes=(
         "Effects are in points of the scale, or in percentage points on scales of two options and on nominal ones.",
-        "“None beyond” is the larger end of the interval: larger effects are excluded.",
+        "Effects beyond the ends of the interval are excluded.",
     ),
     says=(
         Against(
             0.0,
+            value="tested",
             above="{above}: {rows}",
             below="{below}: {rows}",
             within="{within}: {rows}",
             p="p",
             label="{rater}",
-            result="{estimate} {unit}, 95 % CI {low} to {high}, none beyond {limit}",
+            result="{estimate} {unit}, 95 % CI {low} to {high}",
         ),
     ),
     method="Effects of presentations were estimated within items, with intervals that leave out items (and people) in "
-    "turn; p values were corrected over each rater's card (Holm, 1979).",
-    sources=("krosnick1991", "tjuatja2024", "cameron2011", "holm1979"),
+    "turn; p values were corrected over each rater's card (Bonferroni).",
+    sources=("krosnick1991", "tjuatja2024", "cameron2011"),
 )
 
 
@@ -139,7 +139,7 @@ def audit(data: Judgments, *, rater: str | Sequence[str] = (), confidence: float
     Effects are in points of the scale; on scales of two options in percentage points of the second, on nominal scales
     of the first option. `limit` is the larger end of the interval, so that effects beyond it are excluded; `relative`
     is the effect in percent of the scale. Intervals are over items, and over raters too where several answered (see
-    `regression`). `p_adjusted` is corrected over the card (Holm 1979).
+    `regression`); a level by itself is not `tested`. `p_adjusted` is corrected over the card (Bonferroni).
 
     >>> item = np.repeat(np.arange(20), 2)
     >>> order = np.tile(["order=up", "order=down"], 20)
@@ -157,10 +157,10 @@ def audit(data: Judgments, *, rater: str | Sequence[str] = (), confidence: float
         )
     rows = [row for mine in by_card.values() for row in _once(mine)]
     for mine in by_card.values():
-        for row, p in zip(mine, adjusted([row["p"] for row in mine], "holm"), strict=True):
+        for row, p in zip(mine, adjusted([row["p"] for row in mine], "bonferroni"), strict=True):
             row["p_adjusted"] = p
     return table(rows, ("rater", "scale")).with_columns(
-        pl.col("t", "p", "p_adjusted", "limit", "relative", "relative_low", "relative_high").cast(pl.Float64)
+        pl.col("t", "p", "p_adjusted", "tested", "limit", "relative", "relative_low", "relative_high").cast(pl.Float64)
     )
 
 
@@ -193,6 +193,7 @@ def _with_phrases(row: dict[str, Any], card: Card) -> dict[str, Any]:
         **dict.fromkeys(("t", "p", "p_adjusted")),
         **dict(zip(("relative", "relative_low", "relative_high"), relative, strict=True)),
         **row,
+        "tested": None if row.get("p") is None else row["estimate"],
         "above": above,
         "below": below,
         "within": within,

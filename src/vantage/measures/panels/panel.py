@@ -27,7 +27,6 @@ from vantage.measures.parts import Rounding, parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Resampling
-from vantage.measures.scoring.error_gaps import tested
 from vantage.scales import Level
 
 Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
@@ -322,9 +321,10 @@ def self_preference(answers: PanelAnswers, writer: pl.DataFrame, confidence: flo
             rows.append({**row, "reason": "fewer than two items of its family, or of others"})
             continue
         apart = Contrast.of_means(first, second)
-        known_ends = tested(apart, confidence)
-        over = {"over": "items"} if "low" in known_ends else {}
-        rows.append({**row, "estimate": apart.estimate, **known_ends, **over})
+        if not apart.error > 1e-12:
+            rows.append({**row, "estimate": apart.estimate, "reason": "the answers do not vary"})
+            continue
+        rows.append({**row, **apart.stated(confidence), "over": "items", "p": apart.p})
     return rows
 
 

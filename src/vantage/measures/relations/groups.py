@@ -30,6 +30,7 @@ from vantage.scales import Scale, show_code
 ENOUGH: Final = 5
 """A group of fewer raters is described and not tested: nobody can tell a group's character from a person's."""
 OTHERS: Final = "the others"
+SAME: Final = "all answers are the same"
 PLAIN: Final = ("rater", "item", "question", "condition", "sample", "kind")
 """Columns whose values are names, whatever they look like."""
 Over: TypeAlias = Literal["auto", "both", "items", "raters", "none"]
@@ -258,7 +259,7 @@ class GroupAnalysis:
             only = f" ('{self.levels[0]}')" if self.levels else ""
             return f"'{self.column}' has fewer than two values here{only}"
         if np.ptp(self.frame["value"].to_numpy()) == 0:
-            return "all answers are the same"
+            return SAME
         if self.of_raters and not self._shares_items():
             return DISJOINT
         return None

@@ -1,41 +1,38 @@
 """For whom does a model work? Its errors by the traits of people, on the same items, beside those of people themselves.
 
 The error of a model for a person is the distance between their answers to an item: 0 or 1 on a nominal scale, the
-difference of codes on an ordered one. People who judged harder items are not people whom a model serves worse, so that
-each person has one score, freed from the items that they happened to judge (`rater_scores`), and groups of people are
-compared by Welch's (1947) test of these scores. A group whose people differ among themselves is far from any model:
-beside a gap stands that beyond the group's own `ceiling`, the distance of its people from each other.
+difference of codes on an ordered one. Errors are answers of a kind, and who differs in them is asked by the one
+analysis of groups (`relations.groups`), which allows for who judged which items. A group whose people differ among
+themselves is far from any model: beside a gap stands that beyond the group's own `ceiling`, the distance of its people
+from each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import numpy as np
 import polars as pl
 
-from vantage.corpora import RATERS
+from vantage.corpora import RATERS, TraitScale, inferred_scale_of
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Contrast
-from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.multiplicity import adjusted
 from vantage.measures.parts import names, parts, stacked, unit_table
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Judgments, has_column, level_of
-from vantage.measures.reliability.variance_design import rater_scores
+from vantage.measures.relations.groups import SAME, GroupAnalysis, trait_scales
 from vantage.measures.scoring.references import sides_of
 from vantage.scales import Level
 
-FEWEST: Final = 5
-"""So many people a group needs, and the rest of them, for a test."""
 MANY: Final = 12
-"""A trait of numbers with more values than this is a slope, not groups."""
+"""Words with more values than this, and than half of the people, tell no groups apart."""
 POWER: Final = 0.8
-MIRRORED: Final = "mirrored"
-FEW: Final = "fewer than {} people in the group or outside of it, so that its gap is described and not tested"
-ALIKE: Final = "the errors do not vary"
+LEVEL: Final = 0.05
+INNER: Final = ("row", "end")
+"""What only verdicts need of a row: its kind, and who is served worse."""
 
 VIEW: Final = View(
     "For whom a model works: its errors by the traits of people, on the same items",
@@ -56,14 +53,17 @@ VIEW: Final = View(
     says=(
         Against(
             0.0,
-            p="p_adjusted",
-            label="{group} ({trait}) by {model}",
-            above="People are served worse than others: {rows}",
-            below="People are served better than others: {rows}",
+            value="tested",
+            p="p_worse",
+            label="{whom}",
+            above="{model} serves some people worse than others: {rows}",
+            below="{model} serves some people better than others: {rows}",
+            within="We found no difference in how {model} serves people: {rows}",
         ),
     ),
-    method="The errors of a model were compared between groups of people, each person freed from the items that they "
-    "judged, by Welch's test (correction: {correction}).",
+    method="The errors of a model were compared between groups of people in a linear mixed model of items and people, "
+    "with Satterthwaite's degrees of freedom.",
+    sources=("barr2013",),
 )
 
 
@@ -75,8 +75,6 @@ def error_gaps(
     models: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
     level: Level | None = None,
-    correction: Correction = "holm",
-    min_people: int = FEWEST,
     match: By = ("item", "question"),
     traits: Sequence[str] | None = None,
     per: Literal["group", "item"] = "group",
@@ -84,17 +82,18 @@ def error_gaps(
 ) -> pl.DataFrame:
     """For whom does a model work worse? Its error for each group of people, beside that for all others.
 
-    `traits` are the columns of people to look at (all of a corpus by default). Every value is a group, compared with
-    all other people; a trait of numbers with more than twelve values has one row, whose gap is that of one unit more.
-    A `group` of null counts people without a value, who are in no comparison.
+    `traits` are the columns of people to look at (all of a corpus by default). They are analysed as by `groups`: every
+    value of a nominal trait is a group, compared with all other people; an ordered one has a row for its trend, a
+    number for its slope. A `group` of null counts people without a value, who are in no comparison. Groups of fewer
+    than five people, or with fewer outside, are described and not tested.
 
     `error` is the mean distance between the model's answer and those of the group's people, `rest` that of the others,
-    both freed from the items that they judged, and `estimate` the difference, with its interval and `p` over people.
-    `ceiling` is how far people of the group are from each other, and `beyond` the gap that is left when each person's
-    distance from their own group is taken out: a group that disagrees within itself is far from everyone. `detectable`
-    is the smallest gap that would be found in 80 % of such studies. `worse` says that a gap remains beyond chance, also
-    beyond the ceiling where that is known. `p_adjusted` corrects over all rows. Groups of fewer than `min_people`, or
-    with fewer outside, are described and not tested.
+    both given who judged what, and `estimate` the difference, with its interval and `p` over people. `ceiling` is how
+    far people of the group are from each other, and `beyond` the gap that is left when each person's distance from
+    their own group is taken out: a group that disagrees within itself is far from everyone. `detectable` is the
+    smallest gap that would be found in 80 % of such studies. `p_worse` is that of the gap or, where that is below .05
+    and the ceiling is known, the larger one of it and that of the gap beyond; `p_adjusted` corrects it over all
+    comparisons of the model (Bonferroni; two groups are one), and `worse` says that a gap remains.
 
     With `per="item"` there is a row for each item and group, the items that make the gap first.
 
@@ -111,6 +110,7 @@ def error_gaps(
     if not columns:
         raise InputError("nothing is known of the people", remedy="name columns of people with the option traits")
     kind = ["kind"] if (models is None or people is None) and has_column(data, "kind") else []
+    scales = trait_scales(data)
     rows: list[dict[str, Any]] = []
     frames: list[pl.DataFrame] = []
     for part in parts(data, by, extra=[*keys, *columns, *kind]):
@@ -120,48 +120,34 @@ def error_gaps(
         for model in tested["rater"].unique().sort():
             errors = Errors.of(persons, tested.filter(pl.col("rater") == model), keys, nominal=nominal)
             head = {**part.key, "model": str(model)}
-            for trait in columns:
-                about = {**head, "trait": trait}
-                if per == "item":
-                    made = errors.by_item(trait).with_columns(
-                        pl.lit(value).alias(name) for name, value in about.items()
-                    )
-                    used = pl.col("value").is_not_null()
-                    frames.append(unit_table(made, part, by, keys, ["model", "trait", "group", "error", "rest"], used))
-                else:
-                    rows += [{**about, **row} for row in errors.gaps(trait, min_people, confidence)]
+            if per == "group":
+                about = ", ".join(str(value) for value in part.key.values())
+                made_rows = errors.gaps({trait: scales.get(trait) for trait in columns}, confidence, about)
+                rows += [{**head, **{name: row[name] for name in row if name not in INNER}} for row in made_rows]
+            for trait in columns if per == "item" else ():
+                made = errors.by_item(trait, scales.get(trait)).with_columns(
+                    pl.lit(value).alias(name) for name, value in {**head, "trait": trait}.items()
+                )
+                used = pl.col("value").is_not_null()
+                frames.append(unit_table(made, part, by, keys, ["model", "trait", "group", "error", "rest"], used))
     if per == "item":
         return stacked([], frames, by).sort("estimate", descending=True, nulls_last=True, maintain_order=True)
     if not rows:
         raise InputError("there is no model whose errors could be compared", remedy="name it with the option models")
-    return table(judged(rows, correction), names(by))
+    return table(rows, names(by))
 
 
 def worse_for(
-    persons: pl.DataFrame, model: pl.DataFrame, keys: Sequence[str], traits: Sequence[str], *, nominal: bool
+    persons: pl.DataFrame,
+    model: pl.DataFrame,
+    keys: Sequence[str],
+    traits: Mapping[str, TraitScale | None],
+    *,
+    nominal: bool,
 ) -> str | None:
-    """The groups for whom a model works worse than for others, in words; null where there are none."""
-    errors = Errors.of(persons, model, keys, nominal=nominal)
-    rows = [{"trait": trait, **row} for trait in traits for row in errors.gaps(trait, FEWEST, 0.95)]
-    return ", ".join(f"{row['group']} ({row['trait']})" for row in judged(rows, "holm") if row["worse"]) or None
-
-
-def judged(rows: list[dict[str, Any]], correction: Correction) -> list[dict[str, Any]]:
-    """The rows with corrected p values and whether the model works worse for the group.
-
-    Of two groups the second has the comparison of the first with its sign turned, which counts once.
-    """
-    mirrored = [bool(row.pop(MIRRORED, False)) for row in rows]
-    columns = []
-    for name in ("p", "beyond_p"):
-        tests = [None if again else row[name] for row, again in zip(rows, mirrored, strict=True)]
-        corrected = adjusted(tests, correction)
-        columns.append([corrected[n - again] for n, again in enumerate(mirrored)])
-    for row, p, beyond in zip(rows, *columns, strict=True):
-        gap = p is not None and p < 0.05 and row["estimate"] > 0
-        row["p_adjusted"] = p
-        row["worse"] = None if p is None else gap and (beyond is None or (beyond < 0.05 and row["beyond"] > 0))
-    return rows
+    """Those for whom a model works worse than for others, in words; null where there is nobody."""
+    rows = Errors.of(persons, model, keys, nominal=nominal).gaps(traits)
+    return ", ".join(row["end"] for row in rows if row["worse"]) or None
 
 
 def known_traits(data: Any, wanted: Sequence[str] | None) -> list[str]:
@@ -198,66 +184,71 @@ class Errors:
         mean = met.group_by("__row").agg(distance.mean().alias("value"))
         return cls(asked.join(mean, on="__row").sort("__row").drop("__row"), list(keys), nominal)
 
-    def gaps(self, trait: str, fewest: int, confidence: float) -> Iterator[dict[str, Any]]:
-        """One row for each group of people, compared with the others; people without a value are counted."""
-        known = self.frame.filter(pl.col(trait).is_not_null())
-        missing = self.frame.filter(pl.col(trait).is_null())["rater"].n_unique()
-        column = known[trait]
-        if column.dtype.is_numeric() and column.n_unique() > MANY:
-            yield self._slope(known, trait, confidence)
-        else:
-            groups = column.unique().sort().to_list()
-            for group in groups:
-                row = self._group(known, pl.col(trait) == group, str(group), fewest, confidence)
-                yield {**row, MIRRORED: len(groups) == 2 and group == groups[1]}
-        if missing:
-            yield {**NOTHING, "group": None, "people": missing, "reason": f"people whose {trait} is not known"}
+    def gaps(
+        self, traits: Mapping[str, TraitScale | None], confidence: float = 0.95, about: str = ""
+    ) -> list[dict[str, Any]]:
+        """The rows of all traits, corrected together: those of the analysis of groups, with what is beyond a ceiling.
 
-    def _group(
-        self, known: pl.DataFrame, inside: pl.Expr, group: str, fewest: int, confidence: float
-    ) -> dict[str, Any]:
-        scores = self._scores(known, inside)
-        mine, others = (scores.filter(pl.col("inside") == side)["score"].to_numpy() for side in (True, False))
-        row: dict[str, Any] = {**NOTHING, "group": group, "people": len(mine), "others": len(others)}
-        row |= {name: float(side.mean()) for name, side in (("error", mine), ("rest", others)) if len(side)}
-        row |= {"items": known.filter(inside)["item"].n_unique(), "raters": len(scores), "judgments": len(known)}
-        if len(mine) and len(others):
-            row["estimate"] = float(mine.mean() - others.mean())
-        within = self._within(known, inside)
+        Of two groups the one that is served worse is `tested`, since the other one says the same.
+        """
+        rows = [row for trait, scale in traits.items() for row in self._of_trait(trait, scale, confidence, about)]
+        for row, p in zip(rows, adjusted([row["p_worse"] for row in rows], "bonferroni"), strict=True):
+            row["p_adjusted"] = p
+            # A trend or a slope is worse at one of its ends, a group where its gap is above zero.
+            above = row["estimate"] is not None and (row["estimate"] > 0 or row["row"] != "group")
+            row["worse"] = None if row["p"] is None else above and p is not None and p < LEVEL
+        return rows
+
+    def _of_trait(
+        self, trait: str, scale: TraitScale | None, confidence: float, about: str
+    ) -> Iterator[dict[str, Any]]:
+        analysis = GroupAnalysis.of(self.frame, trait, scale, over="raters", confidence=confidence)
+        known = self.frame.drop_nulls(trait)
+        mean, everyone = known["value"].mean(), known["rater"].n_unique()
+        for row in analysis.rows():
+            if row["row"] == "shape":
+                continue
+            kept = {
+                name: row.get(name) for name in ("group", "estimate", "low", "high", "over", "df", "p", "reason", "row")
+            }
+            counted = {name: row[name] for name in ("items", "raters", "judgments", "left_out") if name in row}
+            made: dict[str, Any] = {**NOTHING, "trait": trait, **kept, **counted, "people": row["raters"]}
+            made |= {"error": row.get("mean", mean), "rest": row.get("versus_mean"), "p_worse": row["p"]}
+            ends = f" about {about}" if about else ""
+            if row.get("reason") == SAME:
+                made["reason"] = "the errors do not vary"
+            if row["row"] == "group":
+                named = f"{row['group']} ({trait})"
+                made |= {"others": everyone - row["raters"], "whom": named + ends, "end": named}
+                made |= self._beyond(analysis, row, confidence)
+                if analysis.single and row["p"] is not None and row["estimate"] <= 0:
+                    made["p_worse"] = None
+            elif row["row"] != "missing":
+                made |= {"whom": f"{row['higher']}{ends}", "end": row["higher" if row["estimate"] > 0 else "lower"]}
+            if row["p"] is not None:
+                gap = Contrast(row["estimate"], row["se"], row["df"])
+                # A quantile of one tail is an end of the interval that leaves as much out on either side.
+                made["detectable"] = gap.reach(confidence) + gap.reach(2 * POWER - 1)
+            made["tested"] = None if made["p_worse"] is None else row["estimate"]
+            yield made
+
+    def _beyond(self, analysis: GroupAnalysis, row: Mapping[str, Any], confidence: float) -> dict[str, Any]:
+        """A group among itself, and its gap where each person's distance from their own side is taken out."""
+        level = next(one for one in analysis.levels if str(one) == row["group"])
+        within = self._within(analysis.frame, pl.col(analysis.column) == level)
         theirs = within.filter("inside")
-        row["ceiling"] = float(theirs["apart"].mean()) if len(theirs) else None  # type: ignore[arg-type]
-        if min(len(mine), len(others)) < fewest:
-            return {**row, "reason": FEW.format(fewest)}
-        row |= tested(Contrast.of_means(mine, others), confidence)
-        # Each person's error less their distance from their own side, on the items where that is known.
-        beyond = within.with_columns(pl.col("value") - pl.col("apart"))
-        if not beyond.is_empty():
-            freed = self._scores(beyond, pl.col("inside"))
-            sides = [freed.filter(pl.col("inside") == side)["score"].to_numpy() for side in (True, False)]
-            if min(map(len, sides)) >= fewest:
-                left = tested(Contrast.of_means(*sides), confidence)
-                row |= {"beyond": float(sides[0].mean() - sides[1].mean()), "beyond_p": left["p"]}
-                row |= {"beyond_low": left.get("low"), "beyond_high": left.get("high")}
-        return row
-
-    def _slope(self, known: pl.DataFrame, trait: str, confidence: float) -> dict[str, Any]:
-        """How much the error grows with one unit of a trait of numbers, over people."""
-        of_people = known.select("rater", trait).unique("rater")
-        scores = rater_scores(known).join(of_people, on="rater")
-        x, y = (scores[name].cast(pl.Float64).to_numpy() for name in (trait, "score"))
-        row: dict[str, Any] = {**NOTHING, "group": "one unit more", "people": len(y), "others": 0}
-        row |= {"items": known["item"].n_unique(), "raters": len(y), "judgments": len(known), "error": float(y.mean())}
-        centred = x - x.mean()
-        slope = float(centred @ y / (centred @ centred))
-        left = y - y.mean() - slope * centred
-        freedom = len(y) - 2
-        error = float(np.sqrt(left @ left / max(freedom, 1) / (centred @ centred)))
-        return {**row, "estimate": slope, **tested(Contrast(slope, error, freedom), confidence)}
-
-    def _scores(self, frame: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
-        """The error of each person, freed from their items, and on which side they are."""
-        side = frame.select("rater", inside.alias("inside")).unique("rater")
-        return rater_scores(frame).join(side, on="rater").sort("rater")
+        ceiling: dict[str, Any] = {"ceiling": theirs["apart"].mean() if len(theirs) else None}
+        # What is no gap is not looked at further.
+        if row["p"] is None or row["p"] >= LEVEL or theirs.is_empty() or len(theirs) == len(within):
+            return ceiling
+        freed = within.with_columns(pl.col("value") - pl.col("apart"))
+        left = GroupAnalysis.of(freed, "inside", TraitScale("nominal"), over="raters", confidence=confidence).rows()[-1]
+        if left["p"] is None:
+            return ceiling
+        ends = {f"beyond_{name}": left[name] for name in ("low", "high", "p")}
+        # A gap is one beyond the ceiling only where both are, and on the same side.
+        same = left["estimate"] * row["estimate"] > 0
+        return {**ceiling, "beyond": left["estimate"], **ends, "p_worse": max(row["p"], left["p"]) if same else 1.0}
 
     def _within(self, known: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
         """The errors of judgments that others of the same side judged too, with the distance `apart` from these."""
@@ -269,10 +260,10 @@ class Errors:
         apart = _distance(pl.col("answer"), pl.col("other"), nominal=self.nominal).mean().alias("apart")
         return frame.join(pairs.group_by("__row").agg(apart), on="__row").sort("__row").drop("__row")
 
-    def by_item(self, trait: str) -> pl.DataFrame:
-        """The error of each item for each group and for the others, where both judged it."""
+    def by_item(self, trait: str, scale: TraitScale | None) -> pl.DataFrame:
+        """The error of each item for each group and for the others, where both judged it; none of numbers."""
         known = self.frame.filter(pl.col(trait).is_not_null())
-        if known[trait].dtype.is_numeric() and known[trait].n_unique() > MANY:
+        if (scale or inferred_scale_of(known.unique("rater", maintain_order=True)[trait])).level == "numeric":
             known = known.clear()
         whole = known.group_by(self.keys).agg(total=pl.col("value").sum(), n=pl.len())
         groups = known.group_by(*self.keys, pl.col(trait).cast(pl.String).alias("group")).agg(
@@ -284,20 +275,14 @@ class Errors:
 
 
 NOTHING: Final[dict[str, Any]] = dict.fromkeys(
-    ("group", "people", "others", "error", "rest", "estimate", "low", "high", "over", "p", "p_adjusted", "ceiling")
-) | dict.fromkeys(("beyond", "beyond_low", "beyond_high", "beyond_p", "detectable", "worse"))
+    (
+        *("trait", "group", "people", "others", "error", "rest", "estimate", "low", "high", "over", "df", "p"),
+        *("p_worse", "p_adjusted", "ceiling", "beyond", "beyond_low", "beyond_high", "beyond_p", "detectable"),
+        *("worse", "whom", "tested"),
+    )
+)
 """The columns of a row, which are null where nothing is known."""
 
 
 def _distance(first: pl.Expr, second: pl.Expr, *, nominal: bool) -> pl.Expr:
     return (first != second).cast(pl.Float64) if nominal else (first - second).abs()
-
-
-def tested(gap: Contrast, confidence: float) -> dict[str, Any]:
-    """Student's interval and test of a gap, and the smallest one that four of five such studies would find."""
-    if not gap.freedom >= 1 or not gap.error > 1e-12:
-        return {"p": None, "reason": ALIKE}
-    # A quantile of one tail is an end of the interval that leaves as much out on either side.
-    detectable = gap.reach(confidence) + gap.reach(2 * POWER - 1)
-    low, high = gap.ends(confidence)
-    return {"low": low, "high": high, "over": "raters", "p": gap.p, "detectable": detectable}

@@ -25,6 +25,7 @@ from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, has_column
+from vantage.measures.relations.groups import trait_scales
 from vantage.measures.resampling import Resampling, Statistics
 from vantage.measures.scoring.error_gaps import known_traits, worse_for
 from vantage.measures.scoring.floors import OWN, SKILL_COLUMNS, no_skill_raters, with_skill
@@ -149,6 +150,8 @@ def alt_test(
         raise InputError(f"epsilon {epsilon} is not between 0 and 1", remedy="use for example 0.1")
     keys = names(match)
     known = known_traits(data, traits) if per == "model" else []
+    declared = trait_scales(data)
+    scales = {trait: declared.get(trait) for trait in known}
     of_people = per == "model" and "item" in keys
     bootstrap = Resampling(**resampling, over=OVER)
     if bootstrap.ci == "auto" and not of_people:
@@ -188,7 +191,7 @@ def alt_test(
 
                 summary |= _verdict(summary["passes"], passes, meetings, mine, chosen, part.scale(), missing, bootstrap)
                 if known and summary["stands_in"]:
-                    worse = worse_for(persons, mine, keys, known, nominal=chosen == "accuracy")
+                    worse = worse_for(persons, mine, keys, scales, nominal=chosen == "accuracy")
                     summary |= {"worse_for": worse, "stands_in": worse is None}
                 rows.append({**head, **summary, "answered": _answered(mine, keys), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):

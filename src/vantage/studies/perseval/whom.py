@@ -27,18 +27,21 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 
 def for_whom(analysis: Perspectives) -> Data:
-    """One line per rater, with its largest gap over all traits."""
+    """One line per rater, with the users whom it does not serve."""
     frame = per_rater(lambda one, cell: [_line(one, cell)])(analysis)
     return Data(frame, {"scored_by": analysis.scored_by})
 
 
-@per_corpus
-def ranking(one: Evaluated) -> Rows:
+def ranking(analysis: Perspectives) -> Data:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
-    for cell in one.done:
-        common = one.common(cell)
-        judged = counted(common.pairs["item"].n_unique(), "text")
-        yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
+
+    def rows(one: Evaluated) -> Rows:
+        for cell in one.done:
+            common = one.common(cell)
+            judged = counted(common.pairs["item"].n_unique(), "text")
+            yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
+
+    return Data(per_corpus(rows)(analysis), {"scored_by": analysis.scored_by})
 
 
 def bought(analysis: Perspectives) -> pl.DataFrame:
@@ -99,8 +102,8 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame:
 
 @per_rater
 def gaps(one: Evaluated, cell: GridCell) -> Rows:
-    """The gap in every trait."""
-    return _gaps(one, cell).to_dicts() if one.evaluations[cell].traits else ()
+    """The errors for the users of every trait value, beside those for all others."""
+    return perspective.gaps(one.evaluations[cell]).drop("measure", "options", strict=False).to_dicts()
 
 
 @per_corpus
@@ -132,35 +135,7 @@ def _line(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     if cell == one.focus[0]:
         less = f"{'a closeness' if label == CLOSENESS else 'an F1'} below {least:g}"
         line |= {"few": few, "of": counted(scored, "user"), "less": less}
-    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "untested")
-    if not evaluation.traits:
-        return line | dict.fromkeys(names)
-    # The test of a gap is against the largest gap of any trait, so the largest one that can be tested is named.
-    ranked = _gaps(one, cell).sort(pl.col("p").is_null(), -pl.col("gap"), maintain_order=True)
-    largest = ranked.row(0, named=True)
-    row = largest | {"untested": largest["reason"]}
-    return line | {name: row[name] for name in names}
-
-
-def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
-    """The gaps of a rater, with the two values of each in words."""
-    table = perspective.gaps(_large(one.evaluations[cell]), one.task.label)
-    shown = {
-        end: pl.Series([None if f1 is None else f"{f1:.2f}" for f1 in table[f"{end}_f1"]], dtype=pl.String)
-        for end in ("best", "worst")
-    }
-    return table.with_columns(pl.format("{} ({})", end, f1).alias(f"served_{end}") for end, f1 in shown.items())
-
-
-def _large(evaluation: Evaluation) -> Evaluation:
-    """The evaluation without trait values that one user has, in traits that keep two values so."""
-    pairs = evaluation.pairs
-    for trait in evaluation.traits:
-        users = pairs.select("rater", trait).drop_nulls().unique().group_by(trait).len()
-        kept = users.filter(pl.col("len") > 1)[trait].to_list()
-        if len(kept) > 1:
-            pairs = pairs.with_columns(pl.when(pl.col(trait).is_in(kept)).then(pl.col(trait)).alias(trait))
-    return replace(evaluation, pairs=pairs)
+    return line
 
 
 def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
