@@ -45,6 +45,7 @@ def test_texts_of_ones_own_are_judged_into_a_table(
     assert "… and 5 more" in done.out
     table = pl.read_csv("own-judged.csv")
     assert table["mine"].to_list() == list(range(10))
+    assert table["unlike_training"].dtype == pl.Boolean
     assert table["text"][0] == "'=Ann kept her word."
     for name in ("trust", "competence"):
         assert (

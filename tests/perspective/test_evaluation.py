@@ -213,9 +213,7 @@ def test_md_scores_equal_the_reference_library_and_show_what_the_zero_rule_does(
         users="unnamed",
         adaptation="test",
         extended=True,
-        method="perseval",
-        counted=True,
-        doubled=[("test-2038", "Ann448")],
+        method="perseval-md",
     )
     trainers = found.train.group_by("item").agg((pl.col("value").mean() > 0.5).cast(pl.Float64).alias("value"))
     told = found.test.select("item", "rater").join(trainers, on="item", how="left").fill_null(0.0)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from vantage.raters.trained.rater import TrainedRater
 
 
+UNLIKE = "unlike_training"
+"""The column that says whether a text is unlike those that a rater learned from."""
+
+
 def train(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus folder.")],
     question: Annotated[
@@ -126,6 +130,8 @@ def judge(
     The range is that of people's answers, or of their mean for raters that learned means.
     FOLDER is a file with one text per row (and the columns the rater needs, such as target), or a corpus.
     """
+    import polars as pl
+
     from vantage.corpora.writers.cells import csv_text
     from vantage.raters.trained.rater import TrainedRater
 
@@ -139,7 +145,7 @@ def judge(
     if not as_table:
         _tell(trained, _added(trained, whole, part, to or folder), None, to or folder, as_json=as_json)
         return
-    table = trained.table(part)
+    table = trained.table(part).with_columns(pl.Series(UNLIKE, trained.unlike(part)))
     place = to or texts.with_name(f"{texts.name.split('.')[0]}-judged.csv")
     place.write_text(csv_text(table), "utf-8", newline="")
     if as_json:
@@ -160,7 +166,7 @@ def _every_column(file: Path, rater: TrainedRater, mapping: list[str] | None) ->
     columns = [column for column in read_table(file).frame.columns if column not in given.values()]
     questions = [question.id for question in rater.questions]
     for column in columns:
-        if column.removesuffix("_mean").removesuffix("_low").removesuffix("_high") in questions:
+        if column.removesuffix("_mean").removesuffix("_low").removesuffix("_high") in [*questions, UNLIKE]:
             raise InputError(
                 f"the file has a column '{column}' already", file=file, column=column, remedy="rename it in the file"
             )
@@ -178,13 +184,19 @@ def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> tuple[
 
 
 def _seen(rater: TrainedRater, part: Corpus) -> list[str]:
-    """Says how many of the items a rater learned from."""
-    if not (seen := rater.seen(part)):
-        return []
-    return [
-        f"{seen:,} of the {len(part.items):,} items judged have texts that it learned from, where it does better than "
-        "on new ones; to see how well it does, choose items with --on and others with --judge."
-    ]
+    """Says how many of the items a rater learned from, and how many are unlike those."""
+    notes = []
+    if seen := rater.seen(part):
+        notes.append(
+            f"{seen:,} of the {len(part.items):,} items judged have texts that it learned from, where it does better "
+            "than on new ones; to see how well it does, choose items with --on and others with --judge."
+        )
+    if strange := sum(rater.unlike(part)):
+        notes.append(
+            f"{strange:,} of the {len(part.items):,} texts have more new words than those that it learned from, as in "
+            "another language or about another subject: neither answers nor ranges may hold for them."
+        )
+    return notes
 
 
 def _tested(rater: TrainedRater, part: Corpus, raters: list[str]) -> dict[str, Any]:
@@ -292,7 +304,7 @@ def _tell(rater: TrainedRater, added: tuple[int, list[str]], save: Path | None, 
         "added": added[0],
     }
     if as_json:
-        stated = {name: value for name, value in about.items() if name != "texts"}
+        stated = {name: value for name, value in about.items() if name not in ("texts", "words")}
         print_json({**row, "about": stated, "notes": [*rater.notes, *added[1]]})
         return
     print_rows([row])

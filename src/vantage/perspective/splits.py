@@ -35,6 +35,8 @@ _USERS: Final = 0.2
 _ROWS: Final = 0.05
 _TRAINING_TEXTS: Final = 0.7
 """PersEval's sizes: test users, adaptation rows, and for BREXIT the texts that only train."""
+TWICE: Final = ("test-2038", "Ann448")
+"""The item and rater that the released file of MD-Agreement has twice, and the library counts as two rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,6 @@ class Sizes:
     test_users: float
     adaptation_items: int
     test_texts: float | None
-    doubled: tuple[tuple[str, str], ...] = ()
-    counted: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.test_users < 1:
@@ -98,20 +98,30 @@ def balanced(pairs: pl.DataFrame, sizes: Sizes, seed: int) -> Draw:
 
 
 def perseval(pairs: pl.DataFrame, sizes: Sizes, seed: int) -> Draw:
-    """As PersEval draws for EPIC, MHS, DICES and MD: 5 % of the test users' rows, then every row on these texts.
+    """As PersEval draws for EPIC, MHS and DICES: 5 % of the test users' rows, then every row on these texts.
 
     It draws from users and from rows sorted by their ids, in the type that these have in the release, and seeds
-    Python's generator before each. For MD it counts the texts as they come, instead of taking their ids (`counted`).
+    Python's generator before each.
     """
+    del sizes
+    return _of_rows(pairs, lambda rows: in_own_type(rows["item"].to_list()), seed)
+
+
+def perseval_md(pairs: pl.DataFrame, sizes: Sizes, seed: int) -> Draw:
+    """As PersEval draws for MD-Agreement: texts as they come, and twice the pair that the released file has twice."""
+    del sizes
+    item, rater = TWICE
+    again = pairs.filter(pl.col("item").str.ends_with(item), pl.col("rater").str.ends_with(rater))
+    return _of_rows(pl.concat([pairs, again]), lambda rows: rows.sort("order")["item"].to_list(), seed)
+
+
+def _of_rows(pairs: pl.DataFrame, ordered: Callable[[pl.DataFrame], list[str]], seed: int) -> Draw:
     users = in_own_type(pairs["rater"].unique().to_list())
     generator = random.Random(seed)  # noqa: S311 - the library's generator, for the same draws
     tested = set(generator.sample(users, int(_USERS * len(users))))
     if not tested:
         raise InputError(f"a fifth of {len(users)} people is nobody", remedy="use the method balanced")
-    again = pl.DataFrame(list(sizes.doubled), schema={"item": pl.String, "rater": pl.String}, orient="row")
-    drawn_from = pl.concat([pairs, again.join(pairs, on=["item", "rater"]).select(pairs.columns)])
-    of_tested = drawn_from.filter(pl.col("rater").is_in(list(tested)))
-    rows = of_tested.sort("order")["item"].to_list() if sizes.counted else in_own_type(of_tested["item"].to_list())
+    rows = ordered(pairs.filter(pl.col("rater").is_in(list(tested))))
     generator = random.Random(seed)  # noqa: S311
     drawn = generator.sample(range(len(rows)), int(_ROWS * len(rows)))
     return Draw(frozenset(tested), frozenset(rows[n] for n in drawn))
@@ -158,7 +168,7 @@ def _drawn(rng: np.random.Generator, texts: list[str], wanted: int) -> set[str]:
 
 Users: TypeAlias = Literal["named", "unnamed"]
 Adaptation: TypeAlias = Literal["none", "train", "test"]
-Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense", "released", "crossed"]
+Method: TypeAlias = Literal["balanced", "perseval", "perseval-md", "perseval-dense", "released", "crossed"]
 Part: TypeAlias = Literal["train", "adaptation", "test"]
 
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
@@ -167,6 +177,7 @@ PEOPLE: Final = ("person", "author")
 _DRAWS: Final[dict[str, Callable[[pl.DataFrame, Sizes, int], Draw]]] = {
     "balanced": balanced,
     "perseval": perseval,
+    "perseval-md": perseval_md,
     "perseval-dense": perseval_dense,
 }
 
@@ -287,8 +298,6 @@ def split(
     test_texts: float | None = None,
     stratify: str | None = None,
     method: Method = "balanced",
-    doubled: Sequence[tuple[str, str]] = (),
-    counted: bool = False,
     seed: int = 42,
 ) -> Split:
     """Parts a corpus into training, adaptation and test pairs.
@@ -306,14 +315,10 @@ def split(
         test_texts: The share of texts that may be tested. By default all, or 0.3 where the test users judged
             nine tenths of all texts, since nothing would be left to train on.
         stratify: A trait of which the test users must have the values in proportion.
-        method: `balanced` is the above. `perseval` and `perseval-dense` draw exactly as the library PersEval
-            does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own. `released` tests
-            the items whose column `split` says test, and trains on the others. `crossed` tests all pairs, for raters
-            that learn from nobody.
-        doubled: For `perseval` only: pairs (item, rater) that the released file has twice, each of which the library
-            counts as another row when it draws. MD-Agreement has one, `("test-2038", "Ann448")`.
-        counted: For `perseval` only: the library draws from texts sorted by their ids, but numbers those of
-            MD-Agreement as they come in the corpus.
+        method: `balanced` is the above. `perseval`, `perseval-md` and `perseval-dense` draw exactly as the library
+            PersEval does (for most corpora, for MD-Agreement, and for BREXIT with `stratify` its group): sizes are
+            its own. `released` tests the items whose column `split` says test, and trains on the others. `crossed`
+            tests all pairs, for raters that learn from nobody.
         seed: Same seed, same test set.
 
     >>> from vantage import demo_corpus
@@ -325,7 +330,7 @@ def split(
       31.2% of the test users' annotations serve adaptation
     """
     _check(corpus, users, adaptation, method)
-    sizes = Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted)
+    sizes = Sizes(test_users, adaptation_items, test_texts)
     question = the_question(corpus, question)
     if method == "released":
         return released_split(corpus, question, users)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -190,12 +191,27 @@ def walk(visitor: Visitor) -> None:
     raise AssertionError("the study does not end")
 
 
+def unqualified(folder: Path, name: str) -> Path:
+    """A bundled flow that lets everybody pass its training."""
+    flow = (resources.files("vantage.collect") / "flows" / f"{name}.yaml").read_text("utf-8")
+    (folder / "flow.yaml").write_text(flow.replace("        needed: 2\n", ""), "utf-8")
+    return folder / "flow.yaml"
+
+
+def test_who_gives_one_answer_to_everything_does_not_qualify_for_appraisals(tmp_path: Path) -> None:
+    items = [one.item for one in Instrument.load("appraisals").examples][:1]
+    service = StudyService(AnnotationStudy.load("flow:appraisals", corpus(tmp_path, "appraisals", items)))
+    OPENED.append(service)
+    walk(Visitor(service))
+    assert len(service.researchers.corpus().judgments) == 0
+
+
 @pytest.mark.parametrize("name", bundled_flows())
 def test_bundled_flows_run_from_end_to_end(tmp_path: Path, name: str) -> None:
     instrument, condition = NEEDS[name]
     examples = [one.item for one in Instrument.load(instrument).examples if one.condition == condition]
     items = (examples * 5)[:5]
-    study = AnnotationStudy.load(f"flow:{name}", corpus(tmp_path, instrument, items))
+    study = AnnotationStudy.load(unqualified(tmp_path, name), corpus(tmp_path, instrument, items))
     service = StudyService(study)
     OPENED.append(service)
     ann = Visitor(service)

@@ -73,6 +73,8 @@ def test_clusters_that_would_share_a_name_are_numbered() -> None:
 def test_the_level_comes_first_and_then_the_difference() -> None:
     # Homeless and poor people are seen as neither able nor warm, whatever the model says of others.
     assert position_names(np.array([[2.08, 2.68], [1.2, 2.4]]), scale=(1, 5)) == ("LC-MW", "LC<LW")
+    # Beside a score that is much higher, one in the middle is low, and the other way round.
+    assert position_names(np.array([[3.86, 3.08], [2.2, 3.0]]), scale=(1, 5)) == ("HC-LW", "LC-HW")
     assert described("LC<LW") == "low competence, low warmth, warmth above competence"
     assert position_names(np.array([[3.5, 3.0], [3.4, 3.0]]), scale=(1, 5)) == ("MC>MW", "MC-MW")
     assert position_names(np.array([[3.51, 3.0]]), scale=(1, 5)) == ("HC-MW",)
@@ -86,7 +88,8 @@ def test_names_follow_from_the_place_alone(seed: int) -> None:
     for centroid, name in zip(centroids, position_names(centroids, scale=(1, 5)), strict=True):
         (alone,) = position_names(centroid[None], scale=(1, 5))
         assert name.split()[0] == alone
-        assert ("H" in alone.split("W")[0][-2:]) == (centroid[1] > 3.5)
+        beside = centroid[0] < 2.5 <= centroid[1] and centroid[1] - centroid[0] >= 0.75
+        assert ("H" in alone.split("W")[0][-2:]) == (centroid[1] > 3.5 or beside)
 
 
 def test_three_axes_have_a_letter_each() -> None:
@@ -115,6 +118,14 @@ def test_two_far_clusters_are_two() -> None:
 @pytest.mark.parametrize("spread", [0.0, 0.05, 0.15])
 def test_five_perfect_clusters_are_five(spread: float) -> None:
     assert chosen(planted(6, spread)) == 5
+
+
+def test_how_sure_the_number_is_stands_beside_it() -> None:
+    clear, blurred = k_table(planted(6, 0.05)), k_table(planted(6, 0.7))
+    assert clear.filter(k=5)["again"].to_list() == [1.0]
+    assert blurred["again"].max() < 0.9  # type: ignore[operator]
+    for table in (clear, blurred):
+        assert table["again"].sum() == pytest.approx(1.0)
 
 
 @pytest.mark.slow

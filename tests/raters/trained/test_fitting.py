@@ -220,3 +220,20 @@ def test_no_items_have_no_table() -> None:
     with pytest.raises(InputError, match="there are no items to judge"):
         rater.table(demo.items.clear())
     assert rater.judge(demo.items.clear()).is_empty()
+
+
+WHO, DOES, WHAT = ("baker", "teacher", "surgeon"), ("praises", "helps", "cheats", "ignores"), ("mayor", "child", "dog")
+
+
+def test_texts_in_another_language_are_unlike_those_that_it_learned_from(tmp_path: Path) -> None:
+    demo = demo_corpus()
+    english = [f"The {who} {does} the {what}." for who in WHO for does in DOES for what in WHAT]
+    items = demo.items.with_columns(text=pl.Series(english[: len(demo.items)]))
+    rater = fit(Corpus(items, demo.raters, demo.judgments, demo.instruments), ["trust"], kind="mean")
+    strange = demo.items.head(3).with_columns(
+        text=pl.Series([english[0], "Der Bäcker lobt seine Nachbarin.", "パン屋は隣人を褒める。"])
+    )
+    assert rater.unlike(strange) == [False, True, True]
+    assert TrainedRater.load(rater.save(tmp_path / "kept")).unlike(strange) == [False, True, True]
+    del rater.about["words"]  # as of a rater that was saved before
+    assert rater.unlike(strange) == [False] * 3

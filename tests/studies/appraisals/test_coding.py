@@ -23,6 +23,7 @@ from vantage.studies.appraisals.coding import (
     kappa,
     matrix,
     mean_p,
+    places,
 )
 
 HOW = Resampling(interval="percentile", resamples=40, seed=3)
@@ -169,3 +170,17 @@ def test_weights_of_many_resamples_are_those_of_the_library() -> None:
     alone = np.zeros((1, 60))
     alone[0, np.flatnonzero(target == 1)[0]] = 60
     assert np.isnan(fitted_weights(features, target, alone)).all()
+
+
+def test_places_follow_from_all_pairs_and_not_from_neighbours() -> None:
+    rng = np.random.default_rng(0)
+    # Each of five is a little further than the one before: neighbours are tied, the ends are told apart.
+    values = rng.normal(np.arange(5) * 0.06, 0.3, (60, 5))
+    order = places(list("vwxyz"), lambda weight: weight @ values / weight.sum(axis=1, keepdims=True), 60)
+    assert order["v"]["place"].startswith("1")
+    assert order["z"]["place"].endswith("5")
+    assert "z" not in order["v"]["tied"]
+    assert "w" in order["v"]["tied"]
+    same = places(list("ab"), lambda weight: np.zeros((len(weight), 2)), 10)
+    assert same["a"] == {"place": "1 to 2", "tied": "b"}
+    assert places(["a"], lambda weight: np.zeros((len(weight), 1)), 10)["a"]["place"] == ""

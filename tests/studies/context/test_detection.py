@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -95,6 +96,21 @@ def test_scores_of_more_personas_are_nearer_to_those_of_all() -> None:
     scores = one.methods[0].table.select("item", "score").join(one.votes.select("item", "entropy"), on="item")
     rank = scores.select(pl.corr("score", "entropy", method="spearman")).item()
     assert by_number["rho"][-1] == pytest.approx(rank)
+    assert detection.ambiguity_by_personas(one).is_empty()
+
+
+def test_people_are_in_doubt_less_often_where_personas_flag_what_has_context() -> None:
+    one = found(["clear", "ambiguous"] * 10, methods="selective")
+    alone = one.corpus.judgments.filter(rater="p0", condition="static")
+    unclear = alone.with_columns(value=pl.lit(None, dtype=pl.Float64), status=pl.lit("ambiguous"), rater=pl.lit("p9"))
+    inside = alone.with_columns(condition=pl.lit("context"))
+    raters = pl.concat([one.corpus.raters, pl.DataFrame({"rater": ["p9"], "kind": ["person"]})], how="diagonal_relaxed")
+    said = pl.concat([one.corpus.judgments, unclear, inside], how="diagonal_relaxed")
+    judged = Corpus(one.corpus.items, raters, said, one.corpus.instruments)
+    rows = detection.ambiguity_by_personas(replace(one, corpus=judged))
+    # Every sixth answer is "ambiguous" alone and none is in context, so flagged statements lose theirs.
+    assert rows["ambiguous"].to_list() == pytest.approx([(1 - n / 20) / 6 for n in rows["flagged"]])
+    assert rows["flagged"].min() > 0  # type: ignore[operator]
 
 
 def test_what_people_say_where_only_flagged_statements_have_context() -> None:

@@ -111,3 +111,15 @@ def test_examples_with_context_are_shown_with_theirs(with_contexts: tuple[Corpus
     asked = context.model.requests[0].messages
     assert len(asked) == 2 + 2 * 3
     assert all("Conversation:\nPerson A: The train" in m.content for m in asked if m.role == "user")
+
+
+def test_the_paper_names_answers_by_letters_and_shows_three_to_ten_examples(
+    with_contexts: tuple[Corpus, Instrument],
+) -> None:
+    corpus, extended = with_contexts
+    context = asking(prompt="paper", runs=1, styles="zero-shot")
+    plain = example_corpus(pool(60), corpus, SARCASM)
+    judged = ask_models(context, Roles.of(context).judges, corpus, extended, ("static",), {"static": plain})
+    assert all("A = no" in request.messages[-1].content for request in context.model.requests)
+    ways = [one for one in judged.raters["style"].drop_nulls().unique().sort() if one]
+    assert ways == ["few-shot:10", "few-shot:3", "few-shot:5", "reasoning", "zero-shot"]

@@ -18,7 +18,7 @@ from vantage.context import METHODS, SURFACE, Simulator, simulate
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.context import contexts, detection, models
+from vantage.studies.context import changes, contexts, detection, models
 from vantage.studies.context.analysis import ContextAnalysis, ContextOptions
 from vantage.studies.execution import Context
 
@@ -76,7 +76,7 @@ def test_random_readers_are_never_better_than_chance() -> None:
     assert told == []
 
 
-SAYING = Claiming("vantage.studies.context", detection, contexts, models)
+SAYING = Claiming("vantage.studies.context", detection, contexts, models, changes)
 
 
 def guessed(seed: int) -> Result:

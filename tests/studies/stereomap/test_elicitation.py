@@ -29,6 +29,7 @@ from vantage.studies.stereomap.groups import groups_corpus, read_groups
 
 EXTENDED = Instrument.load("stereotype-content:extended").with_parameters(society="French society")
 CORPUS = groups_corpus(read_groups("nurses, lawyers"), EXTENDED)
+SHORT = Instrument.load("stereotype-content:short").with_parameters(society="French society")
 WORDS = {name: text.replace("{society}", "French society") for name, text in keyword_words().items()}
 
 
@@ -237,6 +238,19 @@ def test_every_turn_goes_through_the_context() -> None:
     asked.clear()
     elicit(_context(asked, first="nothing", runs=1, variants="no-instructions"), CORPUS, EXTENDED)
     assert {one[0] for one in asked} == {"ratings"}
+
+
+def test_the_paper_asks_one_attribute_at_a_time_or_keywords_before_a_block() -> None:
+    asked: list[tuple[str, str, int, str]] = []
+    elicit(_context(asked, prompt="paper", form="short", runs=2), CORPUS, SHORT)
+    assert {one[:3] for one in asked} == {("ratings", "answer-first+json", 2)}
+    calls = list(rater(BlockRater, style=asked[0][1]).plan(CORPUS, SHORT, questions=["competent", "warm"]))
+    assert len(calls) == 2 * len(CORPUS.items)
+    shape = calls[0].request.messages[-1].content
+    assert shape.index('"answer"') < shape.index('"reason"')
+    asked.clear()
+    elicit(_context(asked, prompt="paper", runs=2), CORPUS, EXTENDED)
+    assert asked[:2] == [("keywords", "zero-shot", 2, ":1"), ("ratings", "together+free", 2, ":12")]
 
 
 @pytest.mark.parametrize(("replies", "held"), [("free", False), ("schema", True)])

@@ -122,7 +122,7 @@ def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:
     (source,) = place(
         runs(values + np.random.default_rng(0).normal(0, 0.02, values.shape)), EXTENDED, k=3, resamples=10
     )
-    row = one_against_another(source).filter(pl.col("cluster") == "HC-MW").row(0, named=True)
+    row = one_against_another(source).filter(pl.col("cluster") == "HC-LW").row(0, named=True)
     assert row["relation"] == ">"
     assert row["p"] < 0.001
     assert row["dz"] > 2

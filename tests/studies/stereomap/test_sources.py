@@ -14,10 +14,11 @@ from tests.studies.stereomap.planted import recorded
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.measures import student_interval
 from vantage.report.parts import Figure
 from vantage.studies import run
 from vantage.studies.stereomap import places
-from vantage.studies.stereomap.analysis import Stereomap
+from vantage.studies.stereomap.analysis import PEOPLE, PlacedGroups, Stereomap
 from vantage.studies.stereomap.elicitation import StereomapOptions, axes_of
 from vantage.studies.stereomap.groups import SocialGroup, groups_corpus, human_clusters, reference_groups
 
@@ -110,6 +111,8 @@ def test_people_stand_beside_models_and_are_not_pooled_with_them(tmp_path: Path)
     rho = {(row["source"], row["question"]): row for row in found["people-here"].iter_rows(named=True)}
     assert rho["recorded:a.parquet", "warmth"]["low"] > 0
     assert rho["recorded:c.parquet", "warmth"]["high"] < 0
+    beside = rho["recorded:a.parquet", "competence"]
+    assert beside["difference_low"] < beside["difference"] < beside["difference_high"]
     columns = found["side-by-side"].columns
     assert columns == ["cluster", "position", "people", *(f"recorded:{name}.parquet" for name in "abc"), "all models"]
     # The same place has the same name for people and for models that see it where they do.
@@ -117,6 +120,33 @@ def test_people_stand_beside_models_and_are_not_pooled_with_them(tmp_path: Path)
     assert len(both) >= 4
     (drawn,) = (figure for figure in report.result.figures if figure.name == "map")
     assert drawn.data.filter("ghost")["source"].n_unique() == 4
+
+
+def sides(persons: int, seed: int, severity: float = 0.5) -> tuple[PlacedGroups, PlacedGroups]:
+    """A model that places groups where people do, and persons who are more or less severe."""
+    rng = np.random.default_rng(seed)
+    items, truth = tuple(f"g{n}" for n in range(24)), rng.uniform(2, 4, (24, 1))
+    theirs = truth + rng.normal(0, severity, persons) + rng.normal(0, 0.4, (24, persons))
+    cubes = {"m": truth + rng.normal(0, 0.3, (24, 1)), PEOPLE: theirs}
+    model, people = (
+        PlacedGroups(name, ("warmth",), pl.DataFrame(), items, cube[:, None], np.zeros((0, 24, 1)))
+        for name, cube in cubes.items()
+    )
+    return model, people
+
+
+def test_the_difference_from_people_counts_who_was_asked() -> None:
+    inside, narrow = 0, 0
+    for seed in range(100):
+        model, people = sides(8, seed)
+        ends = places._differing(model, people, "warmth")
+        inside += ends["difference_low"] < 0 < ends["difference_high"]
+        low, high = student_interval((model.points - people.points)[:, 0])
+        narrow += low is not None and high is not None and low < 0 < high
+    assert inside >= 90
+    assert narrow < 70
+    # Two people say nothing of others.
+    assert places._differing(*sides(2, 0), "warmth") == {}
 
 
 def test_people_who_judged_something_else_are_refused(tmp_path: Path) -> None:

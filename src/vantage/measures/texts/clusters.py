@@ -118,12 +118,14 @@ def position_names(
 
     The level of each axis comes first: high or low where the centroid is more than an eighth of the scale's range from
     its middle (above 3.5 and below 2.5 of 1 to 5), else middle. Where both of two axes have the same level and differ
-    by an eighth of the range or more, the sign says which is higher: `MC>MW`. Clusters that would share a name are
-    numbered, in the order given.
+    by an eighth of the range or more, the sign says which is higher: `MC>MW`. Where one of two is in the middle and
+    three sixteenths of the range or more below a high one (.75 of 1 to 5), it is low beside it, and high beside a low
+    one, as the theory names such places (Fiske et al. 2002). Clusters that would share a name are numbered, in the
+    order given.
 
     >>> people = np.array([[4.29, 3.23], [2.28, 3.73], [1.97, 2.42], [3.78, 3.79], [3.16, 3.14]])
     >>> position_names(people, scale=(1, 5))
-    ('HC-MW', 'LC-HW', 'LC-LW', 'HC-HW', 'MC-MW')
+    ('HC-LW', 'LC-HW', 'LC-LW', 'HC-HW', 'MC-MW')
     >>> position_names(np.array([[2.08, 2.68], [3.4, 2.6]]), scale=(1, 5))
     ('LC-MW', 'MC>MW')
     """
@@ -132,6 +134,8 @@ def position_names(
     plain = []
     for centroid in centroids.round(9):
         levels = ["H" if value > middle + apart else "L" if value < middle - apart else "M" for value in centroid]
+        if len(axes) == 2 and levels.count("M") == 1 and abs(centroid[0] - centroid[1]) >= 1.5 * apart:
+            levels = [level if level != "M" else "L" if "H" in levels else "H" for level in levels]
         even = len(axes) != 2 or levels[0] != levels[1] or abs(centroid[0] - centroid[1]) < apart
         sign = "-" if even else ">" if centroid[0] > centroid[1] else "<"
         plain.append(sign.join(f"{level}{axis}" for level, axis in zip(levels, short, strict=True)))
@@ -176,7 +180,8 @@ def k_table(points: Floats, *, most: int = 8, references: int = 20, seed: int = 
     elsewhere. `gap` is how much smaller the logarithm of the within-cluster sum of squares is than that of the same
     clouds, with `gap_error` its standard error √(1 + 1/B) · sd (Tibshirani, Walther and Hastie 2001); their rule for k
     finds one cluster in five clear ones in the corners and the middle of a square. Items that share a few places
-    exactly have as many clusters as places, and no gap for that number.
+    exactly have as many clusters as places, and no gap for that number. `again` is how sure the number is: in which
+    share of random parts of the items, four fifths of them, this k has the largest silhouette.
     """
     distinct = len(np.unique(points, axis=0))
     places = distinct if 2 * distinct <= len(points) else distinct - 1
@@ -184,6 +189,7 @@ def k_table(points: Floats, *, most: int = 8, references: int = 20, seed: int = 
     with one_thread():
         rows = _fits(points, counts, TABLE_STARTS, seed)
         clouds = [_fits(cloud, counts, CLOUD_STARTS, seed) for cloud in _without_clusters(points, references, seed)]
+        again = _largest_again(points, counts, references, seed)
     for n, row in enumerate(rows):
         if row["k"] < distinct:
             logs = np.log([cloud[n]["inertia"] for cloud in clouds])
@@ -193,9 +199,10 @@ def k_table(points: Floats, *, most: int = 8, references: int = 20, seed: int = 
         largest = np.array([max(one["silhouette"] for one in cloud[1:]) for cloud in clouds])
         error = largest.std(ddof=1) * np.sqrt(1 + 1 / references)
         row["p"] = float(stats.t.sf((row["silhouette"] - largest.mean()) / error, references - 1))
+        row["again"] = again.get(row["k"], 0.0) if again else None
     best = max(rows[1:], key=lambda row: row["silhouette"], default={"p": 1.0})
     chosen = best["k"] if best["p"] < LEVEL else 1
-    schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "p", "gap", "gap_error"), pl.Float64)}
+    schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "p", "again", "gap", "gap_error"), pl.Float64)}
     return pl.DataFrame(rows, schema=schema).with_columns((pl.col("k") == chosen).alias("chosen"))
 
 
@@ -210,6 +217,17 @@ def _fits(points: Floats, counts: Iterable[int], n_init: int, seed: int) -> list
         if k > 1:
             rows[-1]["silhouette"] = float(silhouette_score(points, best.labels_))
     return rows
+
+
+def _largest_again(points: Floats, counts: Iterable[int], parts: int, seed: int) -> dict[int, float]:
+    """In which share of random parts of the points each number of clusters has the largest silhouette."""
+    rng, size, best = np.random.default_rng(seed), round(0.8 * len(points)), []
+    for _ in range(parts):
+        some = points[rng.permutation(len(points))[:size]]
+        possible = [k for k in counts if k < min(size, len(np.unique(some, axis=0)))]
+        if len(possible) > 1:
+            best.append(max(_fits(some, possible, CLOUD_STARTS, seed)[1:], key=lambda row: row["silhouette"])["k"])
+    return {k: best.count(k) / len(best) for k in set(best)}
 
 
 def _without_clusters(points: Floats, count: int, seed: int) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.raters.item_words import fingerprint
+from vantage.raters.item_words import fingerprint, vocabulary
 from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import BASELINES, BaselinePredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
@@ -146,6 +146,7 @@ def about_learning(learned: Examples, predictor: Predictor, *how: object) -> dic
         "raters": learned.raters,
         "learned": digest,
         "texts": sorted({fingerprint(text) for text in learned.instances.texts.first}),
+        "words": vocabulary(learned.instances.texts.first),
         **predictor.about(),
     }
 

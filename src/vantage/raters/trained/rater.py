@@ -17,7 +17,7 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.perspective import Split
-from vantage.raters.item_words import fingerprint
+from vantage.raters.item_words import fingerprint, unlike
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, decide, mixture
 from vantage.raters.trained.examples import Instances, fields_of, reading
@@ -284,6 +284,14 @@ class TrainedRater:
         """How many of the items have a text that it learned from, of which it knows more than of new ones."""
         known = set(self.about.get("texts", ()))
         return sum(fingerprint(text) in known for text in self._texts(items).texts.first)
+
+    def unlike(self, items: Corpus | pl.DataFrame) -> list[bool]:
+        """Which items have a text unlike those that it learned from, so that neither answer nor range may hold.
+
+        It is told by new words (see `vantage.raters.item_words`): other languages and subjects are, other opinions not.
+        """
+        texts = self._texts(items).texts.first
+        return unlike(texts, self.about["words"]) if "words" in self.about else [False] * len(texts)
 
     def without_namesake(self, corpus: Corpus) -> Corpus:
         """The corpus without the judgments of a rater of the same name that had learned otherwise."""

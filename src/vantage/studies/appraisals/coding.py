@@ -22,6 +22,7 @@ from vantage.measures import (
     Ints,
     Resampling,
     Spread,
+    adjusted,
     p_value,
     ratio,
     several_with_intervals,
@@ -29,6 +30,7 @@ from vantage.measures import (
 )
 from vantage.measures.intervals import interval
 from vantage.measures.relations.correlations import coefficient
+from vantage.report.ledger import LEVEL
 from vantage.report.ledger import p_value as p_value_of_interval
 
 Along: TypeAlias = Literal["questions", "posts", "all"]
@@ -224,6 +226,39 @@ def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
     if error == 0 or at_least is None:
         return at_least
     return max(at_least, float(2 * t.sf(abs(estimate) / error, posts - 1)))
+
+
+def places(names: Sequence[str], statistics: Weighted, posts: int) -> dict[str, dict[str, str]]:
+    """The place of each of several in order of a statistic, the smallest first, and with which others it is tied.
+
+    All pairs are compared over the same posts, by Student's t with the error that leaving out posts in turn gives their
+    difference, and Holm's correction is over all of them; a tie is a pair that cannot be told apart.
+
+    >>> apart = np.random.default_rng(0).normal([1.0, 1.01, 3.0], 0.1, (30, 3))
+    >>> places(["a", "b", "c"], lambda weight: weight @ apart / weight.sum(axis=1, keepdims=True), 30)["b"]
+    {'place': '1 to 2', 'tied': 'a'}
+    """
+    from scipy.stats import t
+
+    if len(names) < 2 or posts < 3:
+        return {name: {"place": "", "tied": ""} for name in names}
+    whole, without = statistics(np.ones((1, posts)))[0], statistics(1 - np.eye(posts))
+    spread = (posts - 1) ** 2 / posts * np.cov(without.T, ddof=1).reshape(len(names), -1)
+    one, two = np.triu_indices(len(names), 1)
+    error = np.sqrt(np.maximum(np.diag(spread)[one] + np.diag(spread)[two] - 2 * spread[one, two], 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * t.sf(np.abs(whole[one] - whole[two]) / error, posts - 1)
+    clear = np.zeros((len(names), len(names)), dtype=bool)
+    corrected = adjusted(np.where(np.isfinite(p), p, 1.0).tolist(), "holm")
+    clear[one, two] = np.array(corrected, dtype=np.float64) < LEVEL
+    clear |= clear.T
+    rows = {}
+    for n, name in enumerate(names):
+        nearer, farther = (int((clear[n] & side).sum()) for side in (whole < whole[n], whole > whole[n]))
+        first, last = 1 + nearer, len(names) - farther
+        tied = ", ".join(other for m, other in enumerate(names) if m != n and not clear[n, m])
+        rows[name] = {"place": str(first) if first == last else f"{first} to {last}", "tied": tied or "none"}
+    return rows
 
 
 def known_means(values: Floats) -> Floats:

@@ -12,7 +12,7 @@ from vantage.measures import SHARES, mean_with_interval, named
 from vantage.report.cells import counted
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
-from vantage.studies.appraisals.coding import Along, Method, compared, mean_p
+from vantage.studies.appraisals.coding import Along, Method, compared, difference, mean_p, places
 
 CODINGS: Final = {"as 0": 0.0, "left out": None}
 """What a blank counts as."""
@@ -66,15 +66,22 @@ def agreement_groups(analysis: Appraised) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def agreement_questions(analysis: Appraised) -> pl.DataFrame:
-    """The two annotators question by question, the largest difference first."""
+def agreement_questions(analysis: Appraised) -> Data:
+    """The two annotators question by question, the largest difference first, and which questions are tied."""
     one, two = analysis.pairs[None]
     answered = (~np.isnan(one + two)).sum(axis=0)
+    titles = list(analysis.titles.values())
+    each = [difference(one[:, [place]], two[:, [place]]) for place in range(len(titles))]
+    # The largest difference has the first place.
+    order = places(titles, lambda weight: -np.column_stack([question(weight) for question in each]), len(one))
     rows = [
-        {"appraisal": title, "pairs_answered": int(answered[place]), **_both(analysis, [place])}
-        for place, title in enumerate(analysis.titles.values())
+        {"appraisal": title, "pairs_answered": int(answered[place]), **_both(analysis, [place]), **order[title]}
+        for place, title in enumerate(titles)
     ]
-    return pl.DataFrame(rows, infer_schema_length=None).sort("delta_answers", descending=True, nulls_last=True)
+    frame = pl.DataFrame(rows, infer_schema_length=None).sort("delta_answers", descending=True, nulls_last=True)
+    pairs = len(titles) * (len(titles) - 1) // 2
+    ties = sum(len(row["tied"].split(", ")) for row in order.values() if row["tied"] not in ("", "none")) // 2
+    return Data(frame, {"pairs": pairs, "told_apart": pairs - ties if order[titles[0]]["place"] else None})
 
 
 def _both(analysis: Appraised, places: list[int]) -> dict[str, float | None]:

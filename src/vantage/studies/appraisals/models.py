@@ -11,7 +11,7 @@ import polars as pl
 from vantage.measures import Floats, several_with_intervals
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
-from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
+from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts, places
 
 ALWAYS: Final = "always 5"
 PROFILE: Final = "mean of the question over other posts"
@@ -66,7 +66,25 @@ def models_unread(analysis: Appraised) -> pl.DataFrame:
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
     enough = pl.col("posts") >= 0.9 * pl.col("posts").max()
     frame = there(pl.DataFrame(rows, infer_schema_length=None))
-    return frame.with_columns(pl.when(enough).then("delta").alias("comparable"))
+    frame = frame.with_columns(pl.when(enough).then("delta").alias("comparable"))
+    known = _places(analysis, frame.drop_nulls("comparable")["rater"].to_list())
+    return frame.with_columns(
+        pl.col("rater").replace_strict({rater: row[name] for rater, row in known.items()}, default=None).alias(name)
+        for name in ("place", "tied")
+    )
+
+
+def _places(analysis: Appraised, raters: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The order of models by their distance from people, on the posts that all of them were asked about."""
+    runs = {rater: analysis.parsed(rater, 0.0) for rater in raters}
+    shared = np.all([_asked(several) for several in runs.values()], axis=0)
+    gold = analysis.gold[shared]
+    each = [[difference(run[shared], gold) for run in several] for several in runs.values()]
+
+    def distances(weight: Floats) -> Floats:
+        return np.column_stack([known_means(np.column_stack([one(weight) for one in several])) for several in each])
+
+    return places(raters, distances, int(shared.sum()))
 
 
 def models_ratings(analysis: Appraised) -> pl.DataFrame:
@@ -84,8 +102,8 @@ def models_replies(analysis: Appraised) -> pl.DataFrame:
 
 def models_questions(analysis: Appraised) -> pl.DataFrame:
     """Every model and question, answers only."""
-    places = {title: [place] for place, title in enumerate(analysis.titles.values())}
-    return _on_parts(analysis, "appraisal", places, None, ALL[:2])
+    each = {title: [place] for place, title in enumerate(analysis.titles.values())}
+    return _on_parts(analysis, "appraisal", each, None, ALL[:2])
 
 
 def models_groups(analysis: Appraised) -> pl.DataFrame:
@@ -138,7 +156,7 @@ def _against(analysis: Appraised, runs: list[Floats], gold: Floats, names: Any) 
 
 
 def _on_parts(
-    analysis: Appraised, name: str, places: Mapping[str, list[int]], blank: float | None, statistics: Sequence[str]
+    analysis: Appraised, name: str, parts: Mapping[str, list[int]], blank: float | None, statistics: Sequence[str]
 ) -> pl.DataFrame:
     """Every model against people's ratings of some questions at a time."""
     gold = analysis.gold_answers if blank is None else analysis.gold
@@ -146,6 +164,6 @@ def _on_parts(
         {"rater": model, name: part, **compared([run[:, at] for run in runs], gold[:, at], statistics, analysis.how)}
         for model in analysis.model_names
         for runs in [analysis.parsed(model, blank)]
-        for part, at in places.items()
+        for part, at in parts.items()
     ]
     return there(pl.DataFrame(rows, infer_schema_length=None))

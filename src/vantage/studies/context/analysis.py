@@ -13,7 +13,7 @@ from vantage.corpora import Corpus
 from vantage.instruments import Question
 from vantage.measures import Floats, named, student_interval
 from vantage.report.recipe import Analysis
-from vantage.studies.base import listed, option
+from vantage.studies.base import PROMPT, listed, option
 from vantage.studies.context.pipeline.ambiguity import SURFACE, by_surface, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
 from vantage.studies.context.pipeline.detection import LEAST, Judging, in_order
@@ -71,6 +71,7 @@ class ContextOptions:
     styles: str = option(
         "zero-shot,reasoning,few-shot:3,few-shot:5,few-shot:10", "the prompting styles of the judging models"
     )
+    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT + "; this replaces --styles")
     ambiguous: bool = option(True, "whether judging models are offered the answer ambiguous")
     runs: int = option(3, "how often every judging model answers")
     temperature: float = option(0.2, "of the judging models")

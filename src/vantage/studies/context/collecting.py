@@ -17,7 +17,7 @@ from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
-from vantage.studies.base import listed
+from vantage.studies.base import listed, paper_prompts
 from vantage.studies.context.analysis import COSTS, ContextOptions
 from vantage.studies.context.contexts import SERVED, contexts_to_check
 from vantage.studies.context.pipeline import controls
@@ -65,7 +65,7 @@ def collect(context: Context[ContextOptions]) -> Corpus:
         part, instrument, conditions = _with_contexts(context, roles, part, task)
         if roles.judges:
             examples = {controls.STATIC: example_corpus(whole, part, instrument, context.seed)}
-            if controls.CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
+            if controls.CONTEXT in conditions and any(Style.parse(style).shots for style in styles_of(options)):
                 pool = examples[controls.STATIC]
                 examples[controls.CONTEXT] = (
                     _generated(context, roles, pool, instrument, "label", "contexts of examples").corpus
@@ -223,6 +223,11 @@ def example_corpus(whole: Corpus, sample: Corpus, instrument: Instrument, seed: 
     return Corpus(drawn.drop("value", "turn"), raters, judged, instrument)
 
 
+def styles_of(options: ContextOptions) -> list[str]:
+    """The prompting styles of judging models: those named, or the paper's."""
+    return list(paper_prompts("context")["styles"].values()) if options.prompt == "paper" else listed(options.styles)
+
+
 def ask_models(
     context: Context[ContextOptions],
     judges: Sequence[ChatRater],
@@ -239,7 +244,9 @@ def ask_models(
     """
     options, ids = context.options, [instrument.questions[0].id]
     pools = {name: len(corpus_shots(part, instrument.questions[:1])) for name, part in examples.items()}
-    for style in map(Style.parse, listed(options.styles)):
+    ways = ["" if options.ambiguous else "optout=hidden"]
+    ways += [paper_prompts("context")["presentation"]] if options.prompt == "paper" else []
+    for style in map(Style.parse, styles_of(options)):
         how: dict[str, Any] = {"samples": options.runs, "temperature": options.temperature}
         if style.distribution:
             how = {}
@@ -258,8 +265,8 @@ def ask_models(
             for one in judges:  # What its role says of sampling comes before what the study says.
                 own = {**how, "temperature": one.temperature} if one.temperature else how
                 raters.append(replace(one, style=style, settings=with_several(one.model_name, one.settings), **own))
-            if not options.ambiguous:
-                raters = [varied(one, instrument, ids, presentation="optout=hidden") for one in raters]
+            if way := " ".join(filter(None, ways)):
+                raters = [varied(one, instrument, ids, presentation=way) for one in raters]
             part = corpus if condition == controls.STATIC else controls.with_context(corpus, condition, instrument)
             if asked := part.items["item"].to_list():
                 corpus = context.rate(corpus, raters, instrument, questions=ids, condition=condition, items=asked)

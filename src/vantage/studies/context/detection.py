@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from vantage.measures import accuracy, named
-from vantage.report.cells import counted
+from vantage.report.cells import counted, show
 from vantage.report.recipe import Data, there
 from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
-from vantage.studies.context.pipeline.detection import LEAST, compare, curve
+from vantage.studies.context.pipeline.detection import LEAST, ceiling, compare, curve
 from vantage.studies.context.pipeline.simulation import Cost
 from vantage.studies.context.tasks import LABEL, TASK
 
@@ -59,12 +60,14 @@ def methods(part: Statements) -> Data:
         for one in part.methods
         for reason, count in one.unscored.items()
     ]
-    facts: dict[str, Any] = dict.fromkeys(("marked", "voted", "few_votes"))
+    facts: dict[str, Any] = dict.fromkeys(("marked", "voted", "few_votes", "ceiling", "ceiling_at_budget"))
     facts["unscored_items"] = "; ".join(lost) or None
     facts["intervals"] = ", with 95 % intervals over items" if part.judged else ""
     frame = compare(part.methods, part.votes if part.judged else part.votes.clear(), part.question.scale, part.judging)
     if part.judged:
         facts |= {"voted": len(part.votes), "marked": int(part.judging.marked(part.votes).sum())}
+        highest = ceiling(part.votes, part.question.scale, part.judging)
+        facts |= {name: show(value, 2) for name, value in highest.items()}
     else:
         facts |= {"few_votes": f"{counted(len(part.votes), 'item')} of the task", "needed": LEAST}
     return Data(frame.with_columns(pl.lit(part.task.name).alias(TASK)), facts)
@@ -107,12 +110,18 @@ def people_selective(part: Statements) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+@lru_cache(maxsize=8)
 def by_personas(part: Statements) -> pl.DataFrame:
     """How the scores of a method with personas depend on their number: read off some of them, drawn at random.
 
     `rho_all` is the rank correlation with the scores of all of them, `rho` that with the entropy of people's votes.
+    Where people judged both ways, `ambiguous` is the share of their answers that are "ambiguous" if the statements that
+    these personas flag, `flagged` of them, have context.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
+    both = (
+        part.votes.join(part.after.select("item", after="ambiguity"), on="item") if part.judged else part.votes.clear()
+    )
     for one in part.methods:
         readers, rng = one.readers, np.random.default_rng(part.seed)
         known = one.table.select("item", rho_all="score")
@@ -120,11 +129,26 @@ def by_personas(part: Statements) -> pl.DataFrame:
         for count in [count for count in COUNTS if count < len(readers)] + [len(readers)] * (len(readers) > 1):
             for _ in range(DRAWS if count < len(readers) else 1):
                 some = [readers[n] for n in rng.permutation(len(readers))[:count]]
-                table = part.detected(one.method, some, Cost()).table.select("item", "score").join(known, on="item")
-                rhos = {name: _rank(table, name) for name in ("rho_all", "rho")}
-                rows.append({"method": one.method, "personas": count, **rhos})
+                chosen = part.detected(one.method, some, Cost())
+                table = chosen.table.select("item", "score").join(known, on="item")
+                row = {
+                    "method": one.method,
+                    "personas": count,
+                    **{name: _rank(table, name) for name in ("rho_all", "rho")},
+                }
+                if len(both) >= LEAST:
+                    flagged = pl.col("item").is_in(part.judging.flags(chosen, both)[0])
+                    unclear = pl.when(flagged).then("after").otherwise("ambiguity").mean()
+                    row |= both.select(flagged=flagged.sum().cast(pl.Float64), ambiguous=unclear).row(0, named=True)
+                rows.append(row)
     frame = pl.DataFrame(there(rows or None), infer_schema_length=None)
     return frame.group_by("method", "personas", maintain_order=True).mean()
+
+
+def ambiguity_by_personas(part: Statements) -> pl.DataFrame:
+    """The rows of `by_personas` that know what people say in context, which the manuscript draws (Figure 12)."""
+    rows = by_personas(part)
+    return rows.drop_nulls("ambiguous") if "ambiguous" in rows.columns else rows.clear()
 
 
 def _rank(table: pl.DataFrame, column: str) -> float | None:

@@ -49,7 +49,6 @@ class PublishedCorpus:
     question: str = ""
     method: Method = "balanced"
     stratify: str | None = None
-    doubled: Sequence[tuple[str, str]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -131,7 +130,6 @@ def read(
 def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int = 42) -> Iterator[CorpusTask]:
     """The corpora of the study, taken apart again, each with how it is split."""
     for name in names:
-        prefix = f"{name}:" if len(names) > 1 else ""
         items = corpus.items.filter(corpus=name)
         raters = corpus.raters.filter(pl.col("corpus") == name, pl.col("kind").cast(pl.String).is_in(PEOPLE))
         ours = ("corpus", "model", "style", "stands_for")
@@ -145,9 +143,7 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         method: Method = "balanced" if draw == "balanced" else source.method
         if draw == "paper" and method == "balanced":
             method = "perseval"
-        twice = source.doubled if method == "perseval" else ()
         drawn: dict[str, Any] = {"method": method, "stratify": source.stratify if source.stratify in known else None}
-        drawn |= {"doubled": [(prefix + item, prefix + rater) for item, rater in twice], "counted": bool(twice)}
         yield CorpusTask(name, people, question, drawn, seed)
 
 

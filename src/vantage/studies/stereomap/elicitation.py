@@ -26,7 +26,7 @@ from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.replies.keywords import MOST, read_keywords
 from vantage.scales import Scale
-from vantage.studies.base import listed, option
+from vantage.studies.base import PROMPT, listed, option, paper_prompts
 from vantage.studies.execution import Context, blinded
 from vantage.studies.stereomap.groups import seed_dictionary
 
@@ -55,6 +55,7 @@ class StereomapOptions:
     first: Literal["auto", "keywords", "nothing"] = option(
         "auto", "what comes before the ratings: keywords with reasons, or nothing; auto asks for them when sampling"
     )
+    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT + "; this replaces --first, --replies and --answers")
     runs: int = option(10, "how often everything is asked")
     temperature: float = option(1.0, "of sampled replies")
     max_tokens: int = option(700, "the longest reply")
@@ -287,6 +288,9 @@ def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instr
     words = {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()}
     lists = keyword_instrument(instrument)
     style = "scoring" if scoring else "together+free" if options.replies == "free" else "together"
+    if options.prompt == "paper":
+        answers, scoring, keywords = "sampling", False, options.form == "extended"
+        style = paper_prompts("stereomap")["styles"][options.form]
     asked = conditions(options, keywords=keywords)
     for model, (condition, (reasons, instructed, runs)) in product(context.models, asked.items()):
         common: dict[str, Any] = {

@@ -8,7 +8,16 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures import Column, condition_agreement, k_table, rand_by_chance, student_interval
+from vantage.measures import (
+    Column,
+    Contrast,
+    Floats,
+    Spread,
+    condition_agreement,
+    k_table,
+    rand_by_chance,
+    student_interval,
+)
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.clusters import described, initials, overlaps
 from vantage.report.engine import Data, there
@@ -160,24 +169,70 @@ def stability(analysis: Stereomap) -> Data:
 
 
 def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:
-    """The silhouette and the gap of each number of clusters, source by source."""
-    frames = [
-        k_table(source.points, most=8, seed=analysis.seed).select(pl.lit(source.name).alias("source"), pl.all())
-        for source in analysis.sources
-        if source.clusters is not None
-    ]
+    """The silhouette and the gap of each number of clusters, source by source, and how sure the best of them is."""
+    frames = []
+    for source in analysis.sources:
+        if source.clusters is None:
+            continue
+        fits = k_table(source.points, most=8, seed=analysis.seed)
+        best = pl.col("silhouette") == pl.col("silhouette").max()
+        clear = pl.col("chosen").filter(best).first()
+        frames.append(
+            fits.select(
+                pl.lit(source.name).alias("source"),
+                pl.all(),
+                fitting=pl.when(best & clear).then("k"),
+                unproved=pl.when(best & ~clear).then("k"),
+            )
+        )
     return pl.concat(frames) if frames else None
 
 
 def people_here(analysis: Stereomap) -> pl.DataFrame | None:
-    """How far each model gives the groups the scores that the people of the corpus give them."""
+    """How far each model gives the groups the scores that the people of the corpus give them.
+
+    The interval of the difference is over groups and over people, where there are three of these or more.
+    """
     named = [source for source in analysis.sources if source.name != ALL]
-    if len(named) < 2 or not any(source.name == PEOPLE for source in named):
+    theirs = next((source for source in named if source.name == PEOPLE), None)
+    if len(named) < 2 or theirs is None:
         return None
     scores = pl.concat([one.scores.with_columns(condition=pl.lit(one.name), rater=pl.lit("")) for one in named])
     scores = scores.filter(pl.col("question").is_in(analysis.dimensions))
     agreement = condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
-    return agreement.rename({"condition": "source"}).with_columns(pl.col("source").alias("of"))
+    rows = [
+        {**row, **_differing(source, theirs, row["question"])}
+        for row in agreement.rename({"condition": "source"}).iter_rows(named=True)
+        for source in named
+        if source.name == row["source"]
+    ]
+    return pl.DataFrame(rows, schema_overrides=agreement.schema, infer_schema_length=None).with_columns(of="source")
+
+
+def _differing(source: PlacedGroups, people: PlacedGroups, score: str) -> dict[str, float]:
+    """The interval of the mean difference from people, which groups and people share; nothing where either are few."""
+    places = [(source.items.index(item), n) for n, item in enumerate(people.items) if item in source.items]
+    axis = source.axes.index(score)
+    mine, theirs = source.points[[n for n, _ in places], axis], people.cube[[n for _, n in places], axis]
+    over_groups = Spread.without(_without_each(mine - np.nanmean(theirs, axis=1)))
+    # Someone who alone judged a group cannot be left out of it.
+    without = [np.nanmean(mine - _others(theirs, n)) for n in range(theirs.shape[1])]
+    whole = over_groups.plus(Spread.without_raters(np.array(without))) if over_groups else None
+    if whole is None or whole.variance <= 0:
+        return {}
+    gap = Contrast(float((mine - np.nanmean(theirs, axis=1)).mean()), whole.variance**0.5, whole.freedom)
+    return {name: end for name, end in gap.stated(0.95, "difference").items() if name != "difference"}
+
+
+def _without_each(values: Floats) -> Floats:
+    return np.asarray((values.sum() - values) / max(len(values) - 1, 1))
+
+
+def _others(scores: Floats, person: int) -> Floats:
+    """The means of groups without one person."""
+    rest = np.delete(scores, person, axis=1)
+    known = np.isfinite(rest).any(axis=1)
+    return np.where(known, np.nanmean(np.where(known[:, None], rest, 0.0), axis=1), np.nan)
 
 
 def people(analysis: Stereomap) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,20 @@ def test_readers_at_an_endpoint_without_several_replies_are_asked_once_each() ->
     # The first round asked for five answers at a time; what came later did not.
     assert found.cost.calls <= 2 * (8 * 5 + 8)
     assert any("a request of its own" in note for note in found.notes)
+
+
+def test_a_request_that_brings_several_answers_is_counted_once() -> None:
+    sent = count()
+
+    def reply(body: dict[str, Any]) -> Answer:
+        answer = several_replies(body)
+        return Answer(raw=(answer.raw or "").replace('"id": "x"', f'"id": "x{next(sent)}"'))
+
+    with Endpoint(reply) as endpoint:
+        how = Simulator(ChatRater("openai:x", settings={"base_url": endpoint.url}), count=4, samples=5, stop=0)
+        found = simulate(statements(2), "sarcasm", how, "persona")
+        assert found.cost.calls == len(endpoint.requests) < len(found.corpus.judgments) == 40
+        assert found.cost.prompt_tokens == 100 * len(endpoint.requests)
 
 
 def test_two_full_plans_agree_more_than_a_stopped_one() -> None:

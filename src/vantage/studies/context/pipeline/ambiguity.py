@@ -74,14 +74,30 @@ def votes(corpus: Corpus, question: Question, *, condition: str = STATIC) -> pl.
     people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
     rows = corpus.judgments.filter(question=question.id, condition=condition).join(people, on="rater", how="semi")
     table = pooled(rows, question.scale).rename({"answers": "votes"}).drop_nulls("shares").sort("item")
-    answers, options = choices(question.scale), len(question.scale.options)
-    shares = shares_of(table) if len(table) else np.empty((0, len(answers)))
-    unclear = next((place for place, answer in enumerate(answers) if answer.status == "ambiguous"), None)
-    return table.with_columns(
+    shares = shares_of(table) if len(table) else np.empty((0, len(choices(question.scale))))
+    return table.with_columns(with_doubt(shares, question.scale))
+
+
+def with_doubt(shares: Floats, scale: Scale) -> list[pl.Series]:
+    """Of every row of shares the `entropy`, the `doubt` and the `ambiguity`, null where it is no answer."""
+    unclear = next((place for place, answer in enumerate(choices(scale)) if answer.status == "ambiguous"), None)
+    return [
         pl.Series("entropy", entropy(shares)),
-        pl.Series("doubt", 1.0 - shares[:, :options].max(axis=1)),
-        pl.Series("ambiguity", [None] * len(table) if unclear is None else shares[:, unclear], dtype=pl.Float64),
-    )
+        pl.Series("doubt", 1.0 - shares[:, : len(scale.options)].max(axis=1)),
+        pl.Series("ambiguity", [None] * len(shares) if unclear is None else shares[:, unclear], dtype=pl.Float64),
+    ]
+
+
+def fitted_dirichlet(counts: Floats) -> Floats:
+    """The Dirichlet distribution of items' chances that makes their counts of answers likeliest (Minka 2000).
+
+    >>> fitted_dirichlet(np.array([[4.0, 1.0], [1.0, 4.0], [5.0, 0.0], [0.0, 5.0]])).round(1).tolist()
+    [0.4, 0.4]
+    """
+    a = np.ones(counts.shape[1])
+    for _ in range(300):
+        a *= (psi(counts + a) - psi(a)).sum(axis=0) / (psi(counts.sum(axis=1) + a.sum()) - psi(a.sum())).sum()
+    return np.maximum(a, 1e-3)
 
 
 def pooled(judgments: pl.DataFrame, scale: Scale, by: Sequence[str] = ("item",)) -> pl.DataFrame:

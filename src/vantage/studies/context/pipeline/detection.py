@@ -21,13 +21,16 @@ from vantage.errors import InputError
 from vantage.measures import Floats, Resampling, midranks, named, several_with_intervals, weighted_correlation, wilson
 from vantage.measures.multiplicity import Flags
 from vantage.scales import Scale
-from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, shares_of
+from vantage.studies.context.pipeline.ambiguity import FOLDS, counted, fitted_dirichlet, shares_of, with_doubt
 from vantage.studies.context.pipeline.controls import COST
 from vantage.studies.context.pipeline.simulation import Cost, Detected
 
 Criterion = Literal["youden", "budget"]
 LEAST: Final = 10
 """With fewer items than this, a threshold would be chosen by accident."""
+IMAGINED: Final = 1000
+DRAWN: Final = 200
+"""How many items, and votes on each of them, are drawn to see what the best of methods could reach."""
 ONE_KIND: Final = "people find all of the items ambiguous, or none"
 
 
@@ -227,6 +230,33 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     row |= _of_shares(detected, votes, scale, opted, boot) | _of_flags(marked, *how.flags(detected, votes), boot)
     wanted = min(max(round(how.budget * len(marked)), 1), len(marked))
     return {**row, "at_budget": curve(marked, draws=1)["precision"][wanted - 1]}
+
+
+def ceiling(votes: pl.DataFrame, scale: Scale, how: Judging) -> dict[str, float]:
+    """What a method that knew the chances of every answer would reach: `ceiling` (AUC) and `ceiling_at_budget`.
+
+    A few votes are a sample: of two items with the same chances, one may divide people and the other not. Chances are
+    drawn from the Dirichlet distribution that fits the votes best, votes are drawn from them, and the method orders
+    items by how often votes would make them ambiguous. Nothing where people find all of the items ambiguous, or none.
+    """
+    number = votes["votes"].to_numpy()
+    counts = np.rint(shares_of(votes) * number[:, None])
+    answers = np.flatnonzero(counts.sum(axis=0))
+    if len(answers) < 2:
+        return {}
+    rng = np.random.default_rng(how.seed)
+    chances = rng.dirichlet(fitted_dirichlet(counts[:, answers]), IMAGINED)
+    drawn = rng.multinomial(rng.choice(number, IMAGINED), chances, size=(2 * DRAWN, IMAGINED)).reshape(-1, len(answers))
+    shares = np.zeros((len(drawn), counts.shape[1]))
+    shares[:, answers] = drawn / drawn.sum(axis=1, keepdims=True)
+    marks = how.marked(pl.DataFrame(with_doubt(shares, scale))).to_numpy().reshape(2, DRAWN, IMAGINED)
+    # One half of the draws says in which order items come, the other how often they are ambiguous.
+    score, often = marks.mean(axis=1)
+    if not 0 < often.mean() < 1:
+        return {}
+    won = float(often @ np.sign(score[:, None] - score) @ (1 - often) / (often.sum() * (1 - often).sum()))
+    first = np.argsort(-score, kind="stable")[: max(round(how.budget * IMAGINED), 1)]
+    return {"ceiling": 0.5 + won / 2, "ceiling_at_budget": float(often[first].mean())}
 
 
 def _of_shares(detected: Detected, votes: pl.DataFrame, scale: Scale, opted: bool, boot: Resampling) -> dict[str, Any]:

@@ -137,7 +137,10 @@ def with_several(model: str | ChatModel, settings: Mapping[str, Any]) -> dict[st
 
 
 class Cost(NamedTuple):
-    """What a method took: calls and tokens; tokens are null where the model does not count them."""
+    """What a method took: requests and tokens; tokens are null where the model does not count them.
+
+    A request that brought several replies is one call.
+    """
 
     calls: int = 0
     prompt_tokens: int | None = 0
@@ -155,8 +158,9 @@ class Cost(NamedTuple):
         """The calls and tokens of each item of some runs."""
         runs = ", ".join("?" * len(numbers))
         rows = store.select(
-            "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "  # noqa: S608
-            f"WHERE run IN ({runs}) OR id IN (SELECT call FROM uses WHERE run IN ({runs})) GROUP BY item",
+            "SELECT item, COUNT(DISTINCT COALESCE(messages || ' ' || NULLIF(request, ''), calls.id)), "  # noqa: S608
+            "SUM(prompt_tokens), SUM(completion_tokens) FROM calls LEFT JOIN evidence USING (key) "
+            f"WHERE run IN ({runs}) OR calls.id IN (SELECT call FROM uses WHERE run IN ({runs})) GROUP BY item",
             numbers * 2,
         )
         return pl.DataFrame(rows, schema={"item": pl.String, **dict.fromkeys(COST, pl.Int64)}, orient="row")
