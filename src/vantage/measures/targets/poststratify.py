@@ -31,6 +31,9 @@ SHRUNK: Final = (
     "90 % of cases"
 )
 UNKNOWN: Final = "{} raters have no {}, which is taken to have nothing to do with their answers"
+SINGLE: Final = (
+    "no two values of {} were compared: how far others are from these raters is left to the prior of the model"
+)
 ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
@@ -180,6 +183,8 @@ def _rows(
         for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
         if number <= FEW_OF and any(value == cell[target.traits.index(trait)] for cell in cells)
     ]
+    apart = [trait for k, trait in enumerate(target.traits) if k in made.models[0].single]
+    notes += [SINGLE.format(" and ".join(apart))] if apart and empty else []
     notes += [*made.models[0].notes, *([SHRUNK.format(", ".join(few))] if few else [])]
     notes += [UNSURE] if len(raters) < FEW_IN_CELLS else []
     about = {"note": "; ".join(notes) or None, "over": "raters"}
