@@ -57,8 +57,10 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "doctor": (doctor.doctor, "Check the installation and say what to do."),
 }
 """The verbs as help lists them."""
-OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-"""Verbs whose further options depend on what is measured or studied."""
+OPEN: Final[dict[str, Any]] = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Of verbs whose further options depend on what is measured or studied."""
+OWN_HELP: Final = ("measure", "study")
+"""Those of them that explain further options where a measure or a study is named."""
 
 
 class _InOrder(TyperGroup):
@@ -106,5 +108,6 @@ for _name, (_verb, _help) in VERBS.items():
     if isinstance(_verb, typer.Typer):
         app.add_typer(_verb, name=_name, short_help=_help)
     else:
-        _settings = OPEN if _name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
+        _settings = OPEN if _name in (*OWN_HELP, "plan freeze", "plan risk", "robust") else {}
+        _settings = {**_settings, "help_option_names": []} if _name in OWN_HELP else _settings
         app.command(_name, cls=GroupedCommand, short_help=_help, context_settings=_settings)(_verb)

@@ -243,7 +243,7 @@ def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
         if len(sections) == CLAIMS:
             break
         try:
-            conclusion = Conclusion.of_claim(report, number)
+            conclusion = Conclusion.of_ledger(report, number)
             made = robust(corpus, conclusion, most=REPORT_SIZE, seed=seed)
         except InputError as error:
             skipped.append(f"{claim.name or claim.table}: {error}")
@@ -271,7 +271,7 @@ def _primary(report: Report) -> list[tuple[int, Claim]]:
 
 def with_plan(report: Report, corpus: Corpus, plan: FrozenPlan, *, seed: int = 0) -> Report:
     """A report that begins with what is as planned and what is not, and has the curve of the planned claim."""
-    made = robust(corpus, plan.conclusion, plan.universe, seed=seed)
+    made = robust(corpus, plan.claim, plan.universe, seed=seed)
     findings = [Finding(text) for text in (*plan.deviations(made, corpus), *sentences(made)[:2])]
     kept = [one for one in report.result.sections if not _is_ours(one, PLANNED)]
     sections = [*kept, section(made, f"As planned: {plan.question}", PLANNED)]
