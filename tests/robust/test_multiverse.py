@@ -198,6 +198,23 @@ def test_weights_of_raters_are_a_choice() -> None:
     assert made.specifications["estimate"].n_unique() == 2
 
 
+def test_what_counts_as_drawn_is_a_choice() -> None:
+    corpus = planted(items=60, people=4, effect=0.5)
+    latent = corpus.judgments.group_by("item").agg(pl.col("value").mean()).sort("value", "item")
+    sites = latent.select("item", site=pl.Series([f"s{n // 6}" for n in range(60)]))
+    items = corpus.items.join(sites, on="item", maintain_order="left")
+    alike = Corpus(items, corpus.raters, corpus.judgments, corpus.instruments)
+    claim = Conclusion.of("mean", reference=4.0)
+    made = robust(alike, claim, Universe(choices={"unit": default_universe(claim, alike).choices["unit"]}))
+    assert made.specifications["unit"].to_list() == ["as claimed", "site"]
+    assert made.specifications["command"][1].endswith("--sources site")
+    one, whole = (row["high"] - row["low"] for row in made.specifications.iter_rows(named=True))
+    assert whole > 1.3 * one
+    assert "unit" not in default_universe(claim, corpus).choices
+    compared = default_universe(Conclusion.of("compare", DIFFERENCE), corpus)
+    assert [*compared.choices["unit"]] == ["as claimed", "item", "rater"]
+
+
 def test_leaving_out_keeps_what_has_no_value() -> None:
     corpus = planted(items=20, people=2, models={"m0": 0.0})
     raters = corpus.raters.with_columns(team=pl.Series(["a", "b", None]))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.corpora import Corpus
+from vantage.corpora import Corpus, likely_sources
 from vantage.errors import InputError
 from vantage.measures import find
 from vantage.robust.conclusion import Conclusion
@@ -97,6 +97,11 @@ def _level(offer: Offer) -> Alternatives:
         return {}
     claimed = offer.conclusion.options.get("level") or scale.level
     return offer.option("level", *(one for one in ("ordinal", "interval") if one != claimed))
+
+
+def _unit(offer: Offer) -> Alternatives:
+    """What counts as drawn: items or raters where their scores are compared, or sources that nobody declared."""
+    return offer.option("unit", "item", "rater") or offer.option("sources", *likely_sources(offer.part))
 
 
 def _weights(offer: Offer) -> Alternatives:
@@ -212,6 +217,7 @@ OFFERED: Final[dict[str, Callable[[Offer], Alternatives]]] = {
     "aggregation": lambda offer: offer.option("aggregate", "mean", "median"),
     "level": _level,
     "design": lambda offer: offer.option("ci", "items"),
+    "unit": _unit,
     "weights": _weights,
     "opt-outs": _opt_outs,
     "exclusions": _exclusions,
