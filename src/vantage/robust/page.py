@@ -29,7 +29,7 @@ from vantage.report import (
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.frozen import FrozenPlan
 from vantage.robust.multiverse import Multiverse, robust
-from vantage.robust.risk import ERRORS, MOST_ACCURATE, Risks
+from vantage.robust.risk import ERRORS, MOST_ACCURATE, PEOPLE, Risks
 
 CLAIMS: Final = 3
 """How many claims of a report have a specification curve."""
@@ -148,7 +148,7 @@ def risk_sentences(made: Risks) -> list[str]:
         elif best["more"] <= 1.0:
             said.append(f"{text}; its risk is below {limit} already.")
         else:
-            further = round((best["more"] - 1) * made.items)
+            further = made.needed().filter(who=f"{PEOPLE} and {best['configuration']}")["further"].item()
             said.append(f"{text}; about {further:,} more items judged by people bring its risk below {limit}.")
     return said
 
