@@ -147,7 +147,7 @@ def test_claims_that_are_no_claims_are_refused() -> None:
 
 def reported(corpus: Corpus) -> Report:
     """A report of one measure, with its ledger."""
-    shown = present(alpha(corpus, by="question"), find("alpha").view, name="alpha", by=["question"])
+    shown = present(alpha(corpus, by="question", kinds="all"), find("alpha").view, name="alpha", by=["question"])
     ledger = [claim for one in settle([one.claims for one in shown.statements]) for claim in one]
     result = Result([Section("Agreement", (), shown.parts)], ledger=ledger)
     return Report(made_at_once("corpus", "Agreement", corpus), result)
@@ -163,6 +163,22 @@ def test_a_row_of_a_ledger_is_a_claim(tmp_path: Path) -> None:
     assert made.claimed["estimate"] == pytest.approx(claim.said["estimate"])
     with pytest.raises(InputError, match="the ledger has 1 rows, not 7"):
         Conclusion.of_ledger(Report.read(tmp_path / "report"), 7)
+
+
+def test_a_claim_about_people_is_about_people_in_a_corpus_with_models(vantage: Vantage, tmp_path: Path) -> None:
+    corpus = planted(items=60, people=4, effect=0.5, models={"m0": 0.0})
+    reported(corpus.people()).write(tmp_path / "report")
+    claim = Conclusion.of_ledger(Report.read(tmp_path / "report"), 1, corpus)
+    level = {"ordinal": Alternative(), "interval": Alternative(options={"level": "interval"})}
+    made = robust(corpus, claim, Universe(choices={"level": level}))
+    assert made.claimed["estimate"] == pytest.approx(claim.said["estimate"])
+    assert made.claimed["raters"] == 4
+    alone = robust(corpus, claim, Universe(choices={"whose": default_universe(claim, corpus).choices["whose"]}))
+    assert alone.rules["rule"].item().startswith("there is no estimate: ")
+    assert alone.overturned.is_empty()
+    corpus.write(tmp_path / "corpus")
+    words = ("robust", f"{tmp_path / 'report'}#1", tmp_path / "corpus", "--vary", "level=ordinal,interval", "--json")
+    assert not any("other judgments" in line for line in vantage(*words).json["sentences"])
 
 
 def test_a_report_has_one_curve_for_each_research_question() -> None:

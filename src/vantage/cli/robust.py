@@ -154,7 +154,7 @@ def claimed(
     report, mark, number = claim.rpartition("#")
     plan = None
     if mark and number.isdigit():
-        known = Conclusion.of_ledger(Report.read(Path(report)), int(number), file=Path(report))
+        known = Conclusion.of_ledger(Report.read(Path(report)), int(number), corpus, Path(report))
     elif claim.endswith((".yaml", ".yml")):
         plan = FrozenPlan.read(Path(claim))
         known = plan.claim

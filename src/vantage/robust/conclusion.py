@@ -26,6 +26,8 @@ Where: TypeAlias = dict[
 LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater")
 """Columns of results that tell rows of one group apart."""
 POINTS: Final = "points"
+SAME: Final = 1e-6
+"""Estimates that differ by less are the same."""
 
 
 class Conclusion(BaseModel):
@@ -77,8 +79,10 @@ class Conclusion(BaseModel):
         )
 
     @classmethod
-    def of_ledger(cls, report: Report, number: int, file: Path | None = None) -> Conclusion:
-        """The claim in a row of the ledger of a report, counted from 1 as in `ledger.csv`."""
+    def of_ledger(
+        cls, report: Report, number: int, corpus: Corpus | None = None, file: Path | None = None
+    ) -> Conclusion:
+        """The claim in a row of the ledger of a report on a corpus, counted from 1 as in `ledger.csv`."""
         ledger = report.result.ledger
         if not 1 <= number <= len(ledger):
             raise InputError(f"the ledger has {len(ledger)} rows, not {number}", file=file, remedy="see ledger.csv")
@@ -99,7 +103,19 @@ class Conclusion(BaseModel):
         located = {column: row[column] for column in LOCATES if row.get(column) is not None and column not in by}
         known = {name: value for name, value in options.items() if name in find(row["measure"]).options}
         made = cls.of(row["measure"], known, where, located, claim.reference)
-        return made.model_copy(update={"said": {"estimate": claim.estimate}})
+        made = made.model_copy(update={"said": {"estimate": claim.estimate}})
+        # Of a part that the report selected, such as people, all kinds of raters are not all of the corpus.
+        usual = made.model_copy(update={"options": {name: one for name, one in known.items() if name != "kinds"}})
+        return made if "kinds" not in known or (corpus is not None and made.reproduced(corpus)) else usual
+
+    def reproduced(self, corpus: Corpus) -> bool:
+        """Whether the corpus gives what the report said."""
+        try:
+            frame = self.located(find(self.measure).function(self.part(corpus), **self.options))
+        except InputError:
+            return False
+        (estimate,) = frame[self.value].to_list() if len(frame) == 1 else [None]
+        return estimate is not None and abs(estimate - self.said["estimate"]) <= SAME
 
     @property
     def value(self) -> str:

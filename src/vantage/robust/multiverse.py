@@ -95,11 +95,16 @@ def robust(
     # Specifications with the same judgments follow each other, so that one selection is held at a time.
     for place in sorted(range(len(specifications)), key=lambda n: (json.dumps(specifications[n].where), n)):
         try:
-            computed[place] = computing.row(specifications[place])
+            row, vector = computing.row(specifications[place])
         except InputError as error:
             if place == 0:
                 raise
             excluded[f"the measure refuses it: {error}"] += 1
+        else:
+            if place == 0 or row[conclusion.value] is not None:
+                computed[place] = row, vector
+            else:
+                excluded[f"there is no estimate: {row['reason'] or 'no judgments'}"] += 1
         advance(1)
     kept = [specifications[place] for place in sorted(computed)]
     rows, vectors = zip(*(computed[place] for place in sorted(computed)), strict=True)

@@ -26,7 +26,7 @@ from vantage.report import (
     made_at_once,
     printable,
 )
-from vantage.robust.conclusion import Conclusion
+from vantage.robust.conclusion import SAME, Conclusion
 from vantage.robust.frozen import FrozenPlan
 from vantage.robust.multiverse import Multiverse, robust
 from vantage.robust.risk import ERRORS, MOST_ACCURATE, PEOPLE, Risks
@@ -110,7 +110,7 @@ def sentences(made: Multiverse) -> list[str]:
         interval = "" if top["share_low"] is None else f" (95 % CI {low} to {high})"
         share = cell_text(SHARE, top["share"])
         said.append(f"Most of the variation of estimates goes with {top['decision']}: {share}{interval}.")
-    if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > 1e-6:
+    if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > SAME:
         said.append(
             f"The report says {_number(wanted)} and this corpus gives {_number(claimed['estimate'])}: "
             "the report used other judgments."
@@ -243,7 +243,7 @@ def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
         if len(sections) == CLAIMS:
             break
         try:
-            conclusion = Conclusion.of_ledger(report, number)
+            conclusion = Conclusion.of_ledger(report, number, corpus)
             made = robust(corpus, conclusion, most=REPORT_SIZE, seed=seed)
         except InputError as error:
             skipped.append(f"{claim.name or claim.table}: {error}")
