@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -46,12 +48,26 @@ def test_as_planned_and_every_deviation(vantage: Vantage, tmp_path: Path) -> Non
     assert vantage("plan", "freeze", "mean", *WORDS, "--pilot", folder, "--to", file).code == 2
 
 
+def test_what_a_pilot_offers_is_frozen_and_checked(vantage: Vantage, tmp_path: Path) -> None:
+    """In an interpreter of its own, as a user runs it: what was imported before must not matter."""
+    folder, file = planted(items=60, people=3, effect=1.0).write(tmp_path / "corpus"), tmp_path / "plan.yaml"
+    words = ["plan", "freeze", "mean", *WORDS, "--pilot", str(folder), "--to", str(file)]
+    done = subprocess.run([sys.executable, "-m", "vantage", *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, "- left out: nothing, without p0" in done.stdout) == (0, True), done.stderr
+    lines = vantage("robust", file, folder, "--most", "8", "--json").json["sentences"]
+    assert lines[0].startswith("As planned (plan of ")
+    by_default = vantage("robust", "mean", folder, *WORDS[:4], "--most", "8", "--json").json["specifications"]
+    assert {"design", "left out"} <= by_default[0].keys()
+
+
 def test_a_plan_that_was_changed_says_so(vantage: Vantage, tmp_path: Path) -> None:
     file = frozen(vantage, tmp_path)
     file.write_text(file.read_text("utf-8").replace("items: 60", "items: 59"), encoding="utf-8")
     lines = vantage("robust", file, tmp_path / "corpus", "--json").json["sentences"]
     assert "the file was changed after it was frozen" in lines[0]
     assert "there are 60 items, and collection was to end with 59" in lines[1]
+    file.write_text(file.read_text("utf-8").partition("hash:")[0], encoding="utf-8")
+    assert "this is not a frozen plan" in vantage("robust", file, tmp_path / "corpus").err
     file.write_text("question: what\n", encoding="utf-8")
     assert "estimand" in vantage("robust", file, tmp_path / "corpus").err
 
@@ -61,22 +77,23 @@ def test_who_is_excluded_must_have_been_planned() -> None:
     raters = corpus.raters.with_columns(excluded=pl.Series(["", "", "", "failed checks"]))
     marked = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
     claim = Conclusion.of("mean", {"between": "era", "values": ["new", "old"], "ci": "items"})
-    universe = Universe(()).varied(claim, marked, "confidence=0.95,0.9")
+    universe = Universe().varied(claim, marked, "confidence=0.95,0.9")
     made = robust(marked, claim, universe)
     for exclusions, said in (
-        ((), "1 raters are excluded, and nobody was to be"),
-        (("too fast",), "for reasons that were not planned: failed checks"),
-        (("failed checks",), "As planned"),
+        ([], "1 raters are excluded, and nobody was to be"),
+        (["too fast"], "for reasons that were not planned: failed checks"),
+        (["failed checks"], "As planned"),
     ):
-        (line,) = FrozenPlan("Why?", "The mean.", claim, universe, exclusions).dated().deviations(made, marked)
+        plan = FrozenPlan(question="Why?", estimand="The mean.", claim=claim, universe=universe, exclusions=exclusions)
+        (line,) = plan.deviations(made, marked)
         assert said in line
 
 
 def test_a_report_says_whether_all_was_as_planned() -> None:
     corpus = planted(items=60, people=3, effect=1.0)
     claim = Conclusion.of("mean", {"between": "era", "values": ["new", "old"], "ci": "items"})
-    universe = Universe(()).varied(claim, corpus, "confidence=0.95,0.9")
-    plan = FrozenPlan("Did trust change?", "The mean.", claim, universe).dated()
+    universe = Universe().varied(claim, corpus, "confidence=0.95,0.9")
+    plan = FrozenPlan(question="Did trust change?", estimand="The mean.", claim=claim, universe=universe)
     plain = Report(made_at_once("corpus", "Trust", corpus), Result([], [Finding("All is well.")]))
     twice = with_plan(with_plan(plain, corpus, plan), corpus, plan)
     texts = [one.text for one in twice.result.findings]

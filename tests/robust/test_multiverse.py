@@ -16,8 +16,7 @@ from vantage import Corpus, InputError
 from vantage.measures import alpha, find
 from vantage.report import Report, Result, Section, made_at_once, settle
 from vantage.report.views import present
-from vantage.robust import Alternative, Conclusion, Decision, Universe, robust, with_robust
-from vantage.robust.offered import offered
+from vantage.robust import Alternative, Conclusion, Universe, default_universe, robust, with_robust
 from vantage.robust.universe import ONE_AT_A_TIME, SAME_COLUMN
 
 DIFFERENCE = {"between": "era", "values": ["new", "old"]}
@@ -37,8 +36,8 @@ def test_an_effect_that_all_choices_show() -> None:
 def test_an_effect_that_one_prompt_makes() -> None:
     corpus = planted(people=0, items=60, prompts={"plain": 0.0, "strict": 0.0, "loaded": 2.0}, seed=3)
     claim = Conclusion.of("mean", DIFFERENCE, {"condition": ["loaded"]})
-    universe = Universe(()).varied(claim, corpus, "condition")
-    assert [one.name for one in universe.decisions[0].alternatives] == ["loaded", "plain", "strict"]
+    universe = Universe().varied(claim, corpus, "condition")
+    assert [*universe.choices["condition"]] == ["loaded", "plain", "strict"]
     universe = universe.varied(claim, corpus, "ci=auto,items")
     made = robust(corpus, claim, universe)
     assert made.claimed["verdict"] == "above"
@@ -73,7 +72,7 @@ def test_differences_of_groups_in_a_thousand_specifications_take_less_than_a_min
     items = corpus.items.with_columns(site=pl.Series([f"s{n % 5}" for n in range(840)]))
     corpus = Corpus(items, raters, corpus.judgments, corpus.instruments)
     claim = Conclusion.of("mean", {"between": between})
-    universe = Universe(())
+    universe = Universe()
     for text in ("site", "age", "ci=auto,items"):
         universe = universe.varied(claim, corpus, text)
     begin = process_time()
@@ -85,23 +84,23 @@ def test_differences_of_groups_in_a_thousand_specifications_take_less_than_a_min
 
 def test_what_does_not_go_together_is_excluded_and_counted() -> None:
     corpus = planted(items=60, people=20, models={"m0": 0.0})
-    universe = offered(Conclusion.of("alpha"), corpus)
+    universe = default_universe(Conclusion.of("alpha"), corpus)
     kept, excluded = universe.specifications()
     assert set(excluded) == {SAME_COLUMN, ONE_AT_A_TIME}
     assert len(kept) + sum(excluded.values()) == universe.size
-    assert kept[0].choices == tuple(one.alternatives[0].name for one in universe.decisions)
+    assert kept[0].choices == tuple(next(iter(one)) for one in universe.choices.values())
     for one in kept:
         assert not {"rater", "rater!"} <= set(one.where)
 
 
 def test_a_large_universe_is_sampled_with_all_single_changes() -> None:
-    decisions = tuple(
-        Decision(f"d{n}", tuple(Alternative(f"a{m}", {"seed": 10 * n + m}) for m in range(5))) for n in range(9)
-    )
-    for several in (decisions[:5], decisions):
-        kept, _ = Universe(several).specifications(most=60)
+    for number in (5, 9):
+        choices = {
+            f"d{n}": {f"a{m}": Alternative(options={"seed": 10 * n + m}) for m in range(5)} for n in range(number)
+        }
+        kept, _ = Universe(choices=choices).specifications(most=60)
         assert len(kept) == 60
-        assert sum(len(one.changes(kept[0])) == 1 for one in kept) >= 4 * len(several)
+        assert sum(one.changes(kept[0]) == 1 for one in kept) >= 4 * number
 
 
 def test_a_universe_is_read_from_a_file_and_its_rules_are_kept(tmp_path: Path) -> None:
@@ -116,18 +115,20 @@ def test_a_universe_is_read_from_a_file_and_its_rules_are_kept(tmp_path: Path) -
     kept, excluded = universe.specifications()
     assert [one.choices for one in kept] == [("people", "ordinal"), ("people", "interval"), ("bot", "ordinal")]
     assert excluded == {"one rater has no level": 1}
-    assert Universe.from_data(universe.to_data()) == universe
+    assert Universe.model_validate(universe.model_dump(exclude_defaults=True)) == universe
     file.write_text("choices: {whose: {people: {wher: {rater: m0}}}}\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 1"):
         Universe.read(file)
-    with pytest.raises(InputError, match="did you mean 'whose'"):
-        Universe.from_data({"choices": {"whose": {"a": {}}}, "exclude": [{"when": {"who": "a"}, "because": "x"}]})
+    for when, said in (("who: a", "did you mean 'whose'"), ("whose: b", "choice 'whose' has no alternative 'b'")):
+        file.write_text(f"choices: {{whose: {{a: }}}}\nexclude: [{{when: {{{when}}}, because: x}}]\n", encoding="utf-8")
+        with pytest.raises(InputError, match=said):
+            Universe.read(file)
 
 
 def test_specifications_that_the_measure_refuses_are_counted() -> None:
     corpus = planted(items=60)
-    how = Decision("aggregation", (Alternative("mean"), Alternative("nobody", where={"rater": ["nobody"]})))
-    made = robust(corpus, Conclusion.of("mean", reference=4.0), Universe((how,)))
+    how = {"mean": Alternative(), "nobody": Alternative(where={"rater": ["nobody"]})}
+    made = robust(corpus, Conclusion.of("mean", reference=4.0), Universe(choices={"aggregation": how}))
     assert len(made.specifications) == 1
     assert made.rules.row(0)[0].startswith("the measure refuses it: ")
 
@@ -146,7 +147,7 @@ def test_claims_that_are_no_claims_are_refused() -> None:
 
 def reported(corpus: Corpus) -> Report:
     """A report of one measure, with its ledger."""
-    shown = present(alpha(corpus, by="question"), find("alpha").view, name="alpha", by=["question"])
+    shown = present(alpha(corpus, by="question", kinds="all"), find("alpha").view, name="alpha", by=["question"])
     ledger = [claim for one in settle([one.claims for one in shown.statements]) for claim in one]
     result = Result([Section("Agreement", (), shown.parts)], ledger=ledger)
     return Report(made_at_once("corpus", "Agreement", corpus), result)
@@ -155,13 +156,29 @@ def reported(corpus: Corpus) -> Report:
 def test_a_row_of_a_ledger_is_a_claim(tmp_path: Path) -> None:
     corpus = planted(items=60, people=8, effect=0.5)
     reported(corpus).write(tmp_path / "report")
-    claim = Conclusion.of_ledger(tmp_path / "report", 1)
+    claim = Conclusion.of_ledger(Report.read(tmp_path / "report"), 1)
     assert (claim.measure, claim.where) == ("alpha", {"question": ["trust"]})
-    level = Decision("level", (Alternative("ordinal"), Alternative("interval", {"level": "interval"})))
-    made = robust(corpus, claim, Universe((level,)))
+    level = {"ordinal": Alternative(), "interval": Alternative(options={"level": "interval"})}
+    made = robust(corpus, claim, Universe(choices={"level": level}))
     assert made.claimed["estimate"] == pytest.approx(claim.said["estimate"])
     with pytest.raises(InputError, match="the ledger has 1 rows, not 7"):
-        Conclusion.of_ledger(tmp_path / "report", 7)
+        Conclusion.of_ledger(Report.read(tmp_path / "report"), 7)
+
+
+def test_a_claim_about_people_is_about_people_in_a_corpus_with_models(vantage: Vantage, tmp_path: Path) -> None:
+    corpus = planted(items=60, people=4, effect=0.5, models={"m0": 0.0})
+    reported(corpus.people()).write(tmp_path / "report")
+    claim = Conclusion.of_ledger(Report.read(tmp_path / "report"), 1, corpus)
+    level = {"ordinal": Alternative(), "interval": Alternative(options={"level": "interval"})}
+    made = robust(corpus, claim, Universe(choices={"level": level}))
+    assert made.claimed["estimate"] == pytest.approx(claim.said["estimate"])
+    assert made.claimed["raters"] == 4
+    alone = robust(corpus, claim, Universe(choices={"whose": default_universe(claim, corpus).choices["whose"]}))
+    assert alone.rules["rule"].item().startswith("there is no estimate: ")
+    assert alone.overturned.is_empty()
+    corpus.write(tmp_path / "corpus")
+    words = ("robust", f"{tmp_path / 'report'}#1", tmp_path / "corpus", "--vary", "level=ordinal,interval", "--json")
+    assert not any("other judgments" in line for line in vantage(*words).json["sentences"])
 
 
 def test_a_report_has_one_curve_for_each_research_question() -> None:
@@ -178,8 +195,8 @@ def test_a_report_has_one_curve_for_each_research_question() -> None:
 
 def test_a_difference_in_points_has_no_interval_of_an_effect_size() -> None:
     corpus = planted(items=30, people=2, effect=0.8)
-    how = Decision("test", (Alternative("mixed"), Alternative("welch", {"test": "welch"})))
-    made = robust(corpus, Conclusion.of("compare", DIFFERENCE), Universe((how,)))
+    how = {"mixed": Alternative(), "welch": Alternative(options={"test": "welch"})}
+    made = robust(corpus, Conclusion.of("compare", DIFFERENCE), Universe(choices={"test": how}))
     welch = made.specifications.row(1, named=True)
     assert (welch["low"], welch["verdict"]) == (None, "above")
     assert welch["estimate"] == pytest.approx(made.claimed["estimate"], abs=0.3)
@@ -191,10 +208,27 @@ def test_weights_of_raters_are_a_choice() -> None:
     corpus = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
     corpus = corpus.with_weights("census", {"home": {"town": 0.5, "hills": 0.5}})
     claim = Conclusion.of("mean", reference=4.0)
-    made = robust(corpus, claim, Universe(tuple(d for d in offered(claim, corpus).decisions if d.name == "weights")))
+    made = robust(corpus, claim, Universe(choices={"weights": default_universe(claim, corpus).choices["weights"]}))
     assert made.specifications["weights"].to_list() == ["as claimed", "census"]
     assert made.specifications["command"][1].endswith("--weights census")
     assert made.specifications["estimate"].n_unique() == 2
+
+
+def test_what_counts_as_drawn_is_a_choice() -> None:
+    corpus = planted(items=60, people=4, effect=0.5)
+    latent = corpus.judgments.group_by("item").agg(pl.col("value").mean()).sort("value", "item")
+    sites = latent.select("item", site=pl.Series([f"s{n // 6}" for n in range(60)]))
+    items = corpus.items.join(sites, on="item", maintain_order="left")
+    alike = Corpus(items, corpus.raters, corpus.judgments, corpus.instruments)
+    claim = Conclusion.of("mean", reference=4.0)
+    made = robust(alike, claim, Universe(choices={"unit": default_universe(claim, alike).choices["unit"]}))
+    assert made.specifications["unit"].to_list() == ["as claimed", "site"]
+    assert made.specifications["command"][1].endswith("--sources site")
+    one, whole = (row["high"] - row["low"] for row in made.specifications.iter_rows(named=True))
+    assert whole > 1.3 * one
+    assert "unit" not in default_universe(claim, corpus).choices
+    compared = default_universe(Conclusion.of("compare", DIFFERENCE), corpus)
+    assert [*compared.choices["unit"]] == ["as claimed", "item", "rater"]
 
 
 def test_leaving_out_keeps_what_has_no_value() -> None:

@@ -117,6 +117,8 @@ def test_a_risk_is_planned_for(vantage: Vantage, tmp_path: Path) -> None:
     assert helped["risk"] > 0.05
     assert helped["answers"] == 2 * helped["further"] == 2 * (helped["items"] - 100)
     assert helped["cost"] == helped["answers"] / 2
+    said = vantage("robust", "mean", folder, *words[:4], "--vary", "ci=auto,items", "--json").json["sentences"]
+    assert any(f"about {helped['further']:,} more items judged by people" in line for line in said)
     lenient = vantage("plan", "risk", "mean", folder, *words, "--limit", "0.9", "--json").json
     assert [row["further"] for row in lenient] == [0, 0]
     refused = vantage("plan", "risk", "alpha", folder)

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from vantage import Corpus, Instrument, Scale, load
-from vantage.robust import Alternative, Conclusion, Decision, Universe, risks, robust
+from vantage.robust import Alternative, Conclusion, Universe, risks, robust
 
 MODELS = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")
 
@@ -38,11 +38,13 @@ def framing(folder: Path) -> Corpus:
 @pytest.mark.slow
 def test_whether_framing_changed_depends_on_who_labelled(data_dir: Path) -> None:
     corpus = framing(data_dir / "people-and-models" / "framing")
-    whose = Decision("whose", (Alternative("people"), *(Alternative(one, where={"rater": [one]}) for one in MODELS)))
+    whose = {"people": Alternative(), **{one: Alternative(where={"rater": [one]}) for one in MODELS}}
     options = {"between": "era", "values": ["since 2018", "before"], "ci": "items"}
     verdicts: dict[str, set[str]] = {}
     for question in ("re2", "hi5", "mo1"):
-        made = robust(corpus, Conclusion.of("prevalence", options, {"question": [question]}), Universe((whose,)))
+        made = robust(
+            corpus, Conclusion.of("prevalence", options, {"question": [question]}), Universe(choices={"whose": whose})
+        )
         differ = made.specifications.filter(pl.col("verdict").is_in(["above", "below"]))
         verdicts[question] = set(differ["whose"])
         assert made.same < 1.0
@@ -112,7 +114,7 @@ def test_whether_models_agree_depends_on_how_they_are_asked(data_dir: Path) -> N
         {"rater": ["gpt-3.5-turbo"], "question": ["agreement"]},
         reference=0.5,
     )
-    universe = Universe(()).varied(claim, corpus, "presentation").varied(claim, corpus, "rater")
+    universe = Universe().varied(claim, corpus, "presentation").varied(claim, corpus, "rater")
     made = robust(corpus, claim, universe)
     assert len(made.specifications) == 6
     assert made.overturned["changes"].to_list() == [2]

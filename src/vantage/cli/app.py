@@ -40,8 +40,10 @@ VERBS: Final = {
     "doctor": ("doctor:doctor", "Check the installation and say what to do."),
 }
 """The verbs as help lists them, each with its module and name there: only the one that is called is imported."""
-OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-"""Verbs whose further options depend on what is measured or studied."""
+OPEN: Final[dict[str, Any]] = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Of verbs whose further options depend on what is measured or studied."""
+OWN_HELP: Final = ("measure", "study")
+"""Those of them that explain further options where a measure or a study is named."""
 
 
 class _Commands(Mapping[str, Any]):
@@ -61,7 +63,8 @@ class _Commands(Mapping[str, Any]):
             else:
                 from vantage.cli.options import GroupedCommand
 
-                settings = OPEN if name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
+                settings = OPEN if name in (*OWN_HELP, "plan freeze", "plan risk", "robust") else {}
+                settings = {**settings, "help_option_names": []} if name in OWN_HELP else settings
                 alone.command(name, cls=GroupedCommand, short_help=short, context_settings=settings)(verb)
             self._made[name] = typer.main.get_group(alone).commands[name]
         return self._made[name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,9 +18,10 @@ if TYPE_CHECKING:
     from vantage.robust import Conclusion, FrozenPlan, Universe
 
 Claim = Annotated[
-    str | None,
-    typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan."),
+    str, typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.")
 ]
+Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
+Limit = Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")]
 Reference = Annotated[
     float | None, typer.Option(help="What the estimate is compared with; that of the measure by default.")
 ]
@@ -39,8 +39,8 @@ Vary = Annotated[
 def robust(
     context: typer.Context,
     output: Output,
-    claim: Claim = None,
-    folder: Annotated[Path | None, typer.Argument(metavar="CORPUS", help="A corpus folder.")] = None,
+    claim: Claim,
+    folder: Folder,
     reference: Reference = None,
     row: Row = None,
     universe: Declared = None,
@@ -48,12 +48,11 @@ def robust(
     most: Annotated[
         int, typer.Option(help="How many specifications at most; of more a sample is drawn.", min=2)
     ] = 1000,
-    limit: Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")] = 0.05,
+    limit: Limit = 0.05,
     figure: Annotated[Path | None, typer.Option(help="Where to draw the curve: .svg, .pdf or .png.")] = None,
     out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and the figure.")] = None,
     seed: Seed = 0,
     where: Where = None,
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
 ) -> None:
     """Recompute a claim over all reasonable choices: the specification curve, what matters, and one joint test.
 
@@ -63,17 +62,10 @@ def robust(
 
     vantage robust REPORT#3 CORPUS --figure curve.svg
     """
-    if help_:
-        typer.echo(context.get_help())
-        return
-    if claim is None or folder is None:
-        raise InputError("a claim and a corpus are needed", remedy="run: vantage robust MEASURE CORPUS")
     from vantage.robust import curve, risk_frame, risk_sentences, risks, robust_report, sentences
     from vantage.robust import robust as multiverse
 
-    corpus = vantage.Corpus.read(folder)
-    conclusion, plan = claimed(claim, context.args, where, row, reference)
-    filtered(corpus, where)
+    corpus, conclusion, plan = claimed(claim, folder, context.args, where, row, reference)
     wanted = universe_of(conclusion, corpus, universe, vary, plan)
     total = min(most, wanted.size)
     with working(quiet=output.data) as progress, progress("Specifications", total) as advance:
@@ -92,7 +84,7 @@ def robust(
         tables = {"specifications": made.specifications, "importance": made.importance, "rules": made.rules}
         plain = {name: frame.to_dicts() for name, frame in tables.items()}
         table = [] if risk is None else risk.table.to_dicts()
-        print_json({"claim": conclusion.to_data(), **plain, "joint": joint, "risks": table, "sentences": lines})
+        print_json({"claim": conclusion.model_dump(), **plain, "joint": joint, "risks": table, "sentences": lines})
     elif output.data:
         output.print(made.specifications)
     else:
@@ -109,15 +101,14 @@ def robust(
 def plan_risk(
     context: typer.Context,
     output: Output,
-    claim: Claim = None,
-    folder: Annotated[Path | None, typer.Argument(metavar="CORPUS", help="A corpus folder.")] = None,
-    limit: Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")] = 0.05,
+    claim: Claim,
+    folder: Folder,
+    limit: Limit = 0.05,
     price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
     reference: Reference = None,
     row: Row = None,
     seed: Seed = 0,
     where: Where = None,
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
 ) -> None:
     """How many more labels by people bring the risk of a wrong conclusion below a limit, alone or with a model.
 
@@ -125,16 +116,9 @@ def plan_risk(
 
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
     """
-    if help_:
-        typer.echo(context.get_help())
-        return
-    if claim is None or folder is None:
-        raise InputError("a claim and a corpus are needed", remedy="run: vantage plan risk MEASURE CORPUS")
     from vantage.robust import risks
 
-    corpus = vantage.Corpus.read(folder)
-    conclusion, _ = claimed(claim, context.args, where, row, reference)
-    filtered(corpus, where)
+    corpus, conclusion, _ = claimed(claim, folder, context.args, where, row, reference)
     made = risks(corpus, conclusion, limit=limit, seed=seed)
     if made is None:
         raise InputError(
@@ -150,65 +134,67 @@ def plan_risk(
 
 
 def claimed(
-    claim: str, words: list[str], where: list[str] | None, row: list[str] | None, reference: float | None
-) -> tuple[Conclusion, FrozenPlan | None]:
-    """What is claimed: by a measure, by a row of a ledger, or by a plan, with what the command changes."""
+    claim: str,
+    folder: Path | None,
+    words: list[str],
+    where: list[str] | None,
+    row: list[str] | None,
+    reference: float | None,
+) -> tuple[Any, Conclusion, FrozenPlan | None]:
+    """A corpus and what is claimed of it: by a measure, a row of a ledger or a plan, with what the command changes."""
     from vantage.measures import find
     from vantage.measures.option_text import parse_options
+    from vantage.report import Report
     from vantage.robust import Conclusion, FrozenPlan
 
+    corpus = None if folder is None else vantage.Corpus.read(folder)
+    if corpus is not None:
+        filtered(corpus, where)
     part, rows = conditions(where), pairs(row or [], "--row", comma=False)
-    folder, mark, number = claim.rpartition("#")
+    report, mark, number = claim.rpartition("#")
     plan = None
     if mark and number.isdigit():
-        known = Conclusion.of_ledger(Path(folder), int(number))
+        known = Conclusion.of_ledger(Report.read(Path(report)), int(number), corpus, Path(report))
     elif claim.endswith((".yaml", ".yml")):
         plan = FrozenPlan.read(Path(claim))
-        known = plan.conclusion
+        known = plan.claim
     else:
-        measure = find(claim)
-        options = parse_options(measure, words)
+        options = parse_options(find(claim), words)
         if "kind" in part:
             options.setdefault("kinds", "all")
-        return Conclusion.of(claim, options, part, rows, reference), None
-    changed: dict[str, Any] = {}
+        return corpus, Conclusion.of(claim, options, part, rows, reference), None
+    changed: dict[str, Any] = {"where": {**known.where, **part}, "row": {**known.row, **rows}}
     if words:
-        needed = [
-            f"--{name.replace('_', '-')}={_word(value)}" for name, value in known.options.items() if value is not None
-        ]
-        kept = [word for word in needed if not any(one.startswith(word.partition("=")[0]) for one in words)]
+        given = {word[2:].partition("=")[0] for word in words}
+        kept = [f"--{name}={value}" for name, value in known.written().items() if name not in given]
         changed["options"] = {**known.options, **parse_options(find(known.measure), [*kept, *words])}
     if reference is not None:
         changed["reference"] = reference
-    return replace(known, where={**known.where, **part}, row={**known.row, **rows}, **changed), plan
-
-
-def _word(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return corpus, known.model_copy(update=changed), plan
 
 
 def universe_of(
     conclusion: Conclusion, corpus: Any, declared: Path | None, vary: list[str] | None, plan: FrozenPlan | None = None
 ) -> Universe:
     """The choices: those of a file or a plan and those of `--vary`, or those that measure and corpus offer."""
-    from vantage.robust import Universe, offered
+    from vantage.robust import Universe, default_universe
 
     if declared is not None:
         made = Universe.read(declared)
     elif plan is not None:
         made = plan.universe
     else:
-        made = Universe(()) if vary else offered(conclusion, corpus)
+        made = Universe() if vary else default_universe(conclusion, corpus)
     for text in vary or []:
         made = made.varied(conclusion, corpus, text)
-    if not made.decisions:
+    if not made.choices:
         raise InputError("there are no choices to vary", remedy="name some with --vary or --universe")
     return made
 
 
 def freeze(
     context: typer.Context,
-    claim: Annotated[str | None, typer.Argument(metavar="MEASURE", help="The measure that will decide.")] = None,
+    claim: Annotated[str, typer.Argument(metavar="MEASURE", help="The measure that will decide.")],
     pilot: Annotated[Path | None, typer.Option(metavar="CORPUS", help="A pilot, which offers choices to vary.")] = None,
     question: Annotated[str, typer.Option(help="The research question, in words.")] = "",
     estimand: Annotated[str, typer.Option(help="What is estimated, in words; the measure says it by default.")] = "",
@@ -224,7 +210,6 @@ def freeze(
     ] = None,
     where: Where = None,
     out: Annotated[Path, typer.Option(*TO, help="The file to write.")] = Path("plan.yaml"),
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
 ) -> None:
     """Freeze a plan: question, estimand, primary specification, universe, exclusions and stopping rule, with a hash.
 
@@ -232,31 +217,27 @@ def freeze(
 
     vantage plan freeze mean --between era --pilot PILOT --question "Did trust change?" --stop raters=60 --to plan.yaml
     """
-    if help_:
-        typer.echo(context.get_help())
-        return
     from vantage.measures import find
     from vantage.report import put_text
     from vantage.robust import FrozenPlan
 
-    if claim is None:
-        raise InputError("no measure given", remedy="run: vantage plan freeze MEASURE")
     if not question.strip():
         raise InputError("no research question given", remedy='pass --question "…"')
     if out.exists():
         raise InputError("there is such a file already", file=out, remedy="a frozen plan is not replaced; name another")
-    conclusion, _ = claimed(claim, context.args, where, row, reference)
-    corpus = None if pilot is None else vantage.Corpus.read(pilot)
-    if corpus is None and universe is None:
+    if pilot is None and universe is None:
         raise InputError("there are no choices to freeze", remedy="pass --pilot CORPUS, or a file with --universe")
-    made = universe_of(conclusion, corpus, universe, vary)
-    numbers = pairs(stop or [], "--stop", form="items=N")
-    try:
-        stopping = {name: int(number) for name, number in numbers.items()}
-    except ValueError:
-        raise InputError("--stop takes whole numbers", remedy="write --stop items=200") from None
-    summary = estimand.strip() or find(conclusion.measure).summary
-    plan = FrozenPlan(question.strip(), summary, conclusion, made, exclude or (), stopping).dated()
+    corpus, conclusion, _ = claimed(claim, pilot, context.args, where, row, reference)
+    stopping = pairs(stop or [], "--stop", form="items=N")
+    for name, number in stopping.items():
+        if name not in ("items", "raters", "judgments") or not number.isdigit() or not int(number):
+            remedy = "count items, raters or judgments in whole numbers, such as --stop items=200"
+            raise InputError(f"a stopping rule cannot be {name}={number}", remedy=remedy)
+    choices = universe_of(conclusion, corpus, universe, vary)
+    about = {"question": question.strip(), "estimand": estimand.strip() or find(conclusion.measure).summary}
+    plan = FrozenPlan.model_validate(
+        {**about, "claim": conclusion, "universe": choices, "exclusions": exclude or [], "stopping": stopping}
+    )
     put_text(out, plan.text())
     typer.echo(plan.registration())
     typer.echo(f"The plan is {out}; check it later with: vantage robust {out} CORPUS", err=True)

@@ -11,6 +11,7 @@ from vantage._lazy import attach
 
 if TYPE_CHECKING:
     from vantage.corpora.corpus import Corpus as Corpus
+    from vantage.corpora.design import likely_sources as likely_sources
     from vantage.corpora.design import undeclared as undeclared
     from vantage.corpora.schema import KINDS as KINDS
     from vantage.corpora.schema import MODELS as MODELS
@@ -44,6 +45,7 @@ if not TYPE_CHECKING:
             "RATERS": "vantage.corpora.schema",
             "is_excluded": "vantage.corpora.schema",
             "inferred_scale_of": "vantage.corpora.traits",
+            "likely_sources": "vantage.corpora.design",
             "undeclared": "vantage.corpora.design",
         },
     )

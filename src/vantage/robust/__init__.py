@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vantage.robust.frozen import FrozenPlan as FrozenPlan
     from vantage.robust.multiverse import Multiverse as Multiverse
     from vantage.robust.multiverse import robust as robust
-    from vantage.robust.offered import offered as offered
+    from vantage.robust.offered import default_universe as default_universe
     from vantage.robust.page import curve as curve
     from vantage.robust.page import risk_frame as risk_frame
     from vantage.robust.page import risk_sentences as risk_sentences
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
     from vantage.robust.risk import Risks as Risks
     from vantage.robust.risk import risks as risks
     from vantage.robust.universe import Alternative as Alternative
-    from vantage.robust.universe import Decision as Decision
     from vantage.robust.universe import Universe as Universe
 
 _PAGE = ("curve", "risk_frame", "risk_sentences", "robust_report", "sentences", "specification_at", "with_plan",
          "with_robust")  # fmt: skip
 _HOMES = {
-    **dict.fromkeys(("Alternative", "Decision", "Universe"), "vantage.robust.universe"),
+    **dict.fromkeys(("Alternative", "Universe"), "vantage.robust.universe"),
     **dict.fromkeys(("Multiverse", "robust"), "vantage.robust.multiverse"),
     **dict.fromkeys(("Risks", "risks"), "vantage.robust.risk"),
     **dict.fromkeys(_PAGE, "vantage.robust.page"),
-    "offered": "vantage.robust.offered",
+    "default_universe": "vantage.robust.offered",
     "Conclusion": "vantage.robust.conclusion",
     "FrozenPlan": "vantage.robust.frozen",
 }

@@ -7,48 +7,43 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.report import Against, Claim, Report, Words, settle, statement
 
-Where = Mapping[str, Sequence[str]]
+Where: TypeAlias = dict[
+    str, Annotated[list[str], BeforeValidator(lambda v: [str(one) for one in (v if isinstance(v, list) else [v])])]
+]
 """Columns with the values to keep, as `Corpus.filter` takes them; a name that ends in `!` has those to leave out."""
 LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater")
 """Columns of results that tell rows of one group apart."""
 POINTS: Final = "points"
+SAME: Final = 1e-6
+"""Estimates that differ by less are the same."""
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """A claim about one row of a measure.
+class Conclusion(BaseModel):
+    """A claim about one row of a measure: its options, the part of the corpus, the row, and what it is compared with.
 
-    Args:
-        measure: The name of the measure.
-        options: Its options.
-        where: The part of the corpus that it is about.
-        row: Columns of the result with the values that its row has, where the result has several rows.
-        reference: The value with which the estimate is compared.
-        value: The column of the estimate.
-        p: The column of p values, if the measure has one.
-        said: The numbers that a report gave, where the claim comes from one.
+    `row` has columns of the result with the values of the row, where there are several; `said` the numbers that a
+    report gave, where the claim comes from one.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
     measure: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    where: Where = field(default_factory=dict)
-    row: Mapping[str, Any] = field(default_factory=dict)
-    reference: float = 0.0
-    value: str = "estimate"
-    p: str = ""
-    said: Mapping[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = {}
+    where: Where = {}
+    row: dict[str, Any] = {}
+    reference: float
+    said: dict[str, Any] = Field(default={}, exclude=True)
 
     @classmethod
     def of(
@@ -59,7 +54,7 @@ class Conclusion:
         row: Mapping[str, Any] | None = None,
         reference: float | None = None,
     ) -> Conclusion:
-        """A claim whose columns and reference are those of the measure's own first comparison, where it has one.
+        """A claim whose reference is that of the measure's own first comparison, where it has one.
 
         >>> Conclusion.of("alpha").reference, Conclusion.of("compare", {"between": "condition"}).value
         (0.0, 'difference')
@@ -70,7 +65,7 @@ class Conclusion:
                 raise InputError(
                     f"measure '{measure}' has no option '{option}'", remedy=nearest(option, list(known.options))
                 )
-        rule = next((one for one in known.view.says if isinstance(one, Against)), None)
+        rule = _comparison(measure)
         usual = rule.reference if rule is not None and isinstance(rule.reference, float | int) else None
         if usual is None and (options or {}).get("between") is not None:
             usual = 0.0
@@ -79,17 +74,15 @@ class Conclusion:
             raise InputError(
                 f"measure '{measure}' has no value to compare with", remedy="pass one, such as --reference 0.5"
             )
-        made = cls(measure, dict(options or {}), dict(where or {}), dict(row or {}), float(chosen))
-        return made if rule is None else replace(made, value=rule.value, p=rule.p)
+        return cls(
+            measure=measure, options=dict(options or {}), where=where or {}, row=dict(row or {}), reference=chosen
+        )
 
     @classmethod
-    def of_ledger(cls, folder: Path, number: int) -> Conclusion:
-        """The claim in a row of the ledger of a report, counted from 1 as in `ledger.csv`."""
-        return cls.of_claim(Report.read(folder), number, file=folder)
-
-    @classmethod
-    def of_claim(cls, report: Report, number: int, file: Path | None = None) -> Conclusion:
-        """The same of a report that is held."""
+    def of_ledger(
+        cls, report: Report, number: int, corpus: Corpus | None = None, file: Path | None = None
+    ) -> Conclusion:
+        """The claim in a row of the ledger of a report on a corpus, counted from 1 as in `ledger.csv`."""
         ledger = report.result.ledger
         if not 1 <= number <= len(ledger):
             raise InputError(f"the ledger has {len(ledger)} rows, not {number}", file=file, remedy="see ledger.csv")
@@ -110,7 +103,29 @@ class Conclusion:
         located = {column: row[column] for column in LOCATES if row.get(column) is not None and column not in by}
         known = {name: value for name, value in options.items() if name in find(row["measure"]).options}
         made = cls.of(row["measure"], known, where, located, claim.reference)
-        return replace(made, said={"estimate": claim.estimate, "low": claim.low_alone, "high": claim.high_alone})
+        made = made.model_copy(update={"said": {"estimate": claim.estimate}})
+        # Of a part that the report selected, such as people, all kinds of raters are not all of the corpus.
+        usual = made.model_copy(update={"options": {name: one for name, one in known.items() if name != "kinds"}})
+        return made if "kinds" not in known or (corpus is not None and made.reproduced(corpus)) else usual
+
+    def reproduced(self, corpus: Corpus) -> bool:
+        """Whether the corpus gives what the report said."""
+        try:
+            frame = self.located(find(self.measure).function(self.part(corpus), **self.options))
+        except InputError:
+            return False
+        (estimate,) = frame[self.value].to_list() if len(frame) == 1 else [None]
+        return estimate is not None and abs(estimate - self.said["estimate"]) <= SAME
+
+    @property
+    def value(self) -> str:
+        """The column of the estimate."""
+        return "estimate" if (rule := _comparison(self.measure)) is None else rule.value
+
+    @property
+    def p(self) -> str:
+        """The column of p values, if the measure has one."""
+        return "" if (rule := _comparison(self.measure)) is None else rule.p
 
     def claims(self, frame: pl.DataFrame) -> list[Claim]:
         """Each row of a frame as a claim with a verdict of its own."""
@@ -137,15 +152,21 @@ class Conclusion:
         wanted = {**self.where, **(further or {})}
         return corpus.filter(**wanted) if wanted else corpus
 
+    def written(self, options: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """The options, and others that take their place, as a command has them; what is not set is left out."""
+        known = find(self.measure).options
+        given = {**self.options, **(options or {})}
+        unset = [name for name, value in given.items() if value is None or value == []]
+        unset += [name for name, value in given.items() if value is False and known[name].default is False]
+        return {name.replace("_", "-"): _word(value) for name, value in given.items() if name not in unset}
+
     def command(self, folder: str, options: Mapping[str, Any] | None = None, where: Where | None = None) -> str:
         """The command that gives the row: of the claim, or with other options and another part of the corpus."""
         words = ["vantage", "measure", self.measure, folder]
-        for name, value in {**self.options, **(options or {})}.items():
-            if value is None or (value is False and find(self.measure).options[name].default is False) or value == []:
-                continue
-            words += [f"--{name.replace('_', '-')}", _word(value)]
+        for name, value in self.written(options).items():
+            words += [f"--{name}", value]
         for column, values in {**self.where, **(where or {})}.items():
-            words += ["--where", f"{column}={','.join(map(str, values))}"]
+            words += ["--where", f"{column}={','.join(values)}"]
         return shlex.join(words)
 
     def sentence(self) -> str:
@@ -156,11 +177,10 @@ class Conclusion:
         named = "; ".join([*about, *parts, *rows])
         return f"{self.measure}{f' ({named})' if named else ''} against {self.reference:g}"
 
-    def to_data(self) -> dict[str, Any]:
-        """The claim as plain data."""
-        where = {column: list(values) for column, values in self.where.items()}
-        data = {"measure": self.measure, "options": dict(self.options), "where": where, "row": dict(self.row)}
-        return {**{key: value for key, value in data.items() if value}, "reference": self.reference}
+
+def _comparison(measure: str) -> Against | None:
+    """What a measure compares first."""
+    return next((one for one in find(measure).view.says if isinstance(one, Against)), None)
 
 
 def _word(value: Any) -> str:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
 from vantage.corpora import Corpus
 from vantage.documents import Document, dump
@@ -25,122 +24,74 @@ from vantage.robust.universe import Universe
 if TYPE_CHECKING:
     from vantage.robust.multiverse import Multiverse
 
-COUNTED: Final = ("items", "raters", "judgments")
-"""What a stopping rule can count: of people, and of what they judged."""
 SHOWN: Final = 12
 """So many characters of the hash are shown."""
 
 
-class _ClaimSpec(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    measure: str
-    options: dict[str, Any] = Field(default_factory=dict)
-    where: dict[str, list[str]] = Field(default_factory=dict)
-    row: dict[str, Any] = Field(default_factory=dict)
-    reference: float
+class FrozenPlan(BaseModel):
+    """What was planned: the question and what is estimated in words, the primary specification and the other choices.
 
-
-class _PlanSpec(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    question: str
-    estimand: str
-    claim: _ClaimSpec
-    universe: dict[str, Any] = Field(default_factory=dict)
-    exclusions: list[str] = Field(default_factory=list)
-    stopping: dict[str, int] = Field(default_factory=dict)
-    frozen: str
-    hash: str
-
-
-@dataclass(frozen=True)
-class FrozenPlan:
-    """What was planned.
-
-    Args:
-        question: The research question, in words.
-        estimand: What is estimated, in words.
-        conclusion: The primary specification.
-        universe: The other choices that count as reasonable.
-        exclusions: Who is excluded, one reason each.
-        stopping: How many items, raters or judgments of people end the collection.
-        frozen: When it was frozen, as an ISO date.
-        given: The hash that the file states; empty for a plan that was not read from one.
+    `exclusions` has who is excluded, one reason each; `stopping` how many items, raters or judgments of people end the
+    collection; `frozen` the date, and `hash` what the file states, which is empty before it is written.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
     question: str
     estimand: str
-    conclusion: Conclusion
+    claim: Conclusion
     universe: Universe
-    exclusions: Sequence[str] = ()
-    stopping: Mapping[str, int] = field(default_factory=dict)
-    frozen: str = ""
-    given: str = ""
+    exclusions: list[str] = []
+    stopping: dict[Literal["items", "raters", "judgments"], PositiveInt] = {}
+    frozen: str = Field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+    hash: str = ""
+
+    @field_validator("claim")
+    @classmethod
+    def _known(cls, claim: Conclusion) -> Conclusion:
+        return Conclusion.of(claim.measure, claim.options, claim.where, claim.row, claim.reference)
 
     @classmethod
     def read(cls, path: Path) -> FrozenPlan:
         """The plan in a file; that it was changed is a deviation and not an error."""
         document = Document.read(path)
-        spec = document.validate(_PlanSpec)
+        plan = document.validate(cls)
         document.check()
-        if spec is None:
+        if plan is None or not plan.hash:
             raise InputError("this is not a frozen plan", file=path, remedy="write one with: vantage plan freeze")
-        claim = spec.claim
-        conclusion = Conclusion.of(claim.measure, claim.options, claim.where, claim.row, claim.reference)
-        universe = Universe.from_data(spec.universe)
-        return cls(spec.question, spec.estimand, conclusion, universe, spec.exclusions, spec.stopping,
-                   spec.frozen, spec.hash)  # fmt: skip
-
-    def dated(self) -> FrozenPlan:
-        """The plan, frozen today."""
-        for name, number in self.stopping.items():
-            if name not in COUNTED or number < 1:
-                raise InputError(
-                    f"a stopping rule cannot be {name}={number}", remedy=f"count one of {', '.join(COUNTED)}"
-                )
-        return replace(self, frozen=datetime.now(UTC).date().isoformat())
+        return plan
 
     def to_data(self) -> dict[str, Any]:
         """The plan as plain data, without the hash."""
-        return {
-            "question": self.question,
-            "estimand": self.estimand,
-            "claim": self.conclusion.to_data(),
-            "universe": self.universe.to_data(),
-            "exclusions": list(self.exclusions),
-            "stopping": dict(self.stopping),
-            "frozen": self.frozen,
-        }
+        given = self.model_dump(exclude_defaults=True, exclude={"hash"})
+        return {**given, "exclusions": self.exclusions, "stopping": self.stopping, "frozen": self.frozen}
 
     @property
-    def hash(self) -> str:
+    def digest(self) -> str:
         """The SHA-256 of the plan, whatever the layout of its file."""
         text = json.dumps(self.to_data(), sort_keys=True, ensure_ascii=False, default=str)
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
     def text(self) -> str:
         """The plan as a file, with its hash."""
-        return dump({**self.to_data(), "hash": self.hash})
+        return dump({**self.to_data(), "hash": self.digest})
 
     def registration(self) -> str:
         """The plan in the words of a registration."""
-        decisions = [
-            f"- {decision.name}: {', '.join(one.name for one in decision.alternatives)}"
-            for decision in self.universe.decisions
-        ]
-        claimed = [f"{decision.name}: {decision.alternatives[0].name}" for decision in self.universe.decisions]
+        decisions = [f"- {name}: {', '.join(alternatives)}" for name, alternatives in self.universe.choices.items()]
+        claimed = [f"{name}: {next(iter(alternatives))}" for name, alternatives in self.universe.choices.items()]
         stopping = ", ".join(f"{number:,} {name}" for name, number in self.stopping.items())
         lines = [
             f"**Question.** {self.question}",
             f"**Estimand.** {self.estimand}",
-            f"**Primary specification.** {self.conclusion.sentence()}; {'; '.join(claimed) or 'no other choices'}. "
-            f"It is computed with: {self.conclusion.command('CORPUS')}",
+            f"**Primary specification.** {self.claim.sentence()}; {'; '.join(claimed) or 'no other choices'}. "
+            f"It is computed with: {self.claim.command('CORPUS')}",
             f"**Universe.** {self.universe.size:,} combinations of these choices, the primary one first; those that do "
             "not go together are excluded by rule and counted:\n" + ("\n".join(decisions) or "- none"),
             f"**Exclusions.** {'; '.join(self.exclusions) or 'Nobody is excluded.'}",
             f"**Stopping.** {f'Collection ends with {stopping} of people.' if stopping else 'No rule.'}",
             "**Inference.** The primary specification decides, at a level of 5 %, two-sided. Beside it we report the "
             "share of specifications with the same verdict and one joint test of all of them.",
-            f"Frozen on {self.frozen}, {self.hash}.",
+            f"Frozen on {self.frozen}, {self.digest}.",
         ]
         return "\n\n".join(lines) + "\n"
 
@@ -148,31 +99,29 @@ class FrozenPlan:
         """Every deviation of an analysis from the plan, or one sentence that there is none."""
         stated = [*self._of_file(), *self._of_claim(made.conclusion), *self._of_universe(made.universe)]
         stated += [*self._of_data(corpus)]
-        name = f"plan of {self.frozen}, {self.hash.removeprefix('sha256:')[:SHOWN]}"
+        name = f"plan of {self.frozen}, {self.digest.removeprefix('sha256:')[:SHOWN]}"
         if not stated:
             return [f"As planned ({name})."]
         return [f"Deviation from the {name}: {one}." for one in stated]
 
     def _of_file(self) -> Iterator[str]:
-        if self.given and self.given != self.hash:
+        if self.hash and self.hash != self.digest:
             yield "the file was changed after it was frozen, so that its hash does not fit"
 
     def _of_claim(self, conclusion: Conclusion) -> Iterator[str]:
-        planned, used = self.conclusion.to_data(), conclusion.to_data()
-        for part in ("measure", "options", "where", "row", "reference"):
-            before, now = planned.get(part), used.get(part)
-            if before == now:
+        for part, before in self.claim.model_dump().items():
+            now = getattr(conclusion, part)
+            if not isinstance(before, dict):
+                if before != now:
+                    yield f"the {part} is {now}, and {before} was planned"
                 continue
-            if not isinstance(before or {}, dict) or not isinstance(now or {}, dict):
-                yield f"the {part} is {now}, and {before} was planned"
-                continue
-            for name in sorted({*(before or {}), *(now or {})}):
-                one, other = (before or {}).get(name), (now or {}).get(name)
+            for name in sorted({*before, *now}):
+                one, other = ("nothing" if (value := mine.get(name)) is None else value for mine in (before, now))
                 if one != other:
-                    yield f"{part} {name} is {_words(other)}, and {_words(one)} was planned"
+                    yield f"{part} {name} is {other}, and {one} was planned"
 
     def _of_universe(self, universe: Universe) -> Iterator[str]:
-        planned, used = ({one.name: one for one in made.decisions} for made in (self.universe, universe))
+        planned, used = self.universe.choices, universe.choices
         for name in planned.keys() | used.keys():
             if name not in used:
                 yield f"the choice '{name}' was planned and is not varied"
@@ -180,7 +129,7 @@ class FrozenPlan:
                 yield f"the choice '{name}' is varied and was not planned"
             elif planned[name] != used[name]:
                 yield f"the alternatives of '{name}' are not those that were planned"
-        if self.universe.exclusions != universe.exclusions:
+        if self.universe.exclude != universe.exclude:
             yield "other combinations are excluded than was planned"
 
     def _of_data(self, corpus: Corpus) -> Iterator[str]:
@@ -198,7 +147,3 @@ class FrozenPlan:
             there = used.judgments[name.removesuffix("s")].n_unique() if name != "judgments" else len(used.judgments)
             if there != number:
                 yield f"there are {there:,} {name}, and collection was to end with {number:,}"
-
-
-def _words(value: Any) -> str:
-    return "nothing" if value is None else str(value)

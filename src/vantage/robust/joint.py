@@ -43,11 +43,20 @@ class Blocks:
     """How many blocks there are; 0 where units are too few."""
 
     @classmethod
-    def of(cls, corpus: Corpus, between: str | None, seed: int, used: pl.DataFrame | None = None) -> Blocks:
+    def of(
+        cls,
+        corpus: Corpus,
+        between: str | None,
+        seed: int,
+        used: pl.DataFrame | None = None,
+        whole: Corpus | None = None,
+    ) -> Blocks:
         """Units dealt at random, as many of each group that is compared into every block.
 
-        Where the judgments that a claim uses are given, units that these have are dealt first, and must suffice.
+        Where the judgments that a claim uses are given, units that these have are dealt first, and must suffice. The
+        corpus may be part of a whole, whose other units have no block.
         """
+        held = whole or corpus
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         sources = None if raters else corpus.design.sources
         key = "rater" if raters else "item"
@@ -65,15 +74,13 @@ class Blocks:
         sizes = enough.group_by(strata).len()["len"].to_list() if strata else [len(enough)]
         number = min(MOST_BLOCKS, min(sizes, default=0) // (EACH if unit != "sources" else 1))
         if number < FEWEST_BLOCKS:
-            return cls(corpus, unit, 0)
+            return cls(held, unit, 0)
         shuffled = units[np.random.default_rng(seed).permutation(len(units)).tolist()]
         shuffled = shuffled.sort("__claimed", *strata, maintain_order=True, descending=[True, *(False for _ in strata)])
         dealt = shuffled.select(column, (pl.int_range(pl.len()) % number).alias(BLOCK))
-        whole = corpus.raters if raters else corpus.items
-        with_block = whole.join(dealt, on=column, how="left", maintain_order="left")
-        items, people = (corpus.items, with_block) if raters else (with_block, corpus.raters)
-        made = Corpus(items, people, corpus.judgments, corpus.instruments, corpus.about)
-        return cls(made, unit, number)
+        table = (held.raters if raters else held.items).join(dealt, on=column, how="left", maintain_order="left")
+        items, people = (held.items, table) if raters else (table, held.raters)
+        return cls(Corpus(items, people, held.judgments, held.instruments, held.about), unit, number)
 
     def vector(self, estimates: Mapping[Any, float | None]) -> Floats:
         """Estimates by block as an array; NaN where a block has none."""

@@ -19,10 +19,9 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures import find
 from vantage.measures.intervals import SHARES, Spread, interval
-from vantage.report import Claim
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.offered import offered, used_judgments
+from vantage.robust.offered import default_universe, used_judgments
 from vantage.robust.universe import MOST, Specification, Universe
 
 OF_INTERVALS: Final = ("ci", "interval", "resamples", "confidence", "seed")
@@ -31,7 +30,6 @@ FIXED: Final = ("specification", "estimate", "low", "high", "p", "verdict", "sam
                 "judgments", "command")  # fmt: skip
 """The columns of a specification besides its choices."""
 COMBINED: Final = "combinations of these"
-SIGNIFICANT: Final = ("above", "below")
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,6 @@ class Multiverse:
     joint: JointTest | None
     decisions: tuple[str, ...]
     """The columns of the choices."""
-    estimates: Floats
-    """By block and specification."""
 
     @property
     def claimed(self) -> dict[str, Any]:
@@ -90,57 +86,51 @@ def robust(
     >>> made.specifications["verdict"][0], made.same > 0.5
     ('above', True)
     """
-    universe = offered(conclusion, corpus) if universe is None else universe
+    universe = default_universe(conclusion, corpus) if universe is None else universe
     part = conclusion.part(corpus)
-    blocks = Blocks.of(part, conclusion.options.get("between"), seed, used_judgments(conclusion, part))
-    held = _whole(corpus, blocks)
+    blocks = Blocks.of(part, conclusion.options.get("between"), seed, used_judgments(conclusion, part), corpus)
     specifications, excluded = universe.specifications(most, seed)
-    computing = Computing(conclusion, held, blocks, universe)
-    rows: list[dict[str, Any]] = []
-    vectors: list[Floats] = []
-    order: dict[int, tuple[dict[str, Any], Floats]] = {}
+    computing = Computing(conclusion, blocks, universe)
+    computed: dict[int, tuple[dict[str, Any], Floats]] = {}
     # Specifications with the same judgments follow each other, so that one selection is held at a time.
     for place in sorted(range(len(specifications)), key=lambda n: (json.dumps(specifications[n].where), n)):
         try:
-            order[place] = computing.row(specifications[place])
+            row, vector = computing.row(specifications[place])
         except InputError as error:
             if place == 0:
                 raise
             excluded[f"the measure refuses it: {error}"] += 1
+        else:
+            if place == 0 or row[conclusion.value] is not None:
+                computed[place] = row, vector
+            else:
+                excluded[f"there is no estimate: {row['reason'] or 'no judgments'}"] += 1
         advance(1)
-    for place in sorted(order):
-        rows.append(order[place][0])
-        vectors.append(order[place][1])
-    decisions = tuple(_column(decision.name) for decision in universe.decisions)
-    frame = pl.DataFrame([{key: value for key, value in row.items() if key != "claim"} for row in rows],
-                         infer_schema_length=None)  # fmt: skip
+    kept = [specifications[place] for place in sorted(computed)]
+    rows, vectors = zip(*(computed[place] for place in sorted(computed)), strict=True)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
     claims = conclusion.claims(frame)
-    primary, kept = claims[0], [specifications[place] for place in sorted(order)]
-    if primary.estimate is None:
+    if claims[0].estimate is None:
         raise InputError(
             f"the claim has no estimate ({frame['reason'][0] or 'no judgments'})", remedy="claim something else"
         )
-    shown = _with_verdicts(frame, claims, kept, conclusion, folder, decisions)
-    estimates = np.array(vectors).T if blocks.number else np.zeros((0, len(rows)))
+    decisions = tuple(map(_column, universe.choices))
+    numbers = dict.fromkeys(("estimate", "low", "high", "p"), pl.Float64)
+    shown = frame.with_columns(
+        pl.int_range(1, pl.len() + 1).alias("specification"),
+        *(pl.Series(name, [getattr(one, name) for one in claims], kind) for name, kind in numbers.items()),
+        pl.Series("verdict", [one.verdict for one in claims], pl.String),
+        pl.Series("same", [one.verdict == claims[0].verdict for one in claims], pl.Boolean),
+        pl.Series("changes", [one.changes(kept[0]) for one in kept], pl.Int64),
+        pl.Series("command", [conclusion.command(folder or "CORPUS", one.options, one.where) for one in kept]),
+    ).select(*decisions, *FIXED, "reason")
+    estimates = np.array(vectors).T
     joint = JointTest.of(estimates, conclusion.reference, blocks.unit, seed) if blocks.number else None
-    values = shown["estimate"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    importance = _importance(shown, values, estimates, decisions)
     rules = pl.DataFrame(
         {"rule": list(excluded), "specifications": list(excluded.values())},
         schema={"rule": pl.String, "specifications": pl.Int64},
     )
-    return Multiverse(conclusion, universe, shown, importance, rules, joint, decisions, estimates)
-
-
-def _whole(corpus: Corpus, blocks: Blocks) -> Corpus:
-    """The corpus with the blocks of the claimed part; others that a specification uses have none."""
-    if not blocks.number:
-        return corpus
-    key, table = ("rater", "raters") if blocks.unit == "raters" else ("item", "items")
-    dealt = getattr(blocks.corpus, table).select(key, BLOCK)
-    joined = getattr(corpus, table).join(dealt, on=key, how="left", maintain_order="left")
-    items, raters = (joined, corpus.raters) if table == "items" else (corpus.items, joined)
-    return Corpus(items, raters, corpus.judgments, corpus.instruments, corpus.about)
+    return Multiverse(conclusion, universe, shown, _importance(shown, estimates, decisions), rules, joint, decisions)
 
 
 @dataclass
@@ -148,7 +138,6 @@ class Computing:
     """Specifications computed one after the other, with what they share."""
 
     conclusion: Conclusion
-    corpus: Corpus
     blocks: Blocks
     universe: Universe
     _where: str = ""
@@ -156,9 +145,9 @@ class Computing:
 
     def __post_init__(self) -> None:
         # What no alternative selects by is selected once for all.
-        varied = {column for one in self.universe.decisions for a in one.alternatives for column in a.where}
+        varied = {column for own in self.universe.choices.values() for one in own.values() for column in one.where}
         fixed = {column: values for column, values in self.conclusion.where.items() if column not in varied}
-        self.corpus = self.corpus.filter(**fixed) if fixed else self.corpus
+        self._corpus = self.blocks.corpus.filter(**fixed) if fixed else self.blocks.corpus
         self._rest = {column: values for column, values in self.conclusion.where.items() if column in varied}
         self._known: dict[str, Floats] = {}
 
@@ -167,7 +156,7 @@ class Computing:
         wanted = {**self._rest, **specification.where}
         key = json.dumps(wanted)
         if self._part is None or key != self._where:
-            part = self.corpus.filter(**wanted) if wanted else self.corpus
+            part = self._corpus.filter(**wanted) if wanted else self._corpus
             if part.judgments.is_empty():
                 raise InputError("there are no judgments", remedy="choose others")
             self._where, self._part, self._known = key, part, {}
@@ -185,17 +174,13 @@ class Computing:
                 remedy=f"choose one with --where or --row, such as {', '.join(several) or 'question'}",
             )
         row = frame.row(0, named=True)
-        named = dict(zip((_column(one.name) for one in self.universe.decisions), specification.choices, strict=True))
+        named = dict(zip(map(_column, self.universe.choices), specification.choices, strict=True))
         wanted = [self.conclusion.value, "low", "high", self.conclusion.p, "effect", *("items", "raters", "judgments")]
         row = {**named, **{name: row.get(name) for name in dict.fromkeys(wanted) if name}, "reason": row.get("reason")}
-        return row, self._by_block(part, options)
-
-    def _by_block(self, part: Corpus, options: Mapping[str, Any]) -> Floats:
-        plain = {name: value for name, value in options.items() if name not in (*OF_INTERVALS, "by")}
-        key = json.dumps(plain, default=str, sort_keys=True)
+        key = json.dumps({k: v for k, v in options.items() if k not in OF_INTERVALS}, default=str, sort_keys=True)
         if key not in self._known:
             self._known[key] = by_block(self.conclusion, self.blocks, part, options)
-        return self._known[key]
+        return row, self._known[key]
 
 
 def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapping[str, Any]) -> Floats:
@@ -236,43 +221,17 @@ def _column(decision: str) -> str:
     return f"{decision} (choice)" if decision in (*FIXED, "reason", "effect", "difference") else decision
 
 
-def _with_verdicts(
-    frame: pl.DataFrame,
-    claims: Sequence[Claim],
-    kept: Sequence[Specification],
-    conclusion: Conclusion,
-    folder: str,
-    decisions: Sequence[str],
-) -> pl.DataFrame:
-    """The specifications with their verdicts, how many choices they change, and their commands."""
-    verdict = claims[0].verdict
-    return frame.with_columns(
-        pl.int_range(1, pl.len() + 1).alias("specification"),
-        pl.Series("estimate", [one.estimate for one in claims], pl.Float64),
-        pl.Series("low", [one.low for one in claims], pl.Float64),
-        pl.Series("high", [one.high for one in claims], pl.Float64),
-        pl.Series("p", [one.p for one in claims], pl.Float64),
-        pl.Series("verdict", [one.verdict for one in claims], pl.String),
-        pl.Series("same", [one.verdict == verdict for one in claims], pl.Boolean),
-        pl.Series("changes", [len(one.changes(kept[0])) for one in kept], pl.Int64),
-        pl.Series("command", [conclusion.command(folder or "CORPUS", one.options, one.where) for one in kept]),
-    ).select(*decisions, *FIXED, "reason")
-
-
-def _importance(frame: pl.DataFrame, values: Floats, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:
+def _importance(frame: pl.DataFrame, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:
     """The share of the variation of each decision, and how often changing it alone overturns the verdict."""
+    values = frame["estimate"].fill_null(np.nan).to_numpy()
     known = np.isfinite(values)
     designs = {name: _indicators(frame[name].filter(pl.Series(known))) for name in decisions}
     shares = _shares(values[known], designs)
-    left = []
-    if len(estimates):
-        there = np.isfinite(estimates[:, known])
-        filled = np.where(there, estimates[:, known], 0.0)
-        centre = filled.sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-        for block in range(len(estimates)):
-            rest = np.maximum(there.sum(axis=0) - there[block], 1)
-            moved = np.where(there.any(axis=0), (filled.sum(axis=0) - filled[block]) / rest - centre, 0.0)
-            left.append(_shares(values[known] + moved, designs))
+    there = np.isfinite(estimates[:, known])
+    filled, number = np.where(there, estimates[:, known], 0.0), there.sum(axis=0)
+    without = (filled.sum(axis=0) - filled) / np.maximum(number - there, 1)
+    moved = np.where(number > 0, without - filled.sum(axis=0) / np.maximum(number, 1), 0.0)
+    left = [_shares(values[known] + one, designs) for one in moved]
     rows = []
     near = frame.filter(pl.col("changes") == 1)
     for name in (*decisions, COMBINED):

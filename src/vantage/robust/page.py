@@ -26,10 +26,10 @@ from vantage.report import (
     made_at_once,
     printable,
 )
-from vantage.robust.conclusion import Conclusion
+from vantage.robust.conclusion import SAME, Conclusion
 from vantage.robust.frozen import FrozenPlan
 from vantage.robust.multiverse import Multiverse, robust
-from vantage.robust.risk import ERRORS, MOST_ACCURATE, Risks
+from vantage.robust.risk import ERRORS, MOST_ACCURATE, PEOPLE, Risks
 
 CLAIMS: Final = 3
 """How many claims of a report have a specification curve."""
@@ -110,7 +110,7 @@ def sentences(made: Multiverse) -> list[str]:
         interval = "" if top["share_low"] is None else f" (95 % CI {low} to {high})"
         share = cell_text(SHARE, top["share"])
         said.append(f"Most of the variation of estimates goes with {top['decision']}: {share}{interval}.")
-    if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > 1e-6:
+    if (wanted := made.conclusion.said.get("estimate")) is not None and abs(wanted - claimed["estimate"]) > SAME:
         said.append(
             f"The report says {_number(wanted)} and this corpus gives {_number(claimed['estimate'])}: "
             "the report used other judgments."
@@ -148,7 +148,7 @@ def risk_sentences(made: Risks) -> list[str]:
         elif best["more"] <= 1.0:
             said.append(f"{text}; its risk is below {limit} already.")
         else:
-            further = round((best["more"] - 1) * made.items)
+            further = made.needed().filter(who=f"{PEOPLE} and {best['configuration']}")["further"].item()
             said.append(f"{text}; about {further:,} more items judged by people bring its risk below {limit}.")
     return said
 
@@ -243,7 +243,7 @@ def with_robust(report: Report, corpus: Corpus, *, seed: int = 0) -> Report:
         if len(sections) == CLAIMS:
             break
         try:
-            conclusion = Conclusion.of_claim(report, number)
+            conclusion = Conclusion.of_ledger(report, number, corpus)
             made = robust(corpus, conclusion, most=REPORT_SIZE, seed=seed)
         except InputError as error:
             skipped.append(f"{claim.name or claim.table}: {error}")
@@ -271,7 +271,7 @@ def _primary(report: Report) -> list[tuple[int, Claim]]:
 
 def with_plan(report: Report, corpus: Corpus, plan: FrozenPlan, *, seed: int = 0) -> Report:
     """A report that begins with what is as planned and what is not, and has the curve of the planned claim."""
-    made = robust(corpus, plan.conclusion, plan.universe, seed=seed)
+    made = robust(corpus, plan.claim, plan.universe, seed=seed)
     findings = [Finding(text) for text in (*plan.deviations(made, corpus), *sentences(made)[:2])]
     kept = [one for one in report.result.sections if not _is_ours(one, PLANNED)]
     sections = [*kept, section(made, f"As planned: {plan.question}", PLANNED)]

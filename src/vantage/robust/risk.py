@@ -155,7 +155,7 @@ class Risks:
         items = (pl.col("more") * self.items).ceil().clip(upper_bound=self.of).cast(pl.Int64)
         further = (items - self.items).clip(lower_bound=0)
         answers = (further * self.per_item).ceil().cast(pl.Int64)
-        helped = pl.concat_str(pl.lit("people and "), "configuration")
+        helped = pl.concat_str(pl.lit(f"{PEOPLE} and "), "configuration")
         return (
             self.table.filter(pl.col("powered_risk").is_not_null())
             .select(

@@ -75,8 +75,17 @@ def test_cells_without_raters_are_named_and_make_the_interval_long() -> None:
     row = population(table, target=HOME).filter(answer="1").row(0, named=True)
     assert row["reason"].startswith("no rater is country (50.0% of the target)")
     assert row["modelled"] == pytest.approx(0.5)
-    assert row["modelled_variance"] > 0.5
-    assert row["high"] - row["low"] > 0.15
+    assert row["modelled_variance"] > 0.9
+    assert "no two values of home were compared" in row["reason"]
+
+
+def test_of_people_whom_nobody_stands_for_little_is_claimed() -> None:
+    """Groups two logits apart: the interval knows the half that was asked, and next to nothing of the other."""
+    for seed in range(4):
+        truth, table = planted(20 + seed, people=(30, 0), items=6, delta=2.0)
+        row = population(table, target=HOME, seed=seed).filter(answer="1").row(0, named=True)
+        assert row["low"] <= truth <= row["high"]
+        assert 0.4 < row["high"] - row["low"] < 0.65
 
 
 def test_traits_that_are_missing_are_said() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import polars as pl
 import pytest
 
 import vantage
+from tests.cli.run import run
+from tests.corpora.readers.test_dices import row_350, write
 from tests.measures.targets.designs import sample
 from vantage import Corpus, Instrument, Scale
 from vantage.corpora import Raking, Target
@@ -296,3 +300,31 @@ def test_the_door_on_the_command_line(tmp_path: Path) -> None:
     shown = run(app, ["measure", "prevalence", str(tmp_path / "c"), "--weights", "census", "--json"])
     assert json.loads(shown.stdout)[0]["estimate"] == pytest.approx(R["one_margin"]["mean"], rel=1e-8)
     assert vantage.Corpus.read(tmp_path / "c").about.weights["census"].raters == 60
+
+
+@pytest.mark.slow
+def test_the_example_of_dices_in_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """The commands and margins of docs/population.md, on invented answers in the columns of the release."""
+    page = (Path(__file__).parents[3] / "docs" / "population.md").read_text("utf-8")
+    margins = next(block for block in re.findall(r"```text\n(.*?)```", page, re.S) if "age_group" in block)
+    lines = next(block for block in re.findall(r"```console\n(.*?)```", page, re.S) if "import dices" in block)
+    races = [row["value"] for row in pl.read_csv(margins.encode()).filter(trait="race").iter_rows(named=True)]
+    rng = np.random.default_rng(0)
+    rows = [
+        row_350(
+            n, item, rater_race=races[n % 5], rater_age=["gen z", "millenial", "gen x+"][n * 7 % 3],
+            Q_overall=["No", "Unsure", "Yes"][rng.integers(3)],
+        )
+        for n in range(30) for item in range(6)
+    ]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "350", rows)
+    Path("adults.csv").write_text(margins, encoding="utf-8")
+    said = {}
+    for line in lines.splitlines()[:-1]:
+        done = run(capsys, monkeypatch, *shlex.split(line)[1:])
+        assert done.code == 0, (line, done.err)
+        said[shlex.split(line)[2]] = done.out
+    assert "The weights stand for gender (Man 49 %, Woman 51 %); age_group (gen z 20 %," in said["weight"]
+    assert "no rater" not in said["weight"]
+    assert "adults" in said["whose-label"]

@@ -69,7 +69,7 @@ def test_few_people_are_never_shown() -> None:
     _, table = planted(2, people=(20, 4), items=10)
     rows = whose_label(table, traits="home", permutations=9)
     assert rows["target"].to_list() == ["home: town"]
-    assert "1 groups of fewer than 5 people are not shown" in rows["reason"][0]
+    assert "groups of fewer than 5 people are not shown (1)" in rows["reason"][0]
     _, table = planted(2, people=(20, 6), items=10)
     thin = table.filter((pl.col("home") == "town") | (pl.col("item") > 0) | (pl.col("rater") == 20))
     shown = whose_label(thin, traits="home", per="item", permutations=9).filter(target="home: country")

@@ -4,7 +4,8 @@ The model is a cumulative logit (two answers: a logit) with random effects of it
 and of items by traits (Gelman and Little 1997). A cell that few raters fill is drawn towards what its traits and the
 item have in common with others; one that nobody fills is predicted from these alone. How sure that is comes from draws
 of the effects, given the working response at their mode, and of their standard deviations, which a Gibbs sampler finds
-(Gelfand et al. 1990) under a weak prior: few groups say little about how much groups differ.
+(Gelfand et al. 1990) under a weak prior: few groups say little about how much groups differ. Of a trait of which the
+raters have a single value nothing is seen of that: other values are as far from it as the prior allows.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class CellModel:
     factors: Mapping[str, _Factor]
     fit: CumulativeFit
     spreads: Floats
+    single: Mapping[int, object]
+    """Traits, by their number, of which the raters have one value, and that value."""
     seed: int
     notes: tuple[str, ...] = ()
 
@@ -82,6 +85,8 @@ class CellModel:
             f"item × {t}": [None if v is None else (i, v) for i, v in zip(item, values[t], strict=True)] for t in traits
         }
         factors = {name: _factor(key) for name, key in (keys | by_item).items()}
+        single = {k: next((v for v in values[t] if v is not None), None) for k, t in enumerate(traits)
+                  if len(factors[t].names) < 2}  # fmt: skip
         factors = {name: f for name, f in factors.items() if len(f.names) > 1 or name in ("item", "rater")}
         notes: tuple[str, ...] = ()
         if Crossed([f.code for f in factors.values()]).columns > DENSE:
@@ -103,9 +108,8 @@ class CellModel:
                 Cumulative(value, np.ones((len(value), 1)), Crossed(codes)), fitted.parameters, fitted.kept
             )
         )
-        return cls(
-            [str(k[0]) for k in factors["item"].names], traits, factors, full, _spreads(fitted, rng), seed, notes
-        )
+        named = [str(k[0]) for k in factors["item"].names]
+        return cls(named, traits, factors, full, _spreads(fitted, rng), single, seed, notes)
 
     @property
     def rater_spread(self) -> float:
@@ -154,12 +158,17 @@ class CellModel:
                 drawn += [(theta, _drawn(factored, response, rng)) for _ in range(EFFECTS)]
         shift, out = self._shift(design, [effects for _, effects in drawn[::6]], rng), []
         rater = list(self.factors).index("rater")
+        unlike = [_factor([(value,), *((cell[k],) for cell in cells)]).code[1:] for k, value in self.single.items()]
         for theta, (*own, level) in drawn:
             effects = {}
             for name, one, spread in zip(self.factors, own, theta, strict=True):
                 new = _unseen(places[name]) if name in places else 0
                 effects[name] = np.append(one[: len(self.factors[name].names)], rng.normal(0, spread, new))
             predictor = self._predictor(effects, places) + level[0] + shift
+            for values in unlike:
+                # The common level holds the effect of the value that raters have.
+                apart = rng.normal(0, _likely(np.zeros(1), np.zeros(1, dtype=np.int64), rng), values.max() + 1)
+                predictor = predictor + (apart - apart[0])[values]
             shares = _answers(predictor, self.fit.thresholds, float(theta[rater]), 5)
             out.append(np.einsum("uca,ucw->uaw", shares, weight))
         return np.array(out)
@@ -226,17 +235,20 @@ def _spreads(fit: CumulativeFit, rng: np.random.Generator) -> Floats:
                           np.zeros(design.n, dtype=np.int64)])  # fmt: skip
     response, information = _working(fit)
     theta, kept = np.maximum(fit.theta, 0.05), []
-    freedom, size = PRIOR
     with few_threads(with_level.columns):
         for step in range(BURN + THIN * SPREADS):
             effects = _drawn(Factored(with_level, np.append(theta, LEVEL), information), response, rng)
             squares = np.array([float(e[:n] @ e[:n]) for e, n in zip(effects, design.levels, strict=False)])
-            degrees = np.array(design.levels) + freedom
-            theta = np.sqrt((squares + freedom * size**2) / rng.chisquare(degrees))
-            theta = np.clip(theta, FLOOR, 10.0)
+            theta = _likely(squares, np.array(design.levels), rng)
             if step >= BURN and (step - BURN) % THIN == 0:
                 kept.append(theta)
     return np.array(kept)
+
+
+def _likely(squares: Floats, levels: Ints, rng: np.random.Generator) -> Floats:
+    """Standard deviations drawn given the sums of squares of so many effects, and given the prior alone for none."""
+    freedom, size = PRIOR
+    return np.clip(np.sqrt((squares + freedom * size**2) / rng.chisquare(levels + freedom)), FLOOR, 10.0)
 
 
 @cache

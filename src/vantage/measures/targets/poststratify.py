@@ -30,7 +30,10 @@ SHRUNK: Final = (
     "few raters have {}, whose answers are drawn towards those of the others: such intervals hold the value in some "
     "90 % of cases"
 )
-UNKNOWN: Final = "{} raters have no {}, which is taken to have nothing to do with their answers"
+UNKNOWN: Final = "{} no {}, which is taken to have nothing to do with their answers"
+SINGLE: Final = (
+    "no two values of {} were compared: how far others are from these raters is left to the prior of the model"
+)
 ALIKE: Final = "all answers are the same"
 
 VIEW: Final = View(
@@ -173,13 +176,19 @@ def _rows(
     raw /= raw.sum(axis=1, keepdims=True)
     notes = [*(f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)]
     without = {trait: raters[trait].null_count() for trait in target.traits}
-    notes += [UNKNOWN.format(number, trait) for trait, number in without.items() if number]
+    notes += [
+        UNKNOWN.format("1 rater has" if number == 1 else f"{number} raters have", trait)
+        for trait, number in without.items()
+        if number
+    ]
     few = [
         f"{trait} '{value}'"
         for trait in target.traits
         for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
         if number <= FEW_OF and any(value == cell[target.traits.index(trait)] for cell in cells)
     ]
+    apart = [trait for k, trait in enumerate(target.traits) if k in made.models[0].single]
+    notes += [SINGLE.format(" and ".join(apart))] if apart and empty else []
     notes += [*made.models[0].notes, *([SHRUNK.format(", ".join(few))] if few else [])]
     notes += [UNSURE] if len(raters) < FEW_IN_CELLS else []
     about = {"note": "; ".join(notes) or None, "over": "raters"}

@@ -206,7 +206,7 @@ class _Tally:
         about |= {"raters": self.given.shape[1], "judgments": int(self.given.sum())}
         if not self.targets:
             return [{**about, "reason": f"no group has {ENOUGH} people or more"}]
-        note = f"{self.hidden} groups of fewer than {ENOUGH} people are not shown" if self.hidden else None
+        note = f"groups of fewer than {ENOUGH} people are not shown ({self.hidden})" if self.hidden else None
         scale = part.scale()
         labels = [show_code(c) if scale is None else scale.label(c) for c in self.codes.tolist()]
         made = [(name, self.shares(weight[:, None]), weight) for name, weight in self.targets.items()]
