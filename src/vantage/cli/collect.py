@@ -395,13 +395,13 @@ def new(
 
     All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
     """
-    import vantage
+    from vantage.corpora.readers import load
     from vantage.recruit.rehearsal.rehearse import rehearse
     from vantage.recruit.rehearsal.results import VIEWS
     from vantage.scaffold.new_study import STUDY, instrument_of, new_study
 
     folder = to or Path(file.name.split(".")[0])
-    corpus = vantage.load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
+    corpus = load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
     if instrument is None:
         ask = ask or _asked("What is asked about each text", "--ask 'Is this ironic?'")
         answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")

@@ -140,12 +140,14 @@ def import_(
 
     vantage corpora import table --from ratings.csv --map item=ID,rater=worker,value=score --to FOLDER
     """
+    from vantage.corpora.readers import load
+
     if source is None and Path(reader).is_file():
         reader, source = "table", Path(reader)
     if source is None:
         raise InputError("no file given", remedy=f"run: vantage corpora import {reader} --from PATH --to {to}")
     _vacant(to, overwrite=overwrite)
-    corpus = vantage.load(reader, source, **{**pairs(option or [], "--option"), **_scaled(reading, trait)})
+    corpus = load(reader, source, **{**pairs(option or [], "--option"), **_scaled(reading, trait)})
     facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in facts.items() if value is not None})
     _written(corpus, to, as_json=as_json)
@@ -189,8 +191,9 @@ def describe(folder: Folder, as_json: Json = False) -> None:
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
     """
     from vantage.cli.description import print_description
+    from vantage.corpora.describe import describe as described
 
-    (print_json if as_json else print_description)(vantage.describe(vantage.Corpus.read(folder)))
+    (print_json if as_json else print_description)(described(vantage.Corpus.read(folder)))
 
 
 @app.command()
@@ -345,9 +348,11 @@ def design(
 
     Intervals and tests are then over conversations, not over their posts. Without an option: say what is declared.
     """
+    from vantage.corpora.describe import describe as described
+
     corpus = vantage.Corpus.read(folder)
     if sources is None and groups is None:
-        facts = vantage.describe(corpus)
+        facts = described(corpus)
         if as_json:
             print_json({**facts["design"], "undeclared": facts["undeclared"]})
             return
@@ -430,13 +435,14 @@ def texts_or_corpus(
     A folder that holds these texts already is used as it is, so that a command can be given again.
     """
     from vantage.corpora import storage
+    from vantage.corpora.readers import load
 
     if not path.is_file():
         if mapping:
             raise InputError("--map is for a file of texts", file=path, remedy="leave it out for a corpus folder")
         return path, vantage.Corpus.read(path)
     options = {"map": pairs(mapping or [], "--map"), "instrument": instrument}
-    corpus = vantage.load("texts", path, **{name: value for name, value in options.items() if value})
+    corpus = load("texts", path, **{name: value for name, value in options.items() if value})
     place = to or Path(path.name.split(".")[0])
     if storage.is_corpus(place):
         known = vantage.Corpus.read(place)
@@ -470,9 +476,11 @@ def _vacant(to: Path, *, overwrite: bool) -> None:
 
 
 def _written(corpus: vantage.Corpus, to: Path, *, as_json: bool) -> None:
+    from vantage.corpora.describe import describe as described
+
     corpus.write(to)
     if as_json:
-        print_json(vantage.describe(corpus))
+        print_json(described(corpus))
         return
     typer.echo(f"Wrote {to}: {', '.join(f'{show(size)} {table}' for table, size in corpus.sizes.items())}")
     print_lines([*(f"• {note}" for note in corpus.about.notes), f"Look at it with: vantage corpora describe {to}"])

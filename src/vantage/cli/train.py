@@ -126,13 +126,14 @@ def judge(
     The range is that of people's answers, or of their mean for raters that learned means.
     FOLDER is a file with one text per row (and the columns the rater needs, such as target), or a corpus.
     """
+    from vantage.corpora.readers import load
     from vantage.corpora.writers.cells import csv_text
     from vantage.raters.trained.rater import TrainedRater
 
     trained = TrainedRater.load(rater)
     as_table = to.suffix == ".csv" if to is not None else texts.is_file()
     if texts.is_file():
-        folder, whole = to or Path(), vantage.load("texts", texts, map=_every_column(texts, trained, mapping))
+        folder, whole = to or Path(), load("texts", texts, map=_every_column(texts, trained, mapping))
     else:
         folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
     part = whole.filter(**conditions(on)) if on else whole

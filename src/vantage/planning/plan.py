@@ -1,4 +1,4 @@
-"""`vantage.plan` and `vantage.during`: how many items and raters for what I want to know, and are there enough?"""
+"""`vantage.plan` and `vantage.planning.during`: how many items and raters a goal needs, and are there enough?"""
 
 from __future__ import annotations
 

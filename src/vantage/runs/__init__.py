@@ -31,18 +31,8 @@ _HOMES = {
     **dict.fromkeys(("RunOptions", "RunTally"), "vantage.runs.options"),
     "RunStore": "vantage.runs.store",
 }
-_RENAMED = {
-    "Judged": "JudgedPart",
-    "Options": "RunOptions",
-    "Part": "PlanPart",
-    "Plan": "RunPlan",
-    "Store": "RunStore",
-    "Tally": "RunTally",
-}
-"""Old names and what they are called now; the old ones go on working, with a warning."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
-    moved = {old: f"vantage.runs:{new}" for old, new in _RENAMED.items()}
-    __getattr__, __dir__ = attach(__name__, _HOMES, moved=moved)
+    __getattr__, __dir__ = attach(__name__, _HOMES)
