@@ -40,7 +40,6 @@ app = typer.Typer(
 
 app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
 app.add_typer(recruit.app, name="recruit", short_help="Recruit people on Prolific or elsewhere, and pay them.")
-app.add_typer(recruit.app, name="prolific", hidden=True)  # the older name
 
 Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
 StudyFile = Annotated[
