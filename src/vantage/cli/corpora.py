@@ -277,15 +277,9 @@ def merge(
 
 
 @app.command()
+@shared("options", options_of("corpora/tuples.py", "tuples"))
 def tuples(
-    folder: Folder,
-    to: To,
-    size: Annotated[int, typer.Option(help="Texts in a tuple: 2 for pairs, 4 for best–worst scaling.")] = 4,
-    each: Annotated[int, typer.Option(help="In how many tuples each text is; a multiple of the size.")] = 8,
-    field: Annotated[str, typer.Option(help="The column of the items that holds the text.")] = "text",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    folder: Folder, to: To, options: dict[str, Any], overwrite: Overwrite = False, as_json: Json = False
 ) -> None:
     """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
 
@@ -294,7 +288,7 @@ def tuples(
     from vantage.corpora.tuples import tuples as made
 
     _vacant(to, overwrite=overwrite)
-    _written(made(vantage.Corpus.read(folder), size, each, field=field, seed=seed), to, as_json=as_json)
+    _written(made(vantage.Corpus.read(folder), **options), to, as_json=as_json)
 
 
 @app.command()

@@ -122,9 +122,11 @@ def _assigned(tree: ast.Module) -> list[tuple[str, ast.expr]]:
 
 
 def _keywords(made: ast.FunctionDef | ast.ClassDef) -> list[tuple[str, str, Any]]:
-    """The keywords of a function or the fields of a class: name, type and, where it is plain, default."""
+    """What a function or class takes that has a default: name, type and, where it is plain, the default."""
     if isinstance(made, ast.FunctionDef):
-        pairs = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
+        pairs = [*zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)]
+        with_default = made.args.args[len(made.args.args) - len(made.args.defaults) :]
+        pairs = [*zip(with_default, made.args.defaults, strict=True), *pairs]
         rows = [(one.arg, one.annotation, default) for one, default in pairs]
     else:
         fields = [one for one in made.body if isinstance(one, ast.AnnAssign)]
@@ -153,8 +155,15 @@ def _option(kind: str, default: Any, flag: str, help_: str) -> Any:
 
 
 def _converted(kind: str, name: str, value: Any) -> Any:
+    if kind.startswith("Mapping[str, float]"):
+        return numbers(",".join(value), f"--{name}", "NAME=NUMBER")
     if kind.startswith("Mapping"):
         return pairs(value, f"--{name}", form="RATER=KIND" if name == "kinds" else "NAME=VALUE") or None
+    if "Sequence[float]" in kind:
+        ends = [number(word) for word in names(value)]
+        if any(isinstance(end, str) for end in ends):
+            raise InputError(f"--{name} takes numbers, not '{value}'", remedy=f"write --{name} 0.4,0.1,0.5")
+        return ends
     return names(value) if "Sequence" in kind or "tuple" in kind else value
 
 
