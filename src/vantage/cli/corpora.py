@@ -233,7 +233,6 @@ def export(
     style: Annotated[
         str | None, typer.Option(help="inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.")
     ] = None,
-    condition: Annotated[str | None, typer.Option(help="inspect, lm-eval: the circumstances, such as context.")] = None,
     kinds: Annotated[
         str | None, typer.Option(metavar="KIND,…|all", help="lewidi: whose annotations; people's without it.")
     ] = None,
@@ -249,7 +248,7 @@ def export(
     A corpus folder, one long CSV file, the files of the LeWiDi shared tasks, a Hugging Face dataset, its card alone, a
     Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
     """
-    given = {"instrument": instrument, "question": question, "style": style, "condition": condition, "kinds": kinds}
+    given = {"instrument": instrument, "question": question, "style": style, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
     written = vantage.export(vantage.Corpus.read(folder), form, to, overwrite=overwrite, **options)
