@@ -55,8 +55,10 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "doctor": (doctor.doctor, "Check the installation and say what to do."),
 }
 """The verbs as help lists them."""
-OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Verbs whose further options depend on what is measured or studied."""
+NAMED: Final = {**OPEN, "help_option_names": []}
+"""Those of them whose help depends on it too."""
 
 
 class _InOrder(TyperGroup):
@@ -110,5 +112,6 @@ for _name, (_verb, _help) in VERBS.items():
     if isinstance(_verb, typer.Typer):
         app.add_typer(_verb, name=_name, short_help=_help)
     else:
-        _settings = OPEN if _name in ("measure", "plan freeze", "plan risk", "robust", "study") else None
+        _open = {"measure": NAMED, "study": NAMED, "plan freeze": OPEN, "plan risk": OPEN, "robust": OPEN}
+        _settings = _open.get(_name)
         app.command(_name, cls=GroupedCommand, short_help=_help, context_settings=_settings)(_verb)

@@ -154,7 +154,8 @@ def _explain(chosen: Measure) -> None:
 
     from vantage.measures import values_of
 
-    typer.echo(f"vantage measure {chosen.name} FOLDER [--by COLUMN,…] [--where COLUMN=VALUE] [--json|--csv|--latex]\n")
+    common = "[--by COLUMN,…] [--where COLUMN=VALUE] [--figure FILE] [--json|--csv|--latex]"
+    typer.echo(f"vantage measure {chosen.name} FOLDER {common}\n")
     parts = DocTestParser().parse(inspect.getdoc(chosen.function) or "")
     typer.echo("".join(part for part in parts if isinstance(part, str)).strip())
     typer.echo("\nOptions:")

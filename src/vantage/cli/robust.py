@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from vantage.robust import Conclusion, FrozenPlan, Universe
 
 Claim = Annotated[
-    str | None,
-    typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan."),
+    str, typer.Argument(metavar="CLAIM", help="A measure, a row of a report's ledger (FOLDER#ROW), or a frozen plan.")
 ]
+Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
 Reference = Annotated[
     float | None, typer.Option(help="What the estimate is compared with; that of the measure by default.")
 ]
@@ -39,8 +39,8 @@ Vary = Annotated[
 def robust(
     context: typer.Context,
     output: Output,
-    claim: Claim = None,
-    folder: Annotated[Path | None, typer.Argument(metavar="CORPUS", help="A corpus folder.")] = None,
+    claim: Claim,
+    folder: Folder,
     reference: Reference = None,
     row: Row = None,
     universe: Declared = None,
@@ -53,7 +53,6 @@ def robust(
     out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and the figure.")] = None,
     seed: Seed = 0,
     where: Where = None,
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
 ) -> None:
     """Recompute a claim over all reasonable choices: the specification curve, what matters, and one joint test.
 
@@ -63,11 +62,6 @@ def robust(
 
     vantage robust REPORT#3 CORPUS --figure curve.svg
     """
-    if help_:
-        typer.echo(context.get_help())
-        return
-    if claim is None or folder is None:
-        raise InputError("a claim and a corpus are needed", remedy="run: vantage robust MEASURE CORPUS")
     from vantage.robust import curve, risk_frame, risk_sentences, risks, robust_report, sentences
     from vantage.robust import robust as multiverse
 
@@ -109,15 +103,14 @@ def robust(
 def plan_risk(
     context: typer.Context,
     output: Output,
-    claim: Claim = None,
-    folder: Annotated[Path | None, typer.Argument(metavar="CORPUS", help="A corpus folder.")] = None,
+    claim: Claim,
+    folder: Folder,
     limit: Annotated[float, typer.Option(help="The risk of a wrong conclusion that is accepted.")] = 0.05,
     price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
     reference: Reference = None,
     row: Row = None,
     seed: Seed = 0,
     where: Where = None,
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
 ) -> None:
     """How many more labels by people bring the risk of a wrong conclusion below a limit, alone or with a model.
 
@@ -125,11 +118,6 @@ def plan_risk(
 
     vantage plan risk prevalence CORPUS --reference 0.5 --limit 0.05 --price 0.12
     """
-    if help_:
-        typer.echo(context.get_help())
-        return
-    if claim is None or folder is None:
-        raise InputError("a claim and a corpus are needed", remedy="run: vantage plan risk MEASURE CORPUS")
     from vantage.robust import risks
 
     corpus = vantage.Corpus.read(folder)
@@ -208,7 +196,7 @@ def universe_of(
 
 def freeze(
     context: typer.Context,
-    claim: Annotated[str | None, typer.Argument(metavar="MEASURE", help="The measure that will decide.")] = None,
+    claim: Annotated[str, typer.Argument(metavar="MEASURE", help="The measure that will decide.")],
     pilot: Annotated[Path | None, typer.Option(metavar="CORPUS", help="A pilot, which offers choices to vary.")] = None,
     question: Annotated[str, typer.Option(help="The research question, in words.")] = "",
     estimand: Annotated[str, typer.Option(help="What is estimated, in words; the measure says it by default.")] = "",
@@ -224,7 +212,6 @@ def freeze(
     ] = None,
     where: Where = None,
     out: Annotated[Path, typer.Option(*TO, help="The file to write.")] = Path("plan.yaml"),
-    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this.")] = False,
 ) -> None:
     """Freeze a plan: question, estimand, primary specification, universe, exclusions and stopping rule, with a hash.
 
@@ -232,15 +219,10 @@ def freeze(
 
     vantage plan freeze mean --between era --pilot PILOT --question "Did trust change?" --stop raters=60 --to plan.yaml
     """
-    if help_:
-        typer.echo(context.get_help())
-        return
     from vantage.measures import find
     from vantage.report import put_text
     from vantage.robust import FrozenPlan
 
-    if claim is None:
-        raise InputError("no measure given", remedy="run: vantage plan freeze MEASURE")
     if not question.strip():
         raise InputError("no research question given", remedy='pass --question "…"')
     if out.exists():
