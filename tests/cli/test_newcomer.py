@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -31,7 +32,8 @@ def test_a_task_names_a_command_that_exists_and_a_page_that_shows_it(task: str, 
     if not commands:
         assert how.split("`")[1] in text, task
     for command in commands:
-        group, verb = typer.main.get_command(app), []
+        group: Any = typer.main.get_command(app)
+        verb: list[str] = []
         for word in command.split():
             if not (inner := getattr(group, "commands", {}).get(word)):
                 break

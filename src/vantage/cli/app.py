@@ -55,9 +55,9 @@ VERBS: Final[dict[str, tuple[Any, str]]] = {
     "doctor": (doctor.doctor, "Check the installation and say what to do."),
 }
 """The verbs as help lists them."""
-OPEN: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
+OPEN: Final[dict[str, Any]] = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Verbs whose further options depend on what is measured or studied."""
-NAMED: Final = {**OPEN, "help_option_names": []}
+NAMED: Final[dict[str, Any]] = {**OPEN, "help_option_names": []}
 """Those of them whose help depends on it too."""
 
 
