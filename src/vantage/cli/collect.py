@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from vantage.cli import plan, recruit
-from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
+from vantage.cli.corpora import TextColumns, texts_or_corpus, with_disclosure
 from vantage.cli.options import TO, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, say, sentences
 from vantage.errors import InputError
@@ -141,9 +141,11 @@ def serve(
 
 
 @app.command()
+@with_disclosure
 @_with_study
 def export(
     chosen: ChosenStudy,
+    disclosure: dict[str, Any],
     to: Annotated[Path | None, typer.Option(*TO, help="Where to write; by default into the corpus folder.")] = None,
     only: Annotated[
         bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
@@ -156,9 +158,6 @@ def export(
             help="Also write who the raters are on their platform, with times, to a CSV file that only you can read.",
         ),
     ] = None,
-    k: Anonymity = 5,
-    strict: Strict = False,
-    allow_unique: AllowUnique = False,
     as_json: Json = False,
 ) -> None:
     """Write the collected judgments into the corpus.
@@ -179,7 +178,7 @@ def export(
     if not only:
         corpus = merged(study.corpus, corpus, study.id)
     check_replaced(to or study.folder, corpus, study.id)
-    corpus = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
+    corpus = guard(corpus, **disclosure)
     if platform_ids is not None and people is not None:
         write_private(people, platform_ids, apart=to or study.folder)
     place = write(corpus, checks, to or study.folder)

@@ -30,11 +30,8 @@ Where = Annotated[
     ),
 ]
 IncludeExcluded = Annotated[bool, typer.Option("--include-excluded", help="Include raters marked as excluded.")]
-Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
-AllowUnique = Annotated[
-    bool, typer.Option("--allow-unique", help="Traits may single out a person; the notes record that you allowed it.")
-]
+with_disclosure = shared("disclosure", options_of("corpora/disclosure.py", "guard"))
+"""A verb with `--k`, `--strict` and `--allow-unique`, which it receives as `disclosure`."""
 
 
 @app.callback(invoke_without_command=True)
@@ -213,9 +210,11 @@ def validate(folder: Folder, as_json: Json = False) -> None:
 
 
 @app.command()
+@with_disclosure
 def export(
     folder: Folder,
     to: To,
+    disclosure: dict[str, Any],
     form: Annotated[
         str,
         typer.Option(
@@ -237,9 +236,6 @@ def export(
         str | None, typer.Option(metavar="KIND,…|all", help="lewidi: whose annotations; people's without it.")
     ] = None,
     include_excluded: IncludeExcluded = False,
-    k: Anonymity = 5,
-    strict: Strict = False,
-    allow_unique: AllowUnique = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -250,7 +246,7 @@ def export(
     """
     given = {"instrument": instrument, "question": question, "style": style, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
+    options |= {"include_excluded": include_excluded, **disclosure}
     written = vantage.export(vantage.Corpus.read(folder), form, to, overwrite=overwrite, **options)
     say([{"format": form, "written": str(written)}], f"Wrote {written}", as_json=as_json)
 

@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,15 +155,13 @@ def _option(kind: str, default: Any, flag: str, help_: str) -> Any:
 
 
 def _converted(kind: str, name: str, value: Any) -> Any:
-    if kind.startswith("Mapping[str, float]"):
-        return numbers(",".join(value), f"--{name}", "NAME=NUMBER")
+    if "[float]" in kind or kind.startswith("Mapping[str, float]"):
+        from vantage.measures.option_text import convert
+
+        words = value if isinstance(value, str) else ",".join(value)
+        return convert(words, Sequence[float] if "[float]" in kind else Mapping[str, float], f"--{name}")
     if kind.startswith("Mapping"):
         return pairs(value, f"--{name}", form="RATER=KIND" if name == "kinds" else "NAME=VALUE") or None
-    if "Sequence[float]" in kind:
-        ends = [number(word) for word in names(value)]
-        if any(isinstance(end, str) for end in ends):
-            raise InputError(f"--{name} takes numbers, not '{value}'", remedy=f"write --{name} 0.4,0.1,0.5")
-        return ends
     return names(value) if "Sequence" in kind or "tuple" in kind else value
 
 
@@ -279,24 +277,6 @@ def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=
                 several = f"write {flag} {name}={pairs[name]},{value}" if flag == "--where" else "keep one of them"
                 raise InputError(f"{flag} names '{name}' twice", remedy=several)
     return pairs
-
-
-def numbers(text: str, flag: str, form: str) -> dict[str, float] | None:
-    """`NAME=NUMBER,…` as a mapping; null where nothing was given.
-
-    >>> numbers("careful=0.9, careless=0.1", "--mix", "KIND=SHARE")
-    {'careful': 0.9, 'careless': 0.1}
-    """
-    shares = {}
-    for part in names(text):
-        name, _, number = part.rpartition("=")
-        try:
-            shares[name.strip()] = float(number)
-        except ValueError:
-            name = ""
-        if not name:
-            raise InputError(f"{flag} takes {form}, not '{part}'", remedy=f"write {flag} {form},{form}")
-    return shares or None
 
 
 def names(text: str | None) -> list[str]:
