@@ -27,7 +27,7 @@ CASES: Final[Mapping[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], float]]]
 
 
 def main() -> None:
-    corpus = vantage.load("md-agreement", DATA / "lewidi" / "2023" / "MD-Agreement")
+    corpus = vantage.read(DATA / "lewidi" / "2023" / "MD-Agreement", "md-agreement")
     frame = corpus.judgments.filter(pl.col("value").is_not_null())
     print(f"{len(frame):,} ratings: {'seconds':>12} {'processor':>10} {'goal':>5}")
     for name, (case, goal) in CASES.items():

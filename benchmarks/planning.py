@@ -39,7 +39,7 @@ def wcsent(question: str = "trust") -> pl.DataFrame | None:
     """The judgments of W&C-Sent about one question."""
     if not (DATA / "wcsent").exists():
         return None
-    corpus = vantage.load("wcsent", DATA / "wcsent")
+    corpus = vantage.read(DATA / "wcsent", "wcsent")
     return corpus.judgments.filter(pl.col("value").is_not_null(), question=question).select("item", "rater", "value")
 
 
@@ -104,10 +104,12 @@ def votes_covered(correlation: float, members: int, items: int, draws: int) -> t
     Answers are indicators, whose errors correlate less than the numbers behind them: the truth is that of a table of
     many items.
     """
-    whole = vantage.panel(judges(np.random.default_rng(1), 20_000, correlation, members), level="ordinal", ci="none")
+    whole = vantage.measures.panel(
+        judges(np.random.default_rng(1), 20_000, correlation, members), level="ordinal", ci="none"
+    )
     truth = float(whole["estimate"][0])
     rows = [
-        vantage.panel(
+        vantage.measures.panel(
             judges(np.random.default_rng([n, members]), items, correlation, members),
             level="ordinal",
             seed=n,

@@ -22,7 +22,7 @@ GOAL = 5.0
 
 def judgments() -> pl.DataFrame:
     """All ratings of people, and five answers of a model to every item and to as many others."""
-    corpus = vantage.load("md-agreement", DATA / "lewidi" / "2023" / "MD-Agreement")
+    corpus = vantage.read(DATA / "lewidi" / "2023" / "MD-Agreement", "md-agreement")
     people = corpus.judgments.filter(pl.col("value").is_not_null()).select("item", "rater", "sample", "value")
     rng = np.random.default_rng(0)
     share = people.group_by("item").agg(pl.col("value").mean()).sort("item")

@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from vantage import Corpus, load
+from vantage import Corpus
+from vantage.corpora.readers import load
 from vantage.measures import accuracy
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +12,8 @@ import vantage
 
 PUBLIC = {
     "vantage": """
-        About ChatRater Corpus InputError Instrument Persona Personas Plan Question Scale Style VantageError __version__
-        audit context corpus demo_corpus describe dif during explain export facets fit fit_pairs load measures panel
-        perspective plan rate raters read regress report scales studies to_pandas with_panel
+        ChatRater Corpus InputError Instrument Scale __version__ demo_corpus export measures perspective plan
+        rate raters read report studies to_pandas
     """,
     "vantage.measures": """
         ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain bands calibration cohen compare
@@ -52,16 +52,22 @@ def test_names_that_are_not_public_are_not_there() -> None:
         vantage.alfa  # type: ignore[attr-defined]  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["alpha", "Band", "TrainedRater", "parse_reply"])
-def test_names_that_moved_go_on_working_and_say_where_they_are(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"vantage\.{name} is now vantage\..+\.{name}"):
-        assert callable(getattr(vantage, name))
-    assert name not in vantage.__all__
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [("alpha", "measures"), ("Band", "scales"), ("Personas", "raters"), ("fit", "raters"), ("during", "planning")],
+)
+def test_a_name_of_another_package_says_where_it_is(name: str, home: str) -> None:
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'; use vantage\.{home}\.{name}$"):
+        getattr(vantage, name)
+    assert callable(getattr(import_module(f"vantage.{home}"), name))
 
 
-def test_names_that_were_renamed_go_on_working_and_say_what_they_are_called_now() -> None:
-    with pytest.warns(DeprecationWarning, match=r"vantage\.Reply is now vantage\.raters\.replies\.ParsedReply"):
-        assert vantage.Reply.__name__ == "ParsedReply"  # type: ignore[attr-defined]
+def test_newcomers_see_few_names_and_read_about_each() -> None:
+    pages = Path(__file__).parents[1]
+    text = (pages / "README.md").read_text("utf-8") + (pages / "docs" / "index.md").read_text("utf-8")
+    assert len(vantage.__all__) <= 20
+    names = set(vantage.__all__) - {"__version__"}
+    assert not [name for name in names if f"vantage.{name}" not in text], "not in README.md or docs/index.md"
 
 
 def test_public_functions_take_nothing_untyped() -> None:

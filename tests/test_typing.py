@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     vantage.measures.alpha(CORPUS, by="question", interval="bca", kinds=["person"], include_excluded=True)
     vantage.measures.rater_quality(CORPUS, min_items=3)
     vantage.measures.rationale_agreement(CORPUS, metric="rouge-l")
-    vantage.alpha(CORPUS)
     vantage.studies.run("wcsent", out="results")
-    vantage.scales.Band("high", at_least=1)
+    vantage.raters.Personas.load("pool")
     vantage.measures.alhpa(CORPUS)  # type: ignore[attr-defined]
-    vantage.alhpa(CORPUS)  # type: ignore[attr-defined]
+    vantage.alpha(CORPUS)  # type: ignore[attr-defined]
     vantage.measures.alpha(CORPUS, buy="question")  # type: ignore[call-arg]
     vantage.measures.alpha(CORPUS, kinds="all", buy="question")  # type: ignore[call-arg]
     vantage.measures.alpha(CORPUS, interval="basic")  # type: ignore[arg-type]

@@ -7,8 +7,7 @@ role (`provided`) and never names a module above its own: `corpus.report` is pro
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pkgutil import resolve_name
 from typing import Any
@@ -27,22 +26,20 @@ def provided(role: str) -> Any:
 
 
 def attach(
-    package: str, homes: Mapping[str, str], *, moved: Mapping[str, str] | None = None
+    package: str, homes: Mapping[str, str], *, faces: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose public names live in the modules given.
 
-    A name that is itself the last part of its home means that module. Names in `moved` are found where they are
-    now (`MODULE`, or `MODULE:NAME` where they have another name), with a warning.
+    A name that is itself the last part of its home means that module. The error about any other name says which of
+    `faces`, packages below this one, has it.
     """
-    old = moved or {}
 
     def getattr_(name: str) -> Any:
-        if name in old:
-            home, _, new = old[name].partition(":")
-            warnings.warn(f"{package}.{name} is now {home}.{new or name}", DeprecationWarning, stacklevel=2)
-            return getattr(import_module(home), new or name)
         if name not in homes:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            have = [] if name.startswith("_") else [f"{package}.{face}" for face in faces]
+            where = next((face for face in have if name in dir(import_module(face))), None)
+            hint = f"; use {where}.{name}" if where else ""
+            raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}")
         module = import_module(homes[name])
         value = module if homes[name] == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, value)

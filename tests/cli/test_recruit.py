@@ -1,4 +1,4 @@
-"""`vantage collect prolific` on the command line, against the fake platform."""
+"""`vantage collect recruit` on the command line, against the fake platform."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def run(name: str, file: Path, *more: str) -> str:
     """Runs a command; its output."""
-    result = RUNNER.invoke(app, ["collect", "prolific", name, str(file), *more], catch_exceptions=False)
+    result = RUNNER.invoke(app, ["collect", "recruit", name, str(file), *more], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 

@@ -46,6 +46,8 @@ def test_a_store_is_listed_shown_and_exported(
     lines = (tmp_path / "calls.jsonl").read_text("utf-8").splitlines()
     assert {json.loads(line)["reply"] for line in lines} == {"2"}
     assert "secret-key" not in "".join(lines)
+    assert "6 calls" in vantage("runs", "export", demo, tmp_path / "first.csv", "--run", 1).out
+    assert vantage("runs", "export", demo, tmp_path / "second.csv", "--run", 2).code == 2
     assert b"secret-key" not in (demo / "runs.sqlite").read_bytes()
 
 
@@ -167,5 +169,7 @@ def test_what_runs_cost_is_shown_by_run_model_and_sitting(
     assert (by_run["calls"], sitting["sitting"], sitting["prices_of"]) == (6, 1, "2026-11-15")
     assert by_run["cost"] == by_run["prompt_tokens"] + by_run["completion_tokens"]
     assert vantage("runs", "list", demo, "--json").json[0]["cost"] == by_run["cost"]
+    assert vantage("runs", "cost", demo, "--run", 1, "--json").json == [by_run]
+    assert vantage("runs", "cost", demo, "--run", 7, "--json").json == []
     assert "openai:tester" in vantage("runs", "cost", demo, "--by", "model").out
     assert "there is no ledger by 'models'" in vantage("runs", "cost", demo, "--by", "models").err

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 from hypothesis import strategies as st
 
-from vantage import About, Corpus, Instrument, Scale
+from vantage import Corpus, Instrument, Scale
+from vantage.corpora import About
 from vantage.scales import OptOut
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from tests.corpora.strategies import INSTRUMENT, corpora
-from vantage import About, Corpus, InputError, Instrument, Scale, demo_corpus
+from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
+from vantage.corpora import About
 
 
 def small(**changes: Any) -> Corpus:

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage import About, Corpus, demo_corpus, export
+from vantage import Corpus, demo_corpus, export
+from vantage.corpora import About
 
 
 def described(tmp_path: Path, corpus: Corpus) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def test_counts_of_a_small_corpus() -> None:
 def test_people_and_models_are_described_apart() -> None:
     judged = {"item": ["a", "b"] * 2, "rater": ["ann"] * 2 + ["bot"] * 2, "value": [1, 2, 5, None]}
     kind = {"kind": ["person"] * 2 + ["model"] * 2}
-    corpus = vantage.corpus(pl.DataFrame(judged | kind), map={"kind": "kind"}, question="trust", empty="refused")
+    corpus = vantage.read(pl.DataFrame(judged | kind), map={"kind": "kind"}, question="trust", empty="refused")
     questions = [(q["kind"], q["raters"], q["mean"], q["statuses"]) for q in describe(corpus)["questions"]]
     assert questions == [("model", 1, 5.0, {"answered": 1, "refused": 1}), ("person", 1, 1.5, {"answered": 2})]
     told = next(section for section in overview(corpus).sections if section.title == "The answers")

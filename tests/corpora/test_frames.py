@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import vantage
 from vantage import InputError
 
+pytestmark = pytest.mark.filterwarnings("ignore::vantage.corpora.reading.UnreadColumnsWarning")
+
 STARS = pd.DataFrame(
     {
         "id": [1, 1, 2, 2],
@@ -32,14 +34,14 @@ NAMED: dict[str, Any] = {"item": "id", "rater": "who", "value": "stars", "text":
     "frame", [STARS, pl.from_pandas(STARS), pl.from_pandas(STARS).lazy(), pa.Table.from_pandas(STARS)], ids=str
 )
 def test_a_frame_of_any_library(frame: Any) -> None:
-    corpus = vantage.corpus(frame, **NAMED, question="trust", name="stars")
+    corpus = vantage.read(frame, **NAMED, question="trust", name="stars")
     assert corpus.items.rows() == [("1", "Good"), ("2", "Bad")]
     assert corpus.raters.rows() == [("ann", "person", 31), ("bob", "person", 52)]
     assert corpus.judgments["value"].to_list() == [4, 5, 2, 2]
     assert (corpus.questions[0].id, corpus.about.name) == ("trust", "stars")
-    same = vantage.load(
-        "table",
+    same = vantage.read(
         frame,
+        "table",
         map={"item": "id", "rater": "who", "value": "stars", "text": "sentence"},
         question="trust",
         traits=["age"],
@@ -48,28 +50,28 @@ def test_a_frame_of_any_library(frame: Any) -> None:
 
 
 def test_question_names_a_column_where_there_is_one() -> None:
-    assert vantage.corpus(STARS, **NAMED, question="asked").questions[0].id == "trust"
-    assert vantage.corpus(STARS, **NAMED).questions[0].id == "stars"
-    assert vantage.corpus(STARS, **NAMED, question="stars").questions[0].id == "stars"
+    assert vantage.read(STARS, **NAMED, question="asked").questions[0].id == "trust"
+    assert vantage.read(STARS, **NAMED).questions[0].id == "stars"
+    assert vantage.read(STARS, **NAMED, question="stars").questions[0].id == "stars"
 
 
 def test_missing_and_ordered_cells_of_pandas() -> None:
     order = ["low", "middle", "high"]
     words = pd.Categorical(["low", "high", None, "middle"], categories=order, ordered=True)
     frame = pd.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "value": words})
-    corpus = vantage.corpus(frame, empty="skip")
+    corpus = vantage.read(frame, empty="skip")
     assert corpus.judgments["value"].to_list() == [1, 3, 2]
     assert corpus.questions[0].scale.describe() == "low, middle, high (ordinal)"
     holes = pd.DataFrame({"item": [1, 2], "rater": ["a", "a"], "value": [1.0, np.nan]})
     with pytest.raises(InputError, match="frame, row 2, column 'value': the cell is empty; say what an empty value"):
-        vantage.corpus(holes)
+        vantage.read(holes)
     nullable = holes.astype({"value": "Int64"})
-    assert vantage.corpus(nullable, empty="not_mentioned").judgments["value"].to_list() == [1, None]
+    assert vantage.read(nullable, empty="not_mentioned").judgments["value"].to_list() == [1, None]
 
 
 def test_ids_that_pandas_made_floating_point_numbers() -> None:
     frame = pd.DataFrame({"item": [1.0, 2.0], "rater": [7.0, 7.0], "value": [0, 1]})
-    corpus = vantage.corpus(frame)
+    corpus = vantage.read(frame)
     assert corpus.items["item"].to_list() == ["1", "2"]
     assert corpus.raters["rater"].to_list() == ["7"]
 
@@ -88,16 +90,16 @@ def test_ids_that_pandas_made_floating_point_numbers() -> None:
 )
 def test_frames_that_cannot_be_a_corpus(frame: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        vantage.corpus(frame)
+        vantage.read(frame)
 
 
 def test_frames_are_for_tables_only() -> None:
     with pytest.raises(InputError, match="reader 'wcsent' reads files, not DataFrame"):
-        vantage.load("wcsent", STARS)
+        vantage.read(STARS, "wcsent")
 
 
 def test_pandas_to_corpus_to_pandas() -> None:
-    corpus = vantage.corpus(STARS, **NAMED)
+    corpus = vantage.read(STARS, **NAMED)
     back = vantage.to_pandas(corpus.with_columns_of(["text", "age"]))
     wanted = STARS.rename(columns={"id": "item", "who": "rater", "stars": "value", "sentence": "text"})
     columns = ["item", "rater", "value", "text", "age"]
@@ -125,13 +127,13 @@ def test_a_table_that_is_read_without_a_note_keeps_its_alpha(
         }
     )
     try:
-        corpus = vantage.corpus(frame)
+        corpus = vantage.read(frame)
     except InputError as error:
         assert "far from the other values" in str(error)
         return
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame.to_csv(path, index=False)
-    assert vantage.load("table", path).judgments.equals(corpus.judgments)
+    assert vantage.read(path, "table").judgments.equals(corpus.judgments)
     coded = frame.assign(value=pd.factorize(frame["value"], sort=True)[0]) if isinstance(values[0], str) else frame
     if not corpus.about.notes or isinstance(values[0], str):
         options: dict[str, Any] = {"ci": "none", "level": "nominal" if isinstance(values[0], str) else "interval"}
@@ -158,5 +160,5 @@ def test_a_corpus_shows_its_agreement_and_its_report() -> None:
 
 def test_columns_without_a_name_are_still_named_in_the_notes() -> None:
     frame = pl.DataFrame({"item": ["a", "b"], "rater": "r", "value": [1, 2], " ": "x"})
-    assert vantage.corpus(frame).about.notes == ("Columns that were not read: ' '.",)
-    assert vantage.corpus(frame.drop(" ")).about.notes == ()
+    assert vantage.read(frame).about.notes == ("Columns that were not read: ' '.",)
+    assert vantage.read(frame.drop(" ")).about.notes == ()

@@ -201,7 +201,7 @@ def written(made: Made, folder: Path) -> Path:
 def truth(base: Base) -> Corpus:
     codes = {answer: n for n, answer in enumerate(base.answers)} if isinstance(base.answers[0], str) else None
     rows = [{"item": f"i{i}", "rater": f"r{r}", "value": codes[v] if codes else v} for i, r, v in base.judgments()]
-    return vantage.corpus(pl.DataFrame(rows))
+    return vantage.read(pl.DataFrame(rows))
 
 
 def alpha(corpus: Corpus, level: Level) -> float:
@@ -236,6 +236,7 @@ def test_the_pasted_command_gives_the_truth_or_the_preview_stops(
     assert alpha(corpus, made.base.level) == pytest.approx(alpha(known, made.base.level), abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::vantage.corpora.reading.UnreadColumnsWarning")
 def test_rows_and_columns_that_are_none_do_not_change_the_number(tmp_path: Path) -> None:
     draw = random.Random(3)  # noqa: S311 - reproducible
     rows = [
@@ -250,7 +251,7 @@ def test_rows_and_columns_that_are_none_do_not_change_the_number(tmp_path: Path)
         frame.write_csv(path := tmp_path / "t.csv")
         seen = preview(path)
         assert seen["raters"] == 40
-        made = vantage.load("table", path)
+        made = vantage.read(path, "table")
         assert alpha(made, "ordinal") == pytest.approx(wanted, abs=1e-12)
         assert made.traits == ["sex", "years"]
 

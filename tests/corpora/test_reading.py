@@ -65,4 +65,4 @@ def test_two_readings_stop_with_both_commands(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("c1,c2,c3\n" + "\n".join(f"x{i},y{r},{(i * r) % 5 + 1}" for i in range(6) for r in range(4)))
     with pytest.raises(InputError, match=r"nothing tells which of them is the rater; run one of: .* OR .*"):
-        vantage.load("table", path)
+        vantage.read(path, "table")

@@ -123,5 +123,5 @@ def test_import_and_describe_have_scales(
     assert "ordered" in shown
     ok("corpora", "traits", folder, "--trait", "edu:nominal")
     assert Corpus.read(folder).trait_scales["edu"].level == "nominal"
-    made = vantage.load("table", table, traits={"band": None, "edu": ["low", "top"]})
+    made = vantage.read(table, "table", traits={"band": None, "edu": ["low", "top"]})
     assert made.trait_scales["edu"].order == ("low", "top")

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpora.strategies import corpora
-from vantage import About, Corpus, Instrument, Scale, load
+from vantage import Corpus, Instrument, Scale
+from vantage.corpora import About
+from vantage.corpora.readers import load
 from vantage.corpora.writers import WRITERS, csv_text, export
 from vantage.corpora.writers.cells import defused, restored
 from vantage.corpora.writers.place import put_file, put_folder

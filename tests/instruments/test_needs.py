@@ -45,7 +45,7 @@ def test_incomplete_items_are_refused_everywhere(columns: dict[str, list[Any]], 
 
 def test_trained_raters_refuse_them_too() -> None:
     demo = vantage.demo_corpus()
-    rater = vantage.fit(demo, "trust", kind="mean")
+    rater = vantage.raters.fit(demo, "trust", kind="mean")
     with pytest.raises(InputError, match=r"asks about \{target\}, and the items have no column 'target'"):
         rater.judge(demo.items.drop("target"))
 

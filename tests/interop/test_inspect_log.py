@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Vantage, vantage  # noqa: F401 - a fixture
-from vantage import InputError, Instrument, demo_corpus, export, load
+from vantage import InputError, Instrument, demo_corpus, export
+from vantage.corpora.readers import load
 from vantage.interop import inspect_log
 
 

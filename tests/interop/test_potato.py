@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage import Corpus, load
+from vantage import Corpus
+from vantage.corpora.readers import load
 from vantage.errors import InputError
 
 CONFIG = """\

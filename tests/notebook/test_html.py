@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.reports import HOSTILE
-from vantage import About, Corpus, Instrument, Scale, demo_corpus, perspective
+from vantage import Corpus, Instrument, Scale, demo_corpus, perspective
+from vantage.corpora import About
 from vantage.notebook import html
 
 TAGS = {

@@ -180,7 +180,7 @@ def test_models_that_stand_for_people_are_read_as_predictions() -> None:
 def test_brexit_scores_equal_the_reference_library(
     data_dir: Path, rule: str, expected: tuple[float | None, ...]
 ) -> None:
-    corpus = vantage.load("hs-brexit", data_dir / "lewidi/2023/HS-Brexit", groups="hub")
+    corpus = vantage.read(data_dir / "lewidi/2023/HS-Brexit", "hs-brexit", groups="hub")
     found = split(corpus, question="hate-speech", method="perseval-dense", stratify="group", extended=True)
     votes = people_pairs(corpus, "hate-speech")
     if rule in ("trainers", "unread"):
@@ -207,7 +207,7 @@ def test_brexit_scores_equal_the_reference_library(
 
 @pytest.mark.data
 def test_md_scores_equal_the_reference_library_and_show_what_the_zero_rule_does(data_dir: Path) -> None:
-    corpus = vantage.load("md-agreement", data_dir / "lewidi/2023/MD-Agreement")
+    corpus = vantage.read(data_dir / "lewidi/2023/MD-Agreement", "md-agreement")
     found = split(
         corpus,
         users="unnamed",

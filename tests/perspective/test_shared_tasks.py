@@ -325,7 +325,7 @@ def test_released_parts_are_a_split() -> None:
 
 @pytest.mark.data
 def test_the_median_of_a_real_corpus_is_scored(data_dir: Path) -> None:
-    corpus = vantage.load("csc", data_dir / "lewidi/2025/CSC").filter(split="dev")
+    corpus = vantage.read(data_dir / "lewidi/2025/CSC", "csc").filter(split="dev")
     question = corpus.questions[0].id
     pairs = people_pairs(corpus, question)
     mean = pairs.group_by("item").agg(pl.col("value").median().round().alias("value"))

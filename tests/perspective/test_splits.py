@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import vantage
 from tests.perspective.conftest import made
-from vantage import Corpus, InputError, VantageError
+from vantage import Corpus, InputError
+from vantage.errors import VantageError
 from vantage.perspective.splits import Sizes, Split, people_pairs, perseval, split
 
 VARIANTS = [("named", "none"), ("named", "train"), ("named", "test"), ("unnamed", "train"), ("unnamed", "test")]
@@ -161,7 +162,7 @@ def test_a_text_judged_twice_by_one_person_is_refused() -> None:
 
 @pytest.mark.data
 def test_brexit_is_split_exactly_as_the_reference_does(data_dir: Path) -> None:
-    corpus = vantage.load("hs-brexit", data_dir / "lewidi/2023/HS-Brexit", groups="hub")
+    corpus = vantage.read(data_dir / "lewidi/2023/HS-Brexit", "hs-brexit", groups="hub")
     counts = {
         ("named", "none", False): [(4, 800, 3200), (0, 0, 0)],
         ("named", "none", True): [(4, 1120, 4480), (0, 0, 0)],
@@ -188,7 +189,7 @@ def test_brexit_is_split_exactly_as_the_reference_does(data_dir: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.data
 def test_md_agreement_is_split_exactly_as_the_reference_does(data_dir: Path) -> None:
-    corpus = vantage.load("md-agreement", data_dir / "lewidi/2023/MD-Agreement")
+    corpus = vantage.read(data_dir / "lewidi/2023/MD-Agreement", "md-agreement")
     text = {item: str(n) for n, item in enumerate(corpus.items["item"])}
     counts = {
         ("train", False): [(719, 3627, 18135), (0, 0, 0)],
@@ -247,7 +248,7 @@ def test_perseval_draws_from_sorted_ids_whatever_the_order_of_the_file(kind: str
 
 @pytest.mark.data
 def test_english_multipico_is_drawn_from_sorted_ids(data_dir: Path) -> None:
-    corpus = vantage.load("mp", data_dir / "lewidi/2025/MP").filter(language="en")
+    corpus = vantage.read(data_dir / "lewidi/2025/MP", "mp").filter(language="en")
     pairs = people_pairs(corpus, "irony")
     # Ids that are words, as files read apart have them, are sorted by letters; the release's numbers by size.
     words = pairs.join(corpus.items.select("item", "split"), on="item").with_columns(

@@ -69,7 +69,7 @@ def test_alignment_is_zero_for_people_themselves_and_one_bit_for_their_opposites
 
 @pytest.mark.data
 def test_the_trait_model_of_brexit_equals_the_reference_values(data_dir: Path) -> None:
-    corpus = vantage.load("hs-brexit", data_dir / "lewidi/2023/HS-Brexit", groups="hub")
+    corpus = vantage.read(data_dir / "lewidi/2023/HS-Brexit", "hs-brexit", groups="hub")
     found = split(corpus, question="hate-speech", method="perseval-dense", stratify="group", extended=True)
     groups = corpus.raters.select("rater", "group")
     majority = (

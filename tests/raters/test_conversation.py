@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vantage import ChatRater, InputError, Instrument, Personas, Scale, demo_corpus
+from vantage import ChatRater, InputError, Instrument, Scale, demo_corpus
+from vantage.raters import Personas
 from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations
 from vantage.raters.models.base import Completion, Message
 

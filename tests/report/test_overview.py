@@ -10,7 +10,8 @@ from tests.report.made import made
 from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, check_intervals
-from vantage import Corpus, Instrument, Scale, demo_corpus, load
+from vantage import Corpus, Instrument, Scale, demo_corpus
+from vantage.corpora.readers import load
 from vantage.measures import alpha
 from vantage.report import beside, whose
 from vantage.report import overview as report_on_a_corpus

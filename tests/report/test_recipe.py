@@ -43,7 +43,7 @@ def test_an_entry_without_groups_keeps_questions_apart() -> None:
     both = pl.concat([one.judgments, other]).with_columns(pl.col("question").cast(pl.String))
 
     def found(entry: str) -> Any:
-        return Recipe.parse(recipe(entry), {}).result(Analysis(vantage.corpus(both), {})).tables[0]
+        return Recipe.parse(recipe(entry), {}).result(Analysis(vantage.read(both), {})).tables[0]
 
     apart, pooled = found("{measure: alpha}"), found("{measure: alpha, by: []}")
     assert apart.frame["question"].n_unique() == len(apart.frame) == 2

@@ -34,7 +34,8 @@ def frozen(vantage: Vantage, tmp_path: Path, *words: str) -> Path:
 
 
 def test_as_planned_and_every_deviation(vantage: Vantage, tmp_path: Path) -> None:
-    file = frozen(vantage, tmp_path)
+    file = frozen(vantage, tmp_path, "--estimand", "How much higher trust is in new texts")
+    assert "estimand: How much higher trust is in new texts" in file.read_text("utf-8")
     folder = tmp_path / "corpus"
     lines = vantage("robust", file, folder, "--json").json["sentences"]
     assert lines[0].startswith("As planned (plan of ")

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from scipy.stats import fisher_exact
 
-from vantage import Corpus, Instrument, Scale, load
+from vantage import Corpus, Instrument, Scale
+from vantage.corpora.readers import load
 from vantage.robust import Alternative, Conclusion, Universe, risks, robust
 
 MODELS = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")

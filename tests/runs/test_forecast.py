@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
-from vantage import ChatRater, Instrument, Personas, demo_corpus
+from vantage import ChatRater, Instrument, demo_corpus
+from vantage.raters import Personas
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.raters.models.probe import ModelProfile, probe
 from vantage.runs import RunOptions, RunPlan, RunStore, added, run

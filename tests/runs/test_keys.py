@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage import ChatRater, Instrument, Personas
+from vantage import ChatRater, Instrument
+from vantage.raters import Personas
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request, Sampling
 from vantage.runs.keys import Keys, identity

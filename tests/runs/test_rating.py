@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
-from vantage import ChatRater, Corpus, InputError, Instrument, Personas, demo_corpus, rate
+from vantage import ChatRater, Corpus, InputError, Instrument, demo_corpus, rate
+from vantage.raters import Personas
 from vantage.raters.asked import CUT
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel, Completion, LogProbs, Request

@@ -13,8 +13,8 @@ import pytest
 
 from tests.runs.test_local import Here
 from tests.runs.test_rating import answering
-from vantage import ChatRater, Corpus, Persona, runs
-from vantage.raters import prompts
+from vantage import ChatRater, Corpus, runs
+from vantage.raters import Persona, prompts
 from vantage.raters.chat import ChatRater as Rater
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.runs import Outcome, PlanPart, RunPlan, RunStore, judgments, run

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from vantage import InputError, Instrument, load
+from vantage import InputError, Instrument
+from vantage.corpora.readers import load
 from vantage.scaffold.writing import PROJECT, new_instrument, new_project, new_study
 from vantage.studies.recipes import load as load_study
 

@@ -14,7 +14,7 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from tests.view.conftest import ARABIC, HOSTILE
 from vantage import ChatRater, demo_corpus, rate
-from vantage import corpus as corpus_of
+from vantage import read as corpus_of
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.scales import Scale

@@ -15,8 +15,8 @@ from scipy.stats import wasserstein_distance
 
 from tests.report.eight import EIGHT
 from tests.view.conftest import HOSTILE
-from vantage import corpus as corpus_of
 from vantage import demo_corpus
+from vantage import read as corpus_of
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import DisclosureWarning
 from vantage.errors import InputError

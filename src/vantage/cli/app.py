@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from vantage._version import __version__
+from vantage.errors import InputError
 
 VERBS: Final = {
     "demo": ("study:demo", "A first look, offline: planted truths, a small model, a report."),
@@ -23,11 +24,8 @@ VERBS: Final = {
     "judge": ("train:judge", "Let a trained rater judge texts."),
     "runs": ("runs:app", "Look at stored model calls; export or clean them."),
     "measure": ("measure:measure", "Measure agreement, reliability, variation, accuracy."),
-    "explain": ("analyses:explain", "Which traits explain the answers: a mixed model."),
-    "facets": ("analyses:facets", "Items, people and models on one scale."),
-    "audit": ("analyses:audit", "Do answers depend on the way of asking?"),
+    "audit": ("audit:audit", "Do answers depend on the way of asking?"),
     "compare-model": ("compare_model:compare_model", "Can a model stand in for people? One page from two files."),
-    "panel": ("analyses:panel", "How many votes several models are worth."),
     "perspective": ("perspective:app", "Predict what each user says: split, score and compare systems."),
     "plan": ("plan:plan", "How many items and raters a goal needs."),
     "plan freeze": ("robust:freeze", "Write a plan with a hash before you look."),
@@ -91,6 +89,12 @@ class _Verbs(TyperGroup):
         """The verb, which may have two words: `plan freeze` is one of its own beside `plan`."""
         if " ".join(args[:2]) in VERBS:
             args = [" ".join(args[:2]), *args[2:]]
+        elif args and args[0] not in VERBS:
+            from vantage.measures import HOMES
+
+            if args[0].replace("-", "_") in HOMES:
+                remedy = f"run: vantage measure {' '.join(args[:2])}"
+                raise InputError(f"'{args[0]}' is a measure", remedy=remedy)
         return super().resolve_command(ctx, args)
 
 

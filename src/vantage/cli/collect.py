@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from vantage.cli import plan, recruit
-from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
+from vantage.cli.corpora import TextColumns, texts_or_corpus, with_disclosure
 from vantage.cli.options import TO, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, say, sentences
 from vantage.errors import InputError
@@ -40,7 +40,6 @@ app = typer.Typer(
 
 app.command("rehearse", short_help="Let simulated people walk the study.")(plan.rehearse)
 app.add_typer(recruit.app, name="recruit", short_help="Recruit people on Prolific or elsewhere, and pay them.")
-app.add_typer(recruit.app, name="prolific", hidden=True)  # the older name
 
 Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
 StudyFile = Annotated[
@@ -142,9 +141,11 @@ def serve(
 
 
 @app.command()
+@with_disclosure
 @_with_study
 def export(
     chosen: ChosenStudy,
+    disclosure: dict[str, Any],
     to: Annotated[Path | None, typer.Option(*TO, help="Where to write; by default into the corpus folder.")] = None,
     only: Annotated[
         bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
@@ -157,9 +158,6 @@ def export(
             help="Also write who the raters are on their platform, with times, to a CSV file that only you can read.",
         ),
     ] = None,
-    k: Anonymity = 5,
-    strict: Strict = False,
-    allow_unique: AllowUnique = False,
     as_json: Json = False,
 ) -> None:
     """Write the collected judgments into the corpus.
@@ -180,7 +178,7 @@ def export(
     if not only:
         corpus = merged(study.corpus, corpus, study.id)
     check_replaced(to or study.folder, corpus, study.id)
-    corpus = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
+    corpus = guard(corpus, **disclosure)
     if platform_ids is not None and people is not None:
         write_private(people, platform_ids, apart=to or study.folder)
     place = write(corpus, checks, to or study.folder)
@@ -395,13 +393,13 @@ def new(
 
     All columns are kept; a column `id` names the texts. What is not given as an option is asked at a terminal.
     """
-    import vantage
+    from vantage.corpora.readers import load
     from vantage.recruit.rehearsal.rehearse import rehearse
     from vantage.recruit.rehearsal.results import VIEWS
     from vantage.scaffold.new_study import STUDY, instrument_of, new_study
 
     folder = to or Path(file.name.split(".")[0])
-    corpus = vantage.load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
+    corpus = load("texts", file, map=pairs(mapping or [], "--map"), instrument=instrument, keep=True)
     if instrument is None:
         ask = ask or _asked("What is asked about each text", "--ask 'Is this ironic?'")
         answers = answers or _asked("Which answers are there (1-7, or: no, unsure, yes)", "--answers 'no, yes'")

@@ -30,11 +30,8 @@ Where = Annotated[
     ),
 ]
 IncludeExcluded = Annotated[bool, typer.Option("--include-excluded", help="Include raters marked as excluded.")]
-Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
-AllowUnique = Annotated[
-    bool, typer.Option("--allow-unique", help="Traits may single out a person; the notes record that you allowed it.")
-]
+with_disclosure = shared("disclosure", options_of("corpora/disclosure.py", "guard"))
+"""A verb with `--k`, `--strict` and `--allow-unique`, which it receives as `disclosure`."""
 
 
 @app.callback(invoke_without_command=True)
@@ -140,12 +137,14 @@ def import_(
 
     vantage corpora import table --from ratings.csv --map item=ID,rater=worker,value=score --to FOLDER
     """
+    from vantage.corpora.readers import load
+
     if source is None and Path(reader).is_file():
         reader, source = "table", Path(reader)
     if source is None:
         raise InputError("no file given", remedy=f"run: vantage corpora import {reader} --from PATH --to {to}")
     _vacant(to, overwrite=overwrite)
-    corpus = vantage.load(reader, source, **{**pairs(option or [], "--option"), **_scaled(reading, trait)})
+    corpus = load(reader, source, **{**pairs(option or [], "--option"), **_scaled(reading, trait)})
     facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in facts.items() if value is not None})
     _written(corpus, to, as_json=as_json)
@@ -189,8 +188,9 @@ def describe(folder: Folder, as_json: Json = False) -> None:
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
     """
     from vantage.cli.description import print_description
+    from vantage.corpora.describe import describe as described
 
-    (print_json if as_json else print_description)(vantage.describe(vantage.Corpus.read(folder)))
+    (print_json if as_json else print_description)(described(vantage.Corpus.read(folder)))
 
 
 @app.command()
@@ -210,9 +210,11 @@ def validate(folder: Folder, as_json: Json = False) -> None:
 
 
 @app.command()
+@with_disclosure
 def export(
     folder: Folder,
     to: To,
+    disclosure: dict[str, Any],
     form: Annotated[
         str,
         typer.Option(
@@ -230,14 +232,10 @@ def export(
     style: Annotated[
         str | None, typer.Option(help="inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.")
     ] = None,
-    condition: Annotated[str | None, typer.Option(help="inspect, lm-eval: the circumstances, such as context.")] = None,
     kinds: Annotated[
         str | None, typer.Option(metavar="KIND,…|all", help="lewidi: whose annotations; people's without it.")
     ] = None,
     include_excluded: IncludeExcluded = False,
-    k: Anonymity = 5,
-    strict: Strict = False,
-    allow_unique: AllowUnique = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -246,9 +244,9 @@ def export(
     A corpus folder, one long CSV file, the files of the LeWiDi shared tasks, a Hugging Face dataset, its card alone, a
     Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
     """
-    given = {"instrument": instrument, "question": question, "style": style, "condition": condition, "kinds": kinds}
+    given = {"instrument": instrument, "question": question, "style": style, "kinds": kinds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
+    options |= {"include_excluded": include_excluded, **disclosure}
     written = vantage.export(vantage.Corpus.read(folder), form, to, overwrite=overwrite, **options)
     say([{"format": form, "written": str(written)}], f"Wrote {written}", as_json=as_json)
 
@@ -274,15 +272,9 @@ def merge(
 
 
 @app.command()
+@shared("options", options_of("corpora/tuples.py", "tuples"))
 def tuples(
-    folder: Folder,
-    to: To,
-    size: Annotated[int, typer.Option(help="Texts in a tuple: 2 for pairs, 4 for best–worst scaling.")] = 4,
-    each: Annotated[int, typer.Option(help="In how many tuples each text is; a multiple of the size.")] = 8,
-    field: Annotated[str, typer.Option(help="The column of the items that holds the text.")] = "text",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    folder: Folder, to: To, options: dict[str, Any], overwrite: Overwrite = False, as_json: Json = False
 ) -> None:
     """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
 
@@ -291,7 +283,7 @@ def tuples(
     from vantage.corpora.tuples import tuples as made
 
     _vacant(to, overwrite=overwrite)
-    _written(made(vantage.Corpus.read(folder), size, each, field=field, seed=seed), to, as_json=as_json)
+    _written(made(vantage.Corpus.read(folder), **options), to, as_json=as_json)
 
 
 @app.command()
@@ -345,9 +337,11 @@ def design(
 
     Intervals and tests are then over conversations, not over their posts. Without an option: say what is declared.
     """
+    from vantage.corpora.describe import describe as described
+
     corpus = vantage.Corpus.read(folder)
     if sources is None and groups is None:
-        facts = vantage.describe(corpus)
+        facts = described(corpus)
         if as_json:
             print_json({**facts["design"], "undeclared": facts["undeclared"]})
             return
@@ -430,13 +424,14 @@ def texts_or_corpus(
     A folder that holds these texts already is used as it is, so that a command can be given again.
     """
     from vantage.corpora import storage
+    from vantage.corpora.readers import load
 
     if not path.is_file():
         if mapping:
             raise InputError("--map is for a file of texts", file=path, remedy="leave it out for a corpus folder")
         return path, vantage.Corpus.read(path)
     options = {"map": pairs(mapping or [], "--map"), "instrument": instrument}
-    corpus = vantage.load("texts", path, **{name: value for name, value in options.items() if value})
+    corpus = load("texts", path, **{name: value for name, value in options.items() if value})
     place = to or Path(path.name.split(".")[0])
     if storage.is_corpus(place):
         known = vantage.Corpus.read(place)
@@ -470,9 +465,11 @@ def _vacant(to: Path, *, overwrite: bool) -> None:
 
 
 def _written(corpus: vantage.Corpus, to: Path, *, as_json: bool) -> None:
+    from vantage.corpora.describe import describe as described
+
     corpus.write(to)
     if as_json:
-        print_json(vantage.describe(corpus))
+        print_json(described(corpus))
         return
     typer.echo(f"Wrote {to}: {', '.join(f'{show(size)} {table}' for table, size in corpus.sizes.items())}")
     print_lines([*(f"• {note}" for note in corpus.about.notes), f"Look at it with: vantage corpora describe {to}"])

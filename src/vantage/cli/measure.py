@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 import vantage
 from vantage.cli.corpora import Where, conditions, filtered
 from vantage.cli.options import names, with_output
-from vantage.cli.output import Output, print_lines, print_rows
+from vantage.cli.output import Output, print_lines, print_rows, write_figure
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from vantage.measures import Measure
+
+FIGURES: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("facets", "ruler"): {"chart": "wright"},
+    ("panel", "matrix"): {
+        "chart": "heat",
+        "diverging": True,
+        "row": "first",
+        "column": "second",
+        "label": "error correlation",
+        "limits": (-1, 1),
+    },
+    ("panel", "votes"): {"chart": "curve", "x": "size", "x_label": "models", "label": "effective votes"},
+}
+"""Charts of measures that have several tables, by measure and `--show`; those of other tables are in their views."""
+RESTING: Final = (
+    *("question", "condition", "estimate", "low", "high", "over"),
+    *("items", "raters", "judgments", "left_out", "reason"),
+)
+"""What people see of a result besides the columns that its view shows."""
 
 
 @with_output
@@ -29,6 +50,7 @@ def measure(
         typer.Option(metavar="COLUMN,…", help="Columns of items, raters or judgments to group by."),
     ] = None,
     where: Where = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw it too, where it has a chart: .svg, .pdf or .png.")] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the measures.")] = False,
     help_: Annotated[bool, typer.Option("--help", "-h", help="Show this, or the options of a measure.")] = False,
 ) -> None:
@@ -62,6 +84,7 @@ def measure(
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     if by is not None:
         options["by"] = names(by)
+    grouped = _grouping(chosen, corpus, options)
     from vantage.measures import only_reason
 
     model = options.get("powered_by")
@@ -72,11 +95,45 @@ def measure(
     if (only := only_reason(result)) and not output.json and not output.csv:
         typer.echo(f"{only[0].upper()}{only[1:]}.", err=True)
         hidden.append("reason")
+    if chosen.view.show and "show" not in options and model is None and not output.data:
+        hidden = [name for name in result.columns if name not in {*grouped, *chosen.view.show, *RESTING}]
     output.print(result, hidden)
+    _present(chosen, result, grouped, options.get("show"), figure, quiet=output.data)
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
-        print_lines(sentences(result, model, chosen.grouping(corpus, options)), err=True)
+        print_lines(sentences(result, model, grouped), err=True)
+
+
+def _present(
+    chosen: Measure, frame: pl.DataFrame, by: list[str], show: str | None, figure: Path | None, *, quiet: bool
+) -> None:
+    """Says what the result says, where it is the measure's main table, and draws its chart."""
+    from vantage.report import Figure, Table
+    from vantage.report.sentences import decide
+    from vantage.report.views import present
+
+    known = FIGURES.get((chosen.name, show or ""))
+    each = {"each": "question"} if "question" in by and frame["question"].n_unique() > 1 else {}
+    charts = [{**known, **each}] if known else [] if show else None
+    shown = present(frame, chosen.view, name=chosen.name, by=by, figures=charts)
+    if show is None and not quiet and (lines := [one.text for part in decide(shown.statements) for one in part]):
+        notes = [note for part in shown.parts if isinstance(part, Table) for note in part.notes]
+        print_lines(["", *lines, *(f"({note})" for note in notes if note not in chosen.view.notes)])
+    if figure is None:
+        return
+    figures = [part for part in shown.parts if isinstance(part, Figure)]
+    if not figures:
+        drawn = [f"--show {table}" for name, table in FIGURES if name == chosen.name]
+        raise InputError("there is no figure of this", remedy=f"pass {' or '.join(drawn)}" if drawn else None)
+    if len(figures) > 1:
+        raise InputError("a figure is of one question", remedy="pass --where question=NAME")
+    write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
+
+
+def _grouping(chosen: Measure, corpus: vantage.Corpus, options: dict[str, Any]) -> list[str]:
+    by = chosen.grouping(corpus, options)
+    return [by] if isinstance(by, str) else list(by)
 
 
 def _list(*, as_json: bool) -> None:
@@ -97,7 +154,8 @@ def _explain(chosen: Measure) -> None:
 
     from vantage.measures import values_of
 
-    typer.echo(f"vantage measure {chosen.name} FOLDER [--by COLUMN,…] [--where COLUMN=VALUE] [--json|--csv|--latex]\n")
+    common = "[--by COLUMN,…] [--where COLUMN=VALUE] [--figure FILE] [--json|--csv|--latex]"
+    typer.echo(f"vantage measure {chosen.name} FOLDER {common}\n")
     parts = DocTestParser().parse(inspect.getdoc(chosen.function) or "")
     typer.echo("".join(part for part in parts if isinstance(part, str)).strip())
     typer.echo("\nOptions:")

@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,9 +122,11 @@ def _assigned(tree: ast.Module) -> list[tuple[str, ast.expr]]:
 
 
 def _keywords(made: ast.FunctionDef | ast.ClassDef) -> list[tuple[str, str, Any]]:
-    """The keywords of a function or the fields of a class: name, type and, where it is plain, default."""
+    """What a function or class takes that has a default: name, type and, where it is plain, the default."""
     if isinstance(made, ast.FunctionDef):
-        pairs = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
+        pairs = [*zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)]
+        with_default = made.args.args[len(made.args.args) - len(made.args.defaults) :]
+        pairs = [*zip(with_default, made.args.defaults, strict=True), *pairs]
         rows = [(one.arg, one.annotation, default) for one, default in pairs]
     else:
         fields = [one for one in made.body if isinstance(one, ast.AnnAssign)]
@@ -153,6 +155,11 @@ def _option(kind: str, default: Any, flag: str, help_: str) -> Any:
 
 
 def _converted(kind: str, name: str, value: Any) -> Any:
+    if "[float]" in kind or kind.startswith("Mapping[str, float]"):
+        from vantage.measures.option_text import convert
+
+        words = value if isinstance(value, str) else ",".join(value)
+        return convert(words, Sequence[float] if "[float]" in kind else Mapping[str, float], f"--{name}")
     if kind.startswith("Mapping"):
         return pairs(value, f"--{name}", form="RATER=KIND" if name == "kinds" else "NAME=VALUE") or None
     return names(value) if "Sequence" in kind or "tuple" in kind else value
@@ -270,24 +277,6 @@ def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=
                 several = f"write {flag} {name}={pairs[name]},{value}" if flag == "--where" else "keep one of them"
                 raise InputError(f"{flag} names '{name}' twice", remedy=several)
     return pairs
-
-
-def numbers(text: str, flag: str, form: str) -> dict[str, float] | None:
-    """`NAME=NUMBER,…` as a mapping; null where nothing was given.
-
-    >>> numbers("careful=0.9, careless=0.1", "--mix", "KIND=SHARE")
-    {'careful': 0.9, 'careless': 0.1}
-    """
-    shares = {}
-    for part in names(text):
-        name, _, number = part.rpartition("=")
-        try:
-            shares[name.strip()] = float(number)
-        except ValueError:
-            name = ""
-        if not name:
-            raise InputError(f"{flag} takes {form}, not '{part}'", remedy=f"write {flag} {form},{form}")
-    return shares or None
 
 
 def names(text: str | None) -> list[str]:

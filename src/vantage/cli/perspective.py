@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.corpora import AllowUnique, Anonymity, Strict
+from vantage.cli.corpora import with_disclosure
 from vantage.cli.options import TO, options_of, shared, with_output
 from vantage.cli.output import Output
 from vantage.cli.progress import finished
@@ -36,6 +36,7 @@ Resamples = Annotated[int, typer.Option(help="Resamples behind intervals; 0 for 
 
 
 @app.command("split")
+@with_disclosure
 @shared(
     "options",
     options_of(
@@ -48,9 +49,7 @@ def split(
     folder: Folder,
     out: Annotated[Path, typer.Option(*TO, help="Where the files go.")],
     options: dict[str, Any],
-    k: Anonymity = 5,
-    strict: Strict = False,
-    allow_unique: AllowUnique = False,
+    disclosure: dict[str, Any],
 ) -> None:
     """Write a split as files: training and adaptation answers, test pairs without answers, texts and users.
 
@@ -60,8 +59,7 @@ def split(
     """
     from vantage.interop import write_split
 
-    options |= {"k": k, "strict": strict, "allow_unique": allow_unique}
-    typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options)))
+    typer.echo(str(write_split(vantage.Corpus.read(folder).included(), out, **options, **disclosure)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)
 
 

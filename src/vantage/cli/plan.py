@@ -9,51 +9,44 @@ import typer
 
 import vantage
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.options import TO, Seed, in_groups, names, numbers
+from vantage.cli.options import TO, in_groups, options_of, shared
 from vantage.cli.output import Csv, Json, Output, print_frame, print_lines, print_tables, sentences, write_figure
 from vantage.cli.progress import working
 from vantage.errors import InputError
 
 SIMULATED = ("alpha", "alt-test")
+DURING = ("target", "question", "delta", "epsilon", "seed")
+"""Options that `--during` takes too."""
+
+
+_planned = options_of(
+    "planning/plan.py",
+    "plan",
+    only="goal target question delta epsilon budget price components prevalence agreement rater_share batch raters "
+    "most_per_item model_items seed",
+    flags={"most_per_item": "--most"},
+)
 
 
 @in_groups(
     {
-        "What is wanted": "goal target population question delta models epsilon budget price",
+        "What is wanted": "goal target population question delta epsilon budget price",
         "Instead of a pilot": "components prevalence agreement rater_share",
-        "What is possible": "batch raters most model_items",
+        "What is possible": "batch raters most_per_item model_items",
         "While it runs": "now looks",
         "Output": "figure settings out seed where as_json as_csv",
     }
 )
+@shared("planned", _planned)
 def plan(
+    planned: dict[str, Any],
     pilot: Annotated[
         Path | None, typer.Argument(metavar="[CORPUS]", help="A pilot, or with --during what there is.")
     ] = None,
-    goal: Annotated[str, typer.Option(help="alpha, mean, groups, items, models, alt-test or reliability.")] = "alpha",
-    target: Annotated[float | None, typer.Option(help="A width (alpha, mean), a power, or a reliability.")] = None,
     population: Annotated[
         str | None,
         typer.Option(metavar="NAME|FILE", help="Weights or shares: how many raters of which groups stand for them."),
     ] = None,
-    question: Annotated[str | None, typer.Option(help="The question, where the pilot has several.")] = None,
-    budget: Annotated[float | None, typer.Option(help="What may be spent.")] = None,
-    price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
-    components: Annotated[str, typer.Option(metavar="ITEM,RATER,RESIDUAL", help="Variances, instead of a pilot.")] = "",
-    prevalence: Annotated[
-        float | None, typer.Option(help="The share of one of two answers, instead of a pilot.")
-    ] = None,
-    agreement: Annotated[float, typer.Option(help="With --prevalence: alpha, kappa.")] = 0.4,
-    rater_share: Annotated[
-        float, typer.Option(help="With --prevalence: share of the variance that is raters' bias.")
-    ] = 0.1,
-    delta: Annotated[float | None, typer.Option(help="The difference to find (groups, items, models).")] = None,
-    models: Annotated[str, typer.Option(metavar="FIRST,SECOND", help="The two models to rank.")] = "",
-    epsilon: Annotated[float, typer.Option(help="Of the alternative annotator test.")] = 0.1,
-    batch: Annotated[int, typer.Option(help="Items that everyone judges.")] = 50,
-    raters: Annotated[int | None, typer.Option(help="How many people there are, instead of --batch.")] = None,
-    most: Annotated[int, typer.Option(help="The most answers per item to consider.")] = 15,
-    model_items: Annotated[int, typer.Option(help="Items that a model would judge, for what it saves.")] = 10_000,
     now: Annotated[
         bool, typer.Option("--during", help="Say whether CORPUS is enough, or how much is missing.")
     ] = False,
@@ -61,7 +54,6 @@ def plan(
     figure: Annotated[Path | None, typer.Option(help="Where to draw the frontier: .svg, .pdf or .png.")] = None,
     settings: Annotated[bool, typer.Option("--settings", help="Print the lines for the study file alone.")] = False,
     out: Annotated[Path | None, typer.Option(*TO, help="A folder for a page with all tables and figures.")] = None,
-    seed: Seed = 0,
     where: Where = None,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -76,24 +68,20 @@ def plan(
     vantage plan PILOT --population census --target 0.1
     """
     corpus = None if pilot is None else filtered(vantage.Corpus.read(pilot), where)
+    goal, budget = planned.get("goal", "alpha"), planned.get("budget")
     if population is not None:
-        _for_target(corpus, population, target, question, Output(as_json, as_csv), settings=settings)
+        wanted = (planned.get("target"), planned.get("question"))
+        _for_target(corpus, population, *wanted, Output(as_json, as_csv), settings=settings)
         return
-    shared: dict[str, Any] = {"goal": goal, "target": target, "question": question, "delta": delta, "seed": seed}
-    shared |= {"models": names(models) or None, "epsilon": epsilon}
     if now:
         if corpus is None:
             raise InputError("no corpus given", remedy="run: vantage plan --during CORPUS")
-        _during(corpus, {**shared, "looks": looks}, Output(as_json, as_csv))
+        asked = {name: planned[name] for name in DURING if name in planned}
+        _during(corpus, {"goal": goal, **asked, "looks": looks}, Output(as_json, as_csv))
         return
-    from vantage.planning.plan import plan as planned
+    from vantage.planning.plan import plan as made_from
 
-    typed: dict[str, Any] = {"components": _numbers(components), "prevalence": prevalence}
-    typed |= {"agreement": agreement, "rater_share": rater_share}
-    space: dict[str, Any] = {"budget": budget, "price": price, "batch": batch, "raters": raters, "most_per_item": most}
-    made = _with_bar(
-        goal, lambda advance: planned(corpus, **shared, **typed, **space, model_items=model_items, advance=advance)
-    )
+    made = _with_bar(goal, lambda advance: made_from(corpus, **planned, advance=advance))
     if settings:
         typer.echo(made.settings)
         return
@@ -131,13 +119,14 @@ def _for_target(
 
 
 def _during(corpus: Any, options: dict[str, Any], output: Output) -> None:
-    from vantage.planning.plan import DURING, during
+    from vantage.planning.plan import DURING as VIEW
+    from vantage.planning.plan import during
 
     row = _with_bar(options["goal"], lambda advance: during(corpus, **options, advance=advance))
     if output.data:
         output.print(row)
     else:
-        print_lines(filter(None, sentences(row, DURING)))
+        print_lines(filter(None, sentences(row, VIEW)))
 
 
 def _print(made: Any, output: Output) -> None:
@@ -166,21 +155,14 @@ def _with_bar(goal: str, work: Any) -> Any:
         return work(advance)
 
 
-def _numbers(text: str) -> list[float] | None:
-    try:
-        return [float(part) for part in names(text)] or None
-    except ValueError:
-        raise InputError(f"--components is '{text}'", remedy="write three numbers, such as 0.4,0.1,0.5") from None
+_rehearsing = options_of("recruit/rehearsal/rehearse.py", "rehearse", only="people seed mix")
 
 
+@shared("options", _rehearsing)
 def rehearse(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file, or a bundled flow (flow:NAME).")],
+    options: dict[str, Any],
     folder: Annotated[Path | None, typer.Option("--corpus", help="The corpus, if the file names none.")] = None,
-    people: Annotated[int, typer.Option(help="How many simulated people come.", min=1, max=5000)] = 200,
-    seed: Seed = 0,
-    mix: Annotated[
-        str, typer.Option(metavar="KIND=SHARE,…", help="Shares of careful, hasty, careless, copying, leaving, phone …")
-    ] = "",
     pilot: Annotated[
         Path | None, typer.Option(metavar="CORPUS", help="Take the model of answers from a pilot.")
     ] = None,
@@ -197,8 +179,7 @@ def rehearse(
 
     loaded = AnnotationStudy.load(study, folder)
     known = None if pilot is None else vantage.Corpus.read(pilot)
-    shares = numbers(mix, "--mix", "KIND=SHARE")
-    with working() as progress, progress("people", people) as advance:
+    with working() as progress, progress("people", options.get("people", 200)) as advance:
         before = 0
 
         def shown(_: int, done: int) -> None:
@@ -206,7 +187,7 @@ def rehearse(
             advance(done - before)
             before = done
 
-        made = rehearsed(loaded, people=people, seed=seed, mix=shares, pilot=known, advance=shown)
+        made = rehearsed(loaded, **options, pilot=known, advance=shown)
     tables = {name: getattr(made, name) for name in VIEWS}
     if as_json:
         print_tables(tables, assumes=list(made.assumes))

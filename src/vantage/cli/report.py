@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import vantage
-from vantage.cli.corpora import AllowUnique, Anonymity, Strict, Where, filtered
+from vantage.cli.corpora import Where, filtered, with_disclosure
 from vantage.cli.options import TO
 from vantage.cli.output import Json, print_lines, printable
 from vantage.cli.progress import finished
@@ -119,6 +119,7 @@ def card(
     typer.echo(f"{write_card(corpus, place, question)}\nThe picture: {place}")
 
 
+@with_disclosure
 def view(
     paths: Annotated[
         list[Path],
@@ -126,6 +127,7 @@ def view(
             metavar="PATH…", help="Corpus folders, run stores, study folders, collect files, or one ROBUST_PAGE#NUMBER."
         ),
     ],
+    disclosure: dict[str, Any],
     port: Annotated[int, typer.Option(help="The port, on this machine only; 0 takes a free one.")] = 0,
     export: Annotated[
         Path | None, typer.Option("--export", metavar="FILE.html", help="Write one self-contained file and exit.")
@@ -133,9 +135,6 @@ def view(
     seed: Annotated[int, typer.Option(help="Random seed, where the file holds a sample.")] = 0,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
     where: Where = None,
-    k: Anonymity = 5,
-    strict: Strict = False,
-    allow_unique: AllowUnique = False,
 ) -> None:
     """Look at every judgment: items, raters, comparisons, measures, runs and maps.
 
@@ -160,7 +159,7 @@ def view(
     if export is not None:
         from vantage.view.exporting import export as write
 
-        write(explorer, export, seed=seed, k=k, strict=strict, allow_unique=allow_unique)
+        write(explorer, export, seed=seed, **disclosure)
         typer.echo(f"Wrote {export} ({export.stat().st_size / 2**20:.1f} MB)")
         return
     import socket

@@ -60,7 +60,7 @@ def robust(
 
     vantage robust mean CORPUS --between era --values new,old --where question=trust
 
-    vantage robust REPORT#3 CORPUS --figure curve.svg
+    vantage robust "REPORT#3" CORPUS --figure curve.svg
     """
     from vantage.robust import curve, risk_frame, risk_sentences, risks, robust_report, sentences
     from vantage.robust import robust as multiverse

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import vantage
-from vantage.cli.options import TO, with_connection
+from vantage.cli.options import TO, options_of, shared, with_connection
 from vantage.cli.output import Csv, Json, Output, print_frame, print_json, print_rows, printable, show
 from vantage.cli.progress import PRICES
 from vantage.errors import InputError
@@ -109,25 +109,20 @@ def resume(store: Where, run: Number) -> None:
     typer.echo(f"Run {run} goes on.")
 
 
+_limits = options_of(
+    "runs/options.py",
+    "RunOptions",
+    only="concurrency requests_per_minute tokens_per_minute max_cost",
+    flags={"requests_per_minute": "--rpm", "tokens_per_minute": "--tpm"},
+)
+
+
 @app.command("tune")
-def tune(
-    store: Where,
-    run: Number,
-    concurrency: Annotated[int | None, typer.Option(help="Maximum concurrent requests, of each model.")] = None,
-    rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute, of each model.")] = None,
-    tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute, of each model.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more.")] = None,
-) -> None:
+@shared("changes", _limits)
+def tune(store: Where, run: Number, changes: dict[str, Any]) -> None:
     """Change the limits of a run that is under way in another process."""
     from vantage.runs import RunOptions
 
-    given = {
-        "concurrency": concurrency,
-        "requests_per_minute": rpm,
-        "tokens_per_minute": tpm,
-        "max_cost": max_cost,
-    }
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if not changes:
         raise InputError("No limit given", remedy="pass --concurrency, --rpm, --tpm or --max-cost")
     RunOptions(**changes)

@@ -9,7 +9,7 @@ import typer
 
 import vantage
 from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, texts_or_corpus
-from vantage.cli.options import TO, names, number, pairs
+from vantage.cli.options import TO, names, number, options_of, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, printable
 from vantage.errors import InputError
 
@@ -22,14 +22,21 @@ UNLIKE = "unlike_training"
 """The column that says whether a text is unlike those that a rater learned from."""
 
 
+_fitting = options_of(
+    "raters/trained/fitting.py",
+    "fit",
+    only="kind target coarse raters name seed checkpoints",
+    flags={"coarse": "--coarse"},
+)
+
+
+@shared("options", _fitting)
 def train(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus folder.")],
+    options: dict[str, Any],
     question: Annotated[
         str | None, typer.Option("--question", metavar="ID,…", help="Which questions to learn (default: all).")
     ] = None,
-    kind: Annotated[
-        str, typer.Option(help="encoder, vectors, probe, blend, ridge, logistic, majority, mean or median.")
-    ] = "encoder",
     model: Annotated[
         str | None,
         typer.Option(
@@ -50,23 +57,9 @@ def train(
         list[str] | None,
         typer.Option(metavar="COLUMN=VALUE[,VALUE]", help="Judge these items, such as split=test (default: all)."),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="What is learned per item: individual judgments, mean, median or majority.")
-    ] = None,
-    coarse: Annotated[
-        bool, typer.Option("--coarse", help="Learn low, neutral and high instead of the points.")
-    ] = False,
-    raters: Annotated[
-        str | None, typer.Option(metavar="RATER,…", help="Whose judgments to learn from (default: people's).")
-    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A setting of the training, such as epochs=3 or loss=huber."),
-    ] = None,
-    name: Annotated[str, typer.Option(help="The rater's id in the corpus.")] = "",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    checkpoints: Annotated[
-        Path | None, typer.Option(help="A folder with checkpoints; an interrupted training resumes from it.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the rater in this folder.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved rater.")] = False,
@@ -86,21 +79,20 @@ def train(
             remedy="use a saved rater with: vantage judge FILE --rater FOLDER, or import the table with its judgments",
         )
     whole = vantage.Corpus.read(folder)
-    options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
-    options |= {"kind": kind, "seed": seed, **settings(setting)}
+    kind, raters = options.setdefault("kind", "encoder"), options.get("raters", [])
+    options |= settings(setting)
     for option, given, without in (
-        ("--checkpoints", checkpoints, ("ridge", "logistic", *BASELINES)),
+        ("--checkpoints", options.get("checkpoints"), ("ridge", "logistic", *BASELINES)),
         ("--validation", validation, ("probe", "vectors", *BASELINES)),
     ):
         if given and kind in without:
             raise InputError(f"{option} has no effect with --kind {kind}", remedy="leave it out")
-    options["checkpoints"] = checkpoints
     if model is not None:
         options["model"] = model
     part = whole.filter(**conditions(judge)) if judge else whole
     rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
     if on and judge:
-        rater.about["tested"] = _tested(rater, part, names(raters))
+        rater.about["tested"] = _tested(rater, part, raters)
     if save is not None:
         rater.save(save, overwrite=overwrite)
     _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, as_json=as_json)
@@ -132,13 +124,14 @@ def judge(
     """
     import polars as pl
 
+    from vantage.corpora.readers import load
     from vantage.corpora.writers.cells import csv_text
     from vantage.raters.trained.rater import TrainedRater
 
     trained = TrainedRater.load(rater)
     as_table = to.suffix == ".csv" if to is not None else texts.is_file()
     if texts.is_file():
-        folder, whole = to or Path(), vantage.load("texts", texts, map=_every_column(texts, trained, mapping))
+        folder, whole = to or Path(), load("texts", texts, map=_every_column(texts, trained, mapping))
     else:
         folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
     part = whole.filter(**conditions(on)) if on else whole

@@ -140,7 +140,7 @@ class RatersPart(DocumentPart):
 
 
 class OfferPart(DocumentPart):
-    """What participants are offered on a platform, for `vantage collect prolific` and `vantage collect recruit`."""
+    """What participants are offered on a platform, for `vantage collect recruit`."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")]
     """The study's address for participants."""

@@ -63,9 +63,16 @@ def risk(corpus: Corpus, k: int = K) -> Risk | None:
 def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: bool = False) -> Corpus:
     """The corpus to give away; a `DisclosureWarning` where traits single out people.
 
-    Whatever writes traits of raters into a file that may be shared passes here. `strict` refuses a corpus that singles
-    out people; `allow_unique` says that it is meant, which a note of the corpus then records.
+    Whatever writes traits of raters into a file that may be shared passes here.
+
+    Args:
+        corpus: What is given away.
+        k: How many people must share a combination of traits, 5 without it.
+        strict: Refuse where traits single out a person.
+        allow_unique: Traits may single out a person; the notes record that you allowed it.
     """
+    if k < 1:
+        raise InputError(f"{k} people cannot share traits", remedy="pass --k 1 or more")
     disclosed = risk(corpus, k)
     if disclosed is None:
         return corpus

@@ -52,17 +52,11 @@ def read(source: object, reader: str | None = None, *, name: str = "", **options
     if isinstance(source, str | Path) and (corpora := _edition(released(source), reader)):
         several = reader is not None or len(corpora) > 1 or source in get_args(Edition)
         return corpora if several else next(iter(corpora.values()))
-    made = corpus(source, name=name, **options) if reader is None else _in_python(source, reader, options)
-    if unread := next((note for note in made.about.notes if note.startswith("Columns that were not read")), None):
-        warnings.warn(unread, UnreadColumnsWarning, stacklevel=2)
-    return made
-
-
-def corpus(source: object, *, name: str = "", **options: Any) -> Corpus:
-    """The older name of `read`, for tables and frames."""
-    made = _in_python(source, None, options)
+    made = _in_python(source, reader, options)
     if name:
         made.about = replace(made.about, name=name, title=name)
+    if unread := next((note for note in made.about.notes if note.startswith("Columns that were not read")), None):
+        warnings.warn(unread, UnreadColumnsWarning, stacklevel=2)
     return made
 
 

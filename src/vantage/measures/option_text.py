@@ -86,6 +86,8 @@ def convert(text: str, hint: Any, flag: str) -> Any:
     if _is_list(hint):
         inner = arguments[0] if arguments else str
         return [convert(part.strip(), inner, flag) for part in text.split(",") if part.strip()]
+    if origin is Mapping and arguments[0] is str:
+        return dict(_pair(part, arguments[1], flag) for part in text.split(",") if part.strip())
     if hint is bool:
         if text.lower() in ("true", "yes", "on", "false", "no", "off"):
             return text.lower() in ("true", "yes", "on")
@@ -99,6 +101,14 @@ def convert(text: str, hint: Any, flag: str) -> Any:
     if hint in (str, Any, object):
         return text
     raise InputError(f"{flag} can only be given from Python")
+
+
+def _pair(text: str, kind: Any, flag: str) -> tuple[str, Any]:
+    """`NAME=VALUE` as a pair; a name may have an equals sign in it, as models have."""
+    name, equals, value = (part.strip() for part in text.rpartition("="))
+    if not (equals and name and value):
+        raise InputError(f"{flag} takes NAME=VALUE, not '{text}'", remedy=f"write {flag} NAME=VALUE,NAME=VALUE")
+    return name, convert(value, kind, flag)
 
 
 def _one_of(kinds: list[Any], text: str, flag: str) -> Any:
@@ -133,5 +143,7 @@ def values_of(hint: Any) -> str:
         return " or ".join(kinds)
     if get_origin(hint) is Literal:
         return "|".join(str(choice) for choice in get_args(hint))
+    if get_origin(hint) is Mapping and get_args(hint)[0] is str:
+        return "NAME=VALUE,…"
     names = {bool: "on or off", int: "a whole number", float: "a number", str: "a word", object: "a word"}
     return "a list: a,b,c" if _is_list(hint) else names.get(hint, FROM_PYTHON)

@@ -272,7 +272,7 @@ def judgments_query(data: Judgments, by: Sequence[str] = ()) -> pl.LazyFrame:
         if column not in schema:
             raise InputError(
                 f"the table has no column '{column}'",
-                remedy=f"it has {_listed(schema)}; rename one, say vantage.corpus(frame, {column}=…), or pass a"
+                remedy=f"it has {_listed(schema)}; rename one, say vantage.read(frame, {column}=…), or pass a"
                 " raters × items matrix as an array",
             )
     for column in by:
@@ -283,7 +283,7 @@ def judgments_query(data: Judgments, by: Sequence[str] = ()) -> pl.LazyFrame:
         held = "words" if dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical) else str(dtype)
         raise InputError(
             f"the column 'value' holds {held}, not numbers",
-            remedy="make a corpus of the table, which codes them: vantage.corpus(frame)",
+            remedy="make a corpus of the table, which codes them: vantage.read(frame)",
         )
     derived = [] if dtype == pl.Float64 else [pl.col("value").cast(pl.Float64)]
     if "status" not in schema:

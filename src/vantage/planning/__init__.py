@@ -4,3 +4,14 @@
 closed forms or by simulation, and `plan` has the frontier, the choice under a budget and lines for a study file.
 May import measures, corpora and adaptive. The next goal is a function in `goals`, listed there.
 """
+
+from typing import TYPE_CHECKING
+
+from vantage._lazy import attach
+
+if TYPE_CHECKING:
+    from vantage.planning.plan import Plan as Plan
+    from vantage.planning.plan import during as during
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, dict.fromkeys(("Plan", "during"), "vantage.planning.plan"))

@@ -1,4 +1,4 @@
-"""`vantage.plan` and `vantage.during`: how many items and raters for what I want to know, and are there enough?"""
+"""`vantage.plan` and `vantage.planning.during`: how many items and raters a goal needs, and are there enough?"""
 
 from __future__ import annotations
 
@@ -155,7 +155,30 @@ def plan(
     pilot tells the components only roughly: the target is then reached with 80 % assurance, that is for four in five of
     the components that fit it, and not only for the most likely ones (the alternative annotator test is simulated from
     these alone).
-    Everyone judges `batch` items, unless the number of `raters` is given.
+
+    Args:
+        pilot: A corpus or a table of judgments like those that are planned.
+        goal: alpha, mean, groups, items, models, alt-test or reliability.
+        target: A width (alpha, mean), a power, or a reliability.
+        question: The question, where the pilot has several.
+        budget: What may be spent.
+        price: What one answer costs.
+        components: Variances of items, raters and residual, instead of a pilot.
+        prevalence: The share of one of two answers, instead of a pilot.
+        agreement: With a prevalence: alpha, kappa.
+        rater_share: With a prevalence: share of the variance that is raters' bias.
+        delta: The difference to find (groups, items, models).
+        models: The two models to rank; the pilot's own without it.
+        epsilon: Of the alternative annotator test.
+        batch: Items that everyone judges.
+        raters: How many people there are, instead of a batch.
+        most_per_item: The most answers per item to consider.
+        model_items: Items that a model would judge, for what it saves.
+        level: Level of measurement; that of the scale without it.
+        confidence: Of intervals.
+        simulations: Repetitions where a design is simulated.
+        seed: Random seed.
+        advance: Called with the number of simulated designs that are done.
 
     >>> made = plan(prevalence=0.3, agreement=0.4, goal="mean", target=0.1, price=0.12)
     >>> made.chosen, made.choice["cost"].round(2)[0]

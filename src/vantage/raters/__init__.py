@@ -10,10 +10,26 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.raters import personas as personas
     from vantage.raters import planted as planted
     from vantage.raters import replies as replies
+    from vantage.raters import style as style
     from vantage.raters import trained as trained
+    from vantage.raters.chat import ChatRater as ChatRater
+    from vantage.raters.personas import Persona as Persona
+    from vantage.raters.personas import Personas as Personas
+    from vantage.raters.style import Style as Style
+    from vantage.raters.trained import TrainedRater as TrainedRater
+    from vantage.raters.trained import fit as fit
+    from vantage.raters.trained import fit_pairs as fit_pairs
 else:
     __getattr__, __dir__ = attach(
-        __name__, {name: f"{__name__}.{name}" for name in ("personas", "planted", "replies", "style", "trained")}
+        __name__,
+        {
+            **{name: f"{__name__}.{name}" for name in ("personas", "planted", "replies", "style", "trained")},
+            **dict.fromkeys(("Persona", "Personas"), f"{__name__}.personas"),
+            **dict.fromkeys(("TrainedRater", "fit", "fit_pairs"), f"{__name__}.trained"),
+            "ChatRater": f"{__name__}.chat",
+            "Style": f"{__name__}.style",
+        },
     )

@@ -241,7 +241,7 @@ class ProlificRecruiter:
         if more <= 0:
             return self._planned(request, [])
         if shown.status not in RUNNING:
-            raise InputError("The study is not published", remedy="publish it first: vantage collect prolific publish")
+            raise InputError("The study is not published", remedy="publish it first: vantage collect recruit publish")
         # The number is absolute, so that sending it twice adds nothing.
         (key,) = self.ledger.attempts([f"top-up:{shown.id}:{shown.places + more}"])
         return self._planned(request, [self._places(key, more, shown.reward)])
@@ -503,7 +503,7 @@ class ProlificRecruiter:
     def _require_study(self) -> str:
         if self._study_id is None:
             raise InputError(
-                "The study has no draft on Prolific yet", remedy="create it with: vantage collect prolific create"
+                "The study has no draft on Prolific yet", remedy="create it with: vantage collect recruit create"
             )
         return self._study_id
 
@@ -519,7 +519,7 @@ class ProlificRecruiter:
         known, people = {one.id: one.participant for one in submissions}, self._people()
         for id_ in ids:
             if id_ not in known:
-                raise InputError(f"The study has no submission '{id_}'", remedy="see vantage collect prolific status")
+                raise InputError(f"The study has no submission '{id_}'", remedy="see vantage collect recruit status")
         return {id_: people[known[id_]].rater if known[id_] in people else "" for id_ in ids}
 
     def _drafted(self, name: str) -> PlatformStudy | None:

@@ -14,7 +14,7 @@ from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part
 
 LARGEST: Final = 100_000
-"""How many answers have a Wright map in a report; `vantage facets` fits more."""
+"""How many answers have a Wright map in a report; `vantage measure facets` fits more."""
 
 
 def wright_maps(corpus: Corpus, questions: Iterable[str]) -> list[Part | str] | None:
@@ -34,7 +34,7 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
     answers = (data.judgments if isinstance(data, Corpus) else data)["value"].count()
     if answers > LARGEST:
         many = counted(answers, "answer")
-        return f"There is no Wright map of {of}, which has {many}; `vantage facets` makes one."
+        return f"There is no Wright map of {of}, which has {many}; `vantage measure facets --show ruler` makes one."
     try:
         frame = facets(data, show="ruler", kinds="all", unconnected="assume", anchored=True)
     except InputError as error:

@@ -148,7 +148,7 @@ def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:
 
     own = corpus.filter(question=question.id)
     if len(own.judgments) > LARGEST:
-        command = f"vantage facets FOLDER --question {question.id}"
+        command = f"vantage measure facets FOLDER --question {question.id}"
         raise InputError(f"{len(own.judgments):,} judgments take long to fit", remedy=f"run: {command}")
     fitted = facets(own, show="ruler", kinds="all", unconnected="assume").filter(pl.col("facet") != "threshold")
     known = fitted.drop_nulls("estimate")

@@ -20,8 +20,9 @@ import pyreadr
 import pyreadstat
 import pytest
 
-from vantage import Corpus, InputError, load
+from vantage import Corpus, InputError
 from vantage.corpora.preview import preview
+from vantage.corpora.readers import load
 from vantage.corpora.readers.table import read
 
 ROWS = [("i1", "r1", 1.0), ("i1", "r2", 2.0), ("i2", "r1", 3.0), ("i2", "r2", 2.0)]

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage import Corpus, load
+from vantage import Corpus
+from vantage.corpora.readers import load
 from vantage.errors import InputError
 
 MAKES_SENSE = "None of the above - it is in English, it makes sense, and I am familiar with the topic"

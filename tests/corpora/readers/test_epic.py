@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage import Corpus, load
+from vantage import Corpus
+from vantage.corpora.readers import load
 from vantage.errors import InputError
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from vantage import InputError, load
+from vantage import InputError
+from vantage.corpora.readers import load
 from vantage.studies.context.tasks import TASKS, read_task, sampled
 
 

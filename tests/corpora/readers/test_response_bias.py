@@ -1,4 +1,4 @@
-"""The reader of BiasMonkey, and the published effects by `vantage.audit`."""
+"""The reader of BiasMonkey, and the published effects by `vantage.measures.audit`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage import Corpus, InputError, load
+from vantage import Corpus, InputError
+from vantage.corpora.readers import load
 from vantage.corpora.readers.table import read
 
 LONG = "sentence,who,score,age\nHi there,ann,4,31\nHi there,bob,2,44\nGo away,ann,1,31\n"

@@ -5,7 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from vantage import Corpus, InputError, load
+from vantage import Corpus, InputError
+from vantage.corpora.readers import load
 
 
 def release(folder: Path) -> Path:

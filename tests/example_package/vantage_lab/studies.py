@@ -19,7 +19,7 @@ class Options:
 def collect(context: Context[Options]) -> vantage.Corpus:
     """Our ratings, with those of the models."""
     assert context.data is not None
-    return context.rate(vantage.load("lab", context.data), context.raters(), "lab-stars")
+    return context.rate(vantage.read(context.data, "lab"), context.raters(), "lab-stars")
 
 
 def analyse(corpus: vantage.Corpus, context: Context[Options]) -> Result:

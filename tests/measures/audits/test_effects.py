@@ -1,4 +1,4 @@
-"""`vantage.audit`: planted biases are found, absent ones are not, and a simple design is the paired t test."""
+"""`vantage.measures.audit`: planted biases are found, absent ones are not, and a simple design is the paired t test."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_means_on_different_scales_are_not_ranked() -> None:
     ]
     scales = {"liking": Scale.points(1, 5), "trust": Scale.points(1, 5), "percent": Scale.points(0, 100)}
     judged = pl.DataFrame(rows, ["item", "rater", "question", "value"], orient="row")
-    corpus = vantage.corpus(judged, instrument=Instrument.of_questions("three", "Three", scales))
+    corpus = vantage.read(judged, instrument=Instrument.of_questions("three", "Three", scales))
     frame = mean(corpus, by="question", ci="items")
     assert frame["scale"].n_unique() == 2
     said = decide([statement(MEAN_VIEW.says[0], frame, Words(by=("question",)))])[0]
@@ -75,7 +75,7 @@ def test_groups_of_people_and_answers_in_words() -> None:
     frame = pl.DataFrame({"item": [1, 2, 3], "rater": "a", "value": ["yes", "no", "yes"], "question": "q"})
     import vantage
 
-    made = vantage.corpus(frame)
+    made = vantage.read(frame)
     assert prevalence(made, value="yes", ci="none")["estimate"][0] == pytest.approx(2 / 3)
     with pytest.raises(InputError, match="there is no answer 'yess'; did you mean 'yes'"):
         prevalence(made, value="yess")

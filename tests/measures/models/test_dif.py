@@ -1,4 +1,4 @@
-"""`vantage.dif`: what a group reads differently is found, how it uses the scale is not mistaken for it."""
+"""`vantage.measures.dif`: what a group reads differently is found, how it uses the scale is not mistaken for it."""
 
 from __future__ import annotations
 

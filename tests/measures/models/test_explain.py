@@ -1,4 +1,4 @@
-"""`vantage.explain`: planted effects are found, bad input is named."""
+"""`vantage.measures.explain`: planted effects are found, bad input is named."""
 
 from __future__ import annotations
 

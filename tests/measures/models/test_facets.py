@@ -1,4 +1,4 @@
-"""`vantage.facets`: planted parameters are recovered, and agree with raschpy; degenerate designs are named."""
+"""`vantage.measures.facets`: planted parameters are recovered, and agree with raschpy; degenerate designs are named."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_unconnected_raters_can_be_assumed_to_have_alike_items() -> None:
     ("change", "message"),
     [
         ({"value": pl.lit(1.0)}, "needs 2 to 20 different answers, and there are 1"),
-        ({"value": pl.int_range(pl.len()).cast(pl.Float64)}, "use vantage.explain with family gaussian"),
+        ({"value": pl.int_range(pl.len()).cast(pl.Float64)}, "use vantage.measures.explain with family gaussian"),
         (
             {"rater": pl.col("rater") + 100 * (pl.col("item") % 2), "item": pl.col("item")},
             "2 parts that share no items, so they have no common scale: 0, 1, 2, 3 …; 100, 101, 102, 103 …; pass unco",

@@ -44,7 +44,7 @@ def test_coefficients_are_those_of_ppi_python(family: str, monkeypatch: pytest.M
 
     monkeypatch.setattr("ppi_py.ppi.minimize", to_the_end)
     frame, x, y, f = table(logistic=family == "logistic")
-    both = vantage.regress(frame, on=["length", "quoted"], powered_by="bot").filter(judged_by="both")
+    both = vantage.measures.regress(frame, on=["length", "quoted"], powered_by="bot").filter(judged_by="both")
     inputs = (x[:200], y[:200], f[:200], x[200:], f[200:])
     lam = both["lambda"][0]
     if family == "logistic":
@@ -64,8 +64,8 @@ def test_coefficients_are_those_of_ppi_python(family: str, monkeypatch: pytest.M
 @pytest.mark.parametrize("family", ["logistic", "linear"])
 def test_people_alone_are_the_plain_regression(family: str) -> None:
     frame, x, y, _ = table(logistic=family == "logistic")
-    people = vantage.regress(frame, on=["length", "quoted"], powered_by="bot").filter(judged_by="people")
-    plain = vantage.regress(frame.filter(kind="person"), on=["length", "quoted"])
+    people = vantage.measures.regress(frame, on=["length", "quoted"], powered_by="bot").filter(judged_by="people")
+    plain = vantage.measures.regress(frame.filter(kind="person"), on=["length", "quoted"])
     for name in ("term", "estimate", "se", "p", "low", "high"):
         assert people[name].to_list() == plain[name].to_list()
     model = sm.Logit(y[:200], x[:200]).fit(disp=0) if family == "logistic" else sm.OLS(y[:200], x[:200]).fit()
@@ -82,13 +82,13 @@ def test_few_items_show_no_more_than_chance() -> None:
     for seed in range(60):
         x, y = np.random.default_rng(seed).normal(size=(2, 10))
         frame = pl.DataFrame({"item": range(10), "rater": "r", "value": y, "x": x})
-        found.append(vantage.regress(frame, on="x", family="linear")["p"][1] < 0.05)
+        found.append(vantage.measures.regress(frame, on="x", family="linear")["p"][1] < 0.05)
     assert sum(found) <= 6  # 12 by normal quantiles and White's standard errors
 
 
 def test_known_probabilities_mend_what_chosen_items_bias() -> None:
     frame, _, _, f = table(n=4000, judged=4000, seed=2)
-    truth = vantage.regress(frame.filter(kind="person"), on="length").filter(term="length")["estimate"][0]
+    truth = vantage.measures.regress(frame.filter(kind="person"), on="length").filter(term="length")["estimate"][0]
     rng = np.random.default_rng(1)
     # People were asked more about items whose answer the model and the column predict together.
     length = frame.filter(kind="model")["length"].to_numpy()
@@ -97,8 +97,8 @@ def test_known_probabilities_mend_what_chosen_items_bias() -> None:
     sample = frame.join(pl.DataFrame({"item": np.arange(4000), "chance": chance}), on="item").filter(
         (pl.col("kind") == "model") | pl.col("item").is_in(drawn)
     )
-    biased = vantage.regress(sample, on="length", powered_by="bot").filter(term="length")
-    mended = vantage.regress(sample, on="length", powered_by="bot", probability="chance").filter(term="length")
+    biased = vantage.measures.regress(sample, on="length", powered_by="bot").filter(term="length")
+    mended = vantage.measures.regress(sample, on="length", powered_by="bot", probability="chance").filter(term="length")
     for who in ("people", "both"):
         row = mended.row(by_predicate=pl.col("judged_by") == who, named=True)
         assert row["low"] < truth < row["high"]
@@ -114,10 +114,10 @@ def test_words_are_compared_with_the_first_and_raters_widen() -> None:
     genre = np.array(["blog", "news", "tweet"])[item % 3]
     value = (genre == "news") + rng.normal(size=60)[item] + rng.normal(size=12)[rater] + rng.normal(size=720)
     frame = pl.DataFrame({"item": item, "rater": rater, "genre": genre, "value": value})
-    both = vantage.regress(frame, on="genre")
+    both = vantage.measures.regress(frame, on="genre")
     assert both["term"].to_list() == ["constant", "genre: news", "genre: tweet"]
     assert both["over"].unique().to_list() == ["both"]
-    items = vantage.regress(frame, on="genre", ci="items")
+    items = vantage.measures.regress(frame, on="genre", ci="items")
     # Raters who answer higher do so for every genre: they move the constant, not the difference.
     assert both["se"][0] > 1.3 * items["se"][0]
     assert both["se"][1] == pytest.approx(items["se"][1], rel=0.1)
@@ -126,15 +126,15 @@ def test_words_are_compared_with_the_first_and_raters_widen() -> None:
 def test_what_cannot_be_estimated_says_why() -> None:
     frame, *_ = table(judged=60)
     people = frame.filter(kind="person").with_columns(split=pl.col("value"), same=pl.lit(1.0), word=pl.lit("a"))
-    assert "tells the two answers apart" in vantage.regress(people, on="split")["reason"][0]
-    assert "depend on each other" in vantage.regress(people, on="same", family="linear")["reason"][0]
+    assert "tells the two answers apart" in vantage.measures.regress(people, on="split")["reason"][0]
+    assert "depend on each other" in vantage.measures.regress(people, on="same", family="linear")["reason"][0]
     with pytest.raises(InputError, match="no columns to regress on"):
-        vantage.regress(people, on=[])
+        vantage.measures.regress(people, on=[])
     with pytest.raises(InputError, match="no column 'lenght'"):
-        vantage.regress(people, on="lenght")
+        vantage.measures.regress(people, on="lenght")
     twice = people.with_columns(item=pl.lit(1))
     with pytest.raises(InputError, match="item '1' has several values of length"):
-        vantage.regress(twice, on="length")
+        vantage.measures.regress(twice, on="length")
     gaps = people.with_columns(length=pl.when(pl.col("item") < 5).then(None).otherwise("length"))
-    found = vantage.regress(gaps, on="length")
+    found = vantage.measures.regress(gaps, on="length")
     assert (found["items"][0], found["left_out"][0]["without_columns"]) == (55, 5)

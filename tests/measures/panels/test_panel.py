@@ -216,9 +216,9 @@ def test_self_preference_is_found_beyond_what_people_think_of_the_texts() -> Non
 
 def test_a_panel_is_a_rater_of_its_own() -> None:
     corpus = planted_corpus()
-    each = vantage.with_panel(corpus, ["model-a", "model-b"])
+    each = vantage.measures.with_panel(corpus, ["model-a", "model-b"])
     assert each.judgments.filter(rater="panel")["sample"].unique().sort().to_list() == [0, 1]
-    whole = vantage.with_panel(corpus, ["model-a", "model-b"], answer="median", name="two")
+    whole = vantage.measures.with_panel(corpus, ["model-a", "model-b"], answer="median", name="two")
     unit = ["item", "question"]
     members = corpus.judgments.filter(pl.col("rater").is_in(["model-a", "model-b"]))
     means = members.group_by(unit).agg(pl.col("value").mean().alias("mean"))

@@ -54,7 +54,7 @@ def test_the_share_of_polite_requests_and_the_misleading_feature(data_dir: Path)
     assert held["model"] == 0
     assert held["both"] >= 26
     assert np.median(labels) == pytest.approx(611, abs=20)
-    rows = vantage.regress(table, on="Feature_2", powered_by=bench.MODEL).filter(term="Feature_2")
+    rows = vantage.measures.regress(table, on="Feature_2", powered_by=bench.MODEL).filter(term="Feature_2")
     p = dict(rows.select("judged_by", "p").iter_rows())
     assert p["model"] < 0.01
     assert p["both"] > 0.05

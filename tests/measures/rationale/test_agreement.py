@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from vantage import load
+from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.measures import rationale_agreement, rationale_similarity
 from vantage.measures.rationale.overlap import rouge

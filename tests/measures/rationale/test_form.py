@@ -88,7 +88,7 @@ def test_the_measure_counts_what_it_leaves_out() -> None:
     without = rationale_form(table.drop("text"), ci="none")
     assert without.filter(pl.col("property") == "coverage")["reason"][0] == "the items have no column 'text'"
     assert without.filter(pl.col("property") == "words")["estimate"][0] == pytest.approx(3.5)
-    corpus = vantage.corpus(table.drop("text"))
+    corpus = vantage.read(table.drop("text"))
     assert rationale_form(corpus, ci="none")["reason"].to_list() == without["reason"].to_list()
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage import load
+from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.measures.rationale import overlap
 from vantage.measures.rationale.overlap import Smoothing, bleu, bleu_of_pairs, rouge

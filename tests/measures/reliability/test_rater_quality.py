@@ -235,7 +235,7 @@ def test_two_options_without_an_order_are_compared_like_two_numbers() -> None:
     truth = rng.random(60)
     said = np.where(rng.random((8, 60)) < 0.15 + 0.7 * (truth > 0.5), "yes", "no")
     rows = [{"item": i, "rater": r, "answer": said[r, i]} for r in range(8) for i in range(60)]
-    named = vantage.corpus(pl.DataFrame(rows).rename({"answer": "value"}))
+    named = vantage.read(pl.DataFrame(rows).rename({"answer": "value"}))
     assert not named.questions[0].scale.ordered
     numbers = (said == "yes").astype(float)
     for one, other in ((rater_quality(named), rater_quality(numbers)), (split_half(named), split_half(numbers))):

@@ -185,7 +185,7 @@ def test_validation_stops_training_and_is_never_learned_from(tiny: str) -> None:
 @pytest.mark.data
 def test_the_real_encoder_learns_trust_in_sentences(data_dir: Path) -> None:
     """A tenth of the data, one epoch and short texts: enough to be above chance, quick enough for every run."""
-    from vantage import load
+    from vantage.corpora.readers import load
     from vantage.raters.encoders import minilm_folder
 
     try:

@@ -272,7 +272,7 @@ def test_settings_with_which_pairs_cannot_be_learned_are_refused() -> None:
 
 @pytest.mark.data
 def test_text_majority_is_the_reference_one_on_published_labels(data_dir: Path) -> None:
-    corpus = vantage.load("hs-brexit", data_dir / "lewidi/2023/HS-Brexit", groups="hub")
+    corpus = vantage.read(data_dir / "lewidi/2023/HS-Brexit", "hs-brexit", groups="hub")
     parts = split(corpus, question="hate-speech", method="perseval-dense", stratify="group", extended=True)
     found = evaluate(fit_pairs(parts, "text-majority").judge(), parts, resamples=0, undefined="reference")
     values = [found.f1("global", "yes"), found.f1("user", "yes"), found.f1("text", "yes"), found.f1("global")]

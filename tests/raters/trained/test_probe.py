@@ -11,7 +11,8 @@ import pytest
 from tests.raters.models.tiny import tiny_model
 from tests.raters.torch_tests import needs_torch
 from tests.raters.trained.tiny import corpus, tiny_encoder
-from vantage import Corpus, InputError, load
+from vantage import Corpus, InputError
+from vantage.corpora.readers import load
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit

@@ -14,7 +14,8 @@ from tests.raters.models.endpoint import Endpoint
 from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.truth import check_all, check_intervals, claims
 from tests.studies.wcsent.release import TARGETS, write
-from vantage import Corpus, InputError, Instrument, load
+from vantage import Corpus, InputError, Instrument
+from vantage.corpora.readers import load
 from vantage.raters.models.base import ModelError
 from vantage.report.parts import Result
 from vantage.report.record import Record

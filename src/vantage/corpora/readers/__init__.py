@@ -80,7 +80,7 @@ PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accept
 
 
 def load(reader: str, path: object, **options: object) -> Corpus:
-    """Reads data in a known format: `vantage.load("wcsent", folder)`, or a frame: `vantage.load("table", frame)`."""
+    """Reads data in a known format: `load("wcsent", folder)`, or a frame: `load("table", frame)`."""
     if reader.lower().lstrip(".") in TABLES and reader not in PLUGINS.names():
         remedy = "use table, which reads your own tables in any format"
         raise InputError(f"there is no reader '{reader}'", remedy=remedy)

@@ -7,7 +7,7 @@ as a formula get an apostrophe in front (see `defused`); numbers stay numbers. T
 it finds the judgments, the text and the kind of rater by itself, and is told the rest. `restored` takes the apostrophes
 away.
 
-    vantage.load("table", path, map={"target": "target"}, traits=["age"], instrument="warmth-competence")
+    vantage.read(path, map={"target": "target"}, traits=["age"], instrument="warmth-competence")
 """
 
 from __future__ import annotations

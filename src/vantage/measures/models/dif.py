@@ -1,4 +1,4 @@
-"""`vantage.dif`: differential item functioning, or which items a group reads differently, given its severity."""
+"""Differential item functioning (`vantage.measures.dif`): which items a group reads differently, given its severity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vantage.explain`: which traits, kinds of raters and conditions explain the answers, given who judged what."""
+"""`vantage.measures.explain`: which traits, kinds of raters and conditions explain answers, given who judged what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vantage.facets`: items, raters, questions and conditions on one scale of logits, people and models alike."""
+"""`vantage.measures.facets`: items, raters, questions and conditions on one scale of logits, for people and models."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Facets:
         if points < 2 or points > MANY_POINTS:
             raise InputError(
                 f"a rating scale model needs 2 to {MANY_POINTS} different answers, and there are {points}",
-                remedy="use vantage.explain with family gaussian" if points > 2 else "choose another question",
+                remedy="use vantage.measures.explain with family gaussian" if points > 2 else "choose another question",
             )
         frame, extreme = _without_extremes(frame.sort("item", "rater", "question", "condition", "sample"))
         frame, places = _connected(frame, unconnected)

@@ -1,4 +1,4 @@
-"""`vantage.regress`: what item columns have to do with judgments, by people's answers sharpened by a model's.
+"""`vantage.measures.regress`: what item columns have to do with judgments, by people's answers sharpened by a model's.
 
 People answered some items and a model all of them. The loss is people's, plus λ times the model's on the other items
 less the model's on people's items (PPI++; Angelopoulos, Duchi and Zrnic 2023); with λ = 0 it is the plain regression.

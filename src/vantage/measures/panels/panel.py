@@ -1,4 +1,4 @@
-"""`vantage.panel`: are nine models more than two? Error correlations, effective votes, and which models are enough."""
+"""`vantage.measures.panel`: error correlations, effective votes, and which models are enough."""
 
 from __future__ import annotations
 

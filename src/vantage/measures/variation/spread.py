@@ -83,7 +83,7 @@ def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[C
         if not part.scales:
             raise InputError(
                 "a plain table does not say how many answers are possible",
-                remedy="make a corpus of it with vantage.corpus, or use base nats or bits",
+                remedy="make a corpus of it with vantage.read, or use base nats or bits",
             )
         known = _options(part.scales, opt_outs)
     asked = part.frame["question"].unique().to_list()

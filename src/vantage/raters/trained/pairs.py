@@ -131,7 +131,8 @@ def fit_pairs(
     how = pair_method(method)
     question = split.corpus.question(split.question)
     if not question.scale.options:
-        raise InputError(f"question '{question.id}' has a continuous scale and no labels", remedy="use vantage.fit")
+        problem = f"question '{question.id}' has a continuous scale and no labels"
+        raise InputError(problem, remedy="use vantage.raters.fit")
     chosen = _traits(split, traits) if how.users else ()
     pairs = Instances.of_pairs(split.train, split.corpus, question.id, chosen)
     labels = _labels(split.train, question)

@@ -97,7 +97,7 @@ def described(folder: Path) -> Mapping[str, Any]:
     """The description of a saved rater."""
     file = folder / FILE
     if not file.exists():
-        remedy = "make one with: vantage train, or vantage.fit_pairs"
+        remedy = "make one with: vantage train, or vantage.raters.fit_pairs"
         raise InputError("there is no trained rater here", file=folder, remedy=remedy)
     try:
         content: Mapping[str, Any] = json.loads(file.read_text("utf-8"))

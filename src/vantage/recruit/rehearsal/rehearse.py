@@ -29,6 +29,7 @@ from vantage.collect.document import OfferPart
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
+from vantage.errors import InputError
 from vantage.recruit.base import at_once
 from vantage.recruit.draft import longest_time
 from vantage.recruit.fake import FakeProlific, serving
@@ -94,11 +95,18 @@ def rehearse(
     pilot: Corpus | None = None,
     advance: Advance | None = None,
 ) -> Rehearsal:
-    """Rehearses a study with so many simulated people, and discards everything.
+    """Rehearses a study with simulated people, and discards everything.
 
-    `mix` gives the shares of the kinds of people (see `answering.KINDS`); their answers come from the model of ratings
-    with stated parameters, or from a `pilot` corpus.
+    Args:
+        study: The study whose pages they walk.
+        people: How many simulated people come, at most 5,000.
+        seed: Random seed.
+        mix: Shares of careful, hasty, careless, copying, leaving, phone … people. The kinds are `answering.KINDS`.
+        pilot: Whose answers the model of ratings is taken from, instead of stated parameters.
+        advance: Called with how many people have walked.
     """
+    if not 1 <= people <= 5000:
+        raise InputError(f"{people:,} people cannot rehearse a study", remedy="choose 1 to 5,000")
     minutes = _offer(study).minutes or forecast(study, seed=seed)
     with _stage(study, seed, minutes, pilot) as stage:
         walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))

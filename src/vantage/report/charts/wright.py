@@ -36,8 +36,8 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
     """Raters to the left and items to the right of one ruler; thresholds are dashed lines through both.
 
     Args:
-        frame: One row per rater, item and threshold, as `vantage.facets(…, show="ruler")` gives it: `facet` (the kind
-            of a rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
+        frame: One row per rater, item and threshold, as `vantage.measures.facets(…, show="ruler")` gives it:
+            `facet` (the kind of a rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
         value: The column of the locations.
         width: The width in inches.
         height: The height in inches.
