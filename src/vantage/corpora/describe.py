@@ -103,7 +103,7 @@ def _question(
     answers = pl.DataFrame(schema=NO_ANSWERS) if answers is None else answers
     per_item = pl.Series("len", [], pl.Int64) if of_items is None else of_items["len"]
     values = _together(answers.filter(pl.col("value").is_not_null()), "value").sort("value")
-    number = values["len"].sum()
+    number = int(values["len"].sum())
     counted = dict(values.iter_rows())
     return {
         "question": question.id,
@@ -113,7 +113,7 @@ def _question(
         "raters": raters,
         "judgments": answers["len"].sum(),
         "judgments_per_item": _spread(per_item, len(per_item)),
-        "mean": (values["value"] * values["len"]).sum() / number if scale.ordered and number else None,
+        "mean": values.select(pl.col("value").dot("len")).item() / number if scale.ordered and number else None,
         "values": {show_code(code): counted.get(code, 0) for code in scale.codes} if scale.options else None,
         "labels": {show_code(option.code): option.label for option in scale.options if option.label},
         "statuses": _listed(_together(answers, "status"), "status"),
