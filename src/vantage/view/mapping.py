@@ -74,11 +74,10 @@ def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, An
     most = given["rater"].value_counts(sort=True).head(RATERS)
     raters = corpus.raters.join(most, on="rater", how="semi", maintain_order="left")
     given = given.join(raters, on="rater", how="semi").unique(["item", "rater"], keep="first", maintain_order=True)
-    wide = given.pivot(on="item", index="rater", values="value").sort("rater")
-    values = wide.drop("rater").to_numpy()
-    if len(values) < 3:
+    names = given["rater"].unique().sort()
+    if len(names) < 3:
         raise InputError("a map of raters needs three of them", remedy="look at the list of raters")
-    apart = _apart(values, question)
+    apart = _apart(given, question)
     place, share = _scaled(apart)
     kind = dict(raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
     known = dict(raters.select("rater", pl.col(trait).cast(pl.String)).iter_rows()) if trait else {}
@@ -92,7 +91,7 @@ def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, An
             "y": float(y),
             "note": f"two answers are {far:.2f} apart on average",
         }
-        for rater, (x, y), far in zip(wide["rater"], place, mean, strict=True)
+        for rater, (x, y), far in zip(names, place, mean, strict=True)
     ]
     return {
         "title": f"Raters by agreement about {question.title or question.id}: near each other where their answers are",
@@ -104,18 +103,23 @@ def by_agreement(corpus: Corpus, question: Question, trait: str) -> dict[str, An
     }
 
 
-def _apart(values: Floats, question: Question) -> Floats:
+def _apart(given: pl.DataFrame, question: Question) -> Floats:
     """The mean distance of two raters' answers to the same items, as a share of the scale; without any, that of all."""
-    there = (~np.isnan(values)).astype(np.float64)
-    answers = np.unique(values[there > 0])
+    from scipy.sparse import csr_array
+
+    place = (given["rater"].rank("dense").to_numpy() - 1, given["item"].rank("dense").to_numpy() - 1)
+    values = given["value"].to_numpy()
+    there = csr_array((np.ones(len(values)), place))
+    answers = np.unique(values)
     ordered = question.scale.ordered
     # On an ordered scale the steps that lie between two answers; without an order, whether they differ.
     steps = np.diff(answers) / np.ptp(question.scale.ends) if ordered else np.full(len(answers), 0.5)
-    sums = np.zeros((len(values), len(values)))
+    sums = np.zeros((there.shape[0], there.shape[0]))
     for answer, step in zip(answers[:-1] if ordered else answers, steps, strict=True):
-        beyond = np.where(there > 0, values > answer if ordered else values == answer, 0.0)
-        sums += step * (beyond @ (there - beyond).T + (there - beyond) @ beyond.T)
-    shared = there @ there.T
+        beyond = csr_array(((values > answer if ordered else values == answer).astype(np.float64), place), there.shape)
+        one_side = (beyond @ (there - beyond).T).toarray()
+        sums += step * (one_side + one_side.T)
+    shared = (there @ there.T).toarray()
     apart = np.divide(sums, shared, out=np.full_like(sums, np.nan), where=shared > 0)
     return np.asarray(np.where(np.isnan(apart), np.nanmean(apart), apart))
 
