@@ -245,10 +245,7 @@ def end(store: RunStore, run: int, state: State, tally: RunTally) -> None:
 def records(store: RunStore) -> list[RunRecord]:
     """All runs, the oldest first."""
     rows = store.select("SELECT id, started, changed, state, plan, summary FROM runs ORDER BY id")
-    return [
-        RunRecord(id_, started, changed, state, json.loads(plan), json.loads(summary))
-        for id_, started, changed, state, plan, summary in rows
-    ]
+    return [RunRecord(*(*row[:4], *map(json.loads, row[4:]))) for row in rows]
 
 
 def record(store: RunStore, run: int) -> RunRecord:

@@ -15,6 +15,17 @@ _SILENT: Final = 40
 """Stretches without a readable row after which a table is taken to have ended."""
 
 
+def is_cut(path: Path) -> bool:
+    """Whether the header of a store tells of more than the file has, of which SQLite sees only whole pages."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    ahead = path.with_name(f"{path.name}-wal")
+    if len(header) < 100 or header[24:28] != header[92:96] or (ahead.is_file() and ahead.stat().st_size):
+        return False
+    size, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+    return path.stat().st_size < pages * (65536 if size == 1 else size)
+
+
 def recover(path: Path) -> str:
     """Copies what can be read of a damaged store into a new one under the same name."""
     fresh = path.with_name(f".{path.name}-recovered")

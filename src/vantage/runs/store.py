@@ -18,6 +18,7 @@ from vantage.corpora import storage
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion
 from vantage.raters.models.dialects import learn
+from vantage.runs.recovery import is_cut
 from vantage.runs.tables import (
     APPLICATION,
     LATER,
@@ -164,6 +165,8 @@ class RunStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
+        if self.path.is_file() and is_cut(self.path):
+            raise store_error(sqlite3.DatabaseError("malformed: its end is missing"), self.path)
         self._writer = StoreWriter(self._connect, self.path)
         self._reader = self._connect()
         self.claims = Claims(self.path, self._writer)

@@ -25,10 +25,10 @@ def test_a_batch_holds_its_requests_from_its_opening_on(ledger: Ledger, store: R
     ledger.opened(batch, "batch-7")
     assert ledger.held(KEYS) == dict.fromkeys(KEYS[:4], (batch.id, 1))
     assert ledger.orphans() == []
-    assert ledger.names() == {"batch-7"}
+    assert [one.name for one in ledger.batches("open")] == ["batch-7"]
     # At another provider, or through another protocol, there is nothing of it.
     assert Ledger(store, "openai", "api.example.com").held(KEYS) == {}
-    assert Ledger(store, "mistral", "api.example.org").names() == set()
+    assert Ledger(store, "mistral", "api.example.org").batches("open") == []
 
 
 def test_a_request_that_goes_again_belongs_to_its_last_batch(ledger: Ledger) -> None:

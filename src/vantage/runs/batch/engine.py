@@ -115,10 +115,6 @@ class Ledger:
         )
         return [Batch(*row) for row in rows]
 
-    def names(self) -> set[str]:
-        """What the provider calls the batches that are known."""
-        return {batch.name for state in ("open", "collected") for batch in self.batches(state)}
-
     def orphans(self) -> list[Batch]:
         """Batches whose submission was cut off: nobody who lives has a claim on their requests."""
         self._store.claims.clear_dead()
@@ -218,7 +214,8 @@ class _Batches:
 
     def _arrived(self, batch: Batch) -> bool:
         """Whether a batch arrived though nobody heard of it; one that did not is forgotten."""
-        name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, self.ledger.names())
+        known = {one.name for state in ("open", "collected") for one in self.ledger.batches(state)}
+        name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, known)
         if name is None:
             self.ledger.dropped(batch)
             return False
@@ -310,11 +307,11 @@ class _Batches:
 
     def _collect(self, batch: Batch, standing: Standing) -> None:
         """Ends the requests of a batch with their results; those without one go again, as far as tries are left."""
-        waiting, failed = dict(batch.calls), []
+        waiting, failed = {key.hex(): call for key, call in batch.calls.items()}, []
         if standing.state == "ended":
             for line in standing.results:
                 result = read_result(self.protocol, line)
-                call = waiting.pop(_key(result.name), None)
+                call = waiting.pop(result.name, None)
                 if call is not None and not self._ended(batch, call, result):
                     failed.append(call.key)
                 if self.job.crowded:
@@ -351,11 +348,3 @@ class _Batches:
             completion = Completion("", "failed", error=self.model.scrubbed(f"{said}{after}."))
         self.job.end(call, completion, tries=tries, seconds=max(0.0, time.time() - batch.at))
         return completion.finish != "failed"
-
-
-def _key(name: str) -> bytes:
-    """The key of a request from the name that it has in a batch; none of ours where it is another's."""
-    try:
-        return bytes.fromhex(name)
-    except ValueError:
-        return b""
