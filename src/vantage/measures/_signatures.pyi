@@ -351,8 +351,6 @@ def error_gaps(
     models: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
     level: Level | None = ...,
-    correction: Correction = ...,
-    min_people: int = ...,
     match: By = ...,
     traits: Sequence[str] | None = ...,
     per: Literal['group', 'item'] = ...,

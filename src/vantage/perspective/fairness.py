@@ -38,9 +38,9 @@ def gaps(evaluation: Evaluation) -> pl.DataFrame:
     people = pairs.select(
         "item", "rater", "user", *evaluation.traits, kind=pl.lit("person"), value=pl.col("gold") / span
     )
-    told = pairs.select("item", "user", rater=pl.lit("model"), kind=pl.lit("model"), value=pl.col("predicted") / span)
+    models = pairs.select("item", "user", rater=pl.lit("model"), kind=pl.lit("model"), value=pl.col("predicted") / span)
     frame = error_gaps(
-        pl.concat([people, told], how="diagonal"),
+        pl.concat([people, models], how="diagonal"),
         traits=list(evaluation.traits),
         match=("item", "user"),
         level="interval" if evaluation.ordered else "nominal",

@@ -160,8 +160,8 @@ def constant(analysis: CorpusAnalysis) -> pl.DataFrame:
     others, alike = (
         person.sum().over(keys) - person.sum().over("rater", *keys) for keys in (["question"], ["question", "value"])
     )
-    each = given.with_columns(chance=alike / others).group_by("question", "rater", maintain_order=True)
-    each = each.agg(
+    by_rater = given.with_columns(chance=alike / others).group_by("question", "rater", maintain_order=True)
+    each = by_rater.agg(
         pl.col("value", "chance").first(), values=pl.col("value").n_unique(), items=pl.col("item").n_unique()
     )
     unlikely = pl.col("chance") ** pl.col("items") < UNLIKELY

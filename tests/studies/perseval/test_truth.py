@@ -87,8 +87,10 @@ def test_planted_differences_are_claimed(tmp_path: Path) -> None:
 def test_whoever_is_served_worse_changes_place_with_the_names_of_the_sides(tmp_path: Path) -> None:
     found = {}
     for inverted in (False, True):
-        folder = write(tmp_path / str(inverted), people=120, texts=300, each=30, inverted=inverted)
-        (found[inverted],) = [text for text in said(folder, "tfidf") if "serves some users worse than others: " in text]
+        folder = write(tmp_path / str(inverted), people=300, texts=300, each=30, inverted=inverted)
+        (found[inverted],) = [
+            text for text in said(folder, "majority") if "serves some users worse than others: " in text
+        ]
     names = {"target": "control", "control": "target"}
     assert "target (group)" in found[False]
     assert re.sub("target|control", lambda name: names[name[0]], found[True]) == found[False]

@@ -211,7 +211,9 @@ class Errors:
             kept = {
                 name: row.get(name) for name in ("group", "estimate", "low", "high", "over", "df", "p", "reason", "row")
             }
-            counted = {name: row[name] for name in ("items", "raters", "judgments", "left_out") if name in row}
+            counted: dict[str, Any] = {
+                name: row[name] for name in ("items", "raters", "judgments", "left_out") if name in row
+            }
             made: dict[str, Any] = {**NOTHING, "trait": trait, **kept, **counted, "people": row["raters"]}
             made |= {"error": row.get("mean", mean), "rest": row.get("versus_mean"), "p_worse": row["p"]}
             ends = f" about {about}" if about else ""
