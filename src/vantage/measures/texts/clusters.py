@@ -219,9 +219,9 @@ def _fits(points: Floats, counts: Iterable[int], n_init: int, seed: int) -> list
     return rows
 
 
-def _largest_again(points: Floats, counts: Iterable[int], parts: int, seed: int) -> dict[int, float]:
+def _largest_again(points: Floats, counts: Sequence[int], parts: int, seed: int) -> dict[int, float]:
     """In which share of random parts of the points each number of clusters has the largest silhouette."""
-    rng, size, best = np.random.default_rng(seed), round(0.8 * len(points)), []
+    rng, size, best = np.random.default_rng(seed), round(0.8 * len(points)), list[int]()
     for _ in range(parts):
         some = points[rng.permutation(len(points))[:size]]
         possible = [k for k in counts if k < min(size, len(np.unique(some, axis=0)))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -65,7 +65,10 @@ def _changed(part: Statements, said: pl.DataFrame) -> Iterator[dict[str, Any]]:
     # -1 leaves out nothing.
     rest = [known.filter(pl.col("group") != one).with_columns(pl.lit(one).alias(WITHOUT)) for one in range(-1, groups)]
     how: dict[str, Any] = {"by": [WITHOUT, "condition"], "ci": "none"}
-    results = {"ambiguity score": ambiguity, "agreement (alpha)": partial(alpha, level="nominal")}
+    results: dict[str, Callable[..., pl.DataFrame]] = {
+        "ambiguity score": ambiguity,
+        "agreement (alpha)": partial(alpha, level="nominal"),
+    }
     for quantity, measure in results.items():
         wide = measure(pl.concat(rest), **how).pivot("condition", index=WITHOUT, values="estimate").sort(WITHOUT)
         before, after = (wide[name].cast(pl.Float64).to_numpy() for name in BOTH)

@@ -231,7 +231,7 @@ def _without_each(values: Floats) -> Floats:
 def _others(scores: Floats, person: int) -> Floats:
     """The means of groups without one person."""
     rest = np.delete(scores, person, axis=1)
-    known = np.isfinite(rest).any(axis=1)
+    known = np.asarray(np.isfinite(rest).any(axis=1))
     return np.where(known, np.nanmean(np.where(known[:, None], rest, 0.0), axis=1), np.nan)
 
 

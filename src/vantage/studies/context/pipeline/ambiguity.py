@@ -97,7 +97,7 @@ def fitted_dirichlet(counts: Floats) -> Floats:
     a = np.ones(counts.shape[1])
     for _ in range(300):
         a *= (psi(counts + a) - psi(a)).sum(axis=0) / (psi(counts.sum(axis=1) + a.sum()) - psi(a.sum())).sum()
-    return np.maximum(a, 1e-3)
+    return np.asarray(np.maximum(a, 1e-3), dtype=np.float64)
 
 
 def pooled(judgments: pl.DataFrame, scale: Scale, by: Sequence[str] = ("item",)) -> pl.DataFrame:
