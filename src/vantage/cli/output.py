@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from vantage.measures import View
-    from vantage.measures.presentation import Rule
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
@@ -152,10 +151,10 @@ def write_figure(chart: str, frame: pl.DataFrame, options: Mapping[str, Any], pa
     typer.echo(f"The figure is in {path}.", err=True)
 
 
-def sentences(frame: pl.DataFrame, view: View, by: Sequence[str] = (), says: Sequence[Rule] | None = None) -> list[str]:
+def sentences(frame: pl.DataFrame, view: View) -> list[str]:
     """What the rules of a view have to say of a result."""
     from vantage.report.sentences import decide
     from vantage.report.views import present
 
-    shown = present(frame, view, name="result", by=by, says=says)
+    shown = present(frame, view, name="result")
     return [finding.text for part in decide(shown.statements) for finding in part]

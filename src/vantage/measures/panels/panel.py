@@ -24,7 +24,7 @@ from vantage.measures.panels.answers import (
     losses,
 )
 from vantage.measures.parts import Rounding, parts
-from vantage.measures.presentation import Against, Column, Fact, View
+from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments, has_column, judgments_frame
 from vantage.measures.resampling import Resampling
 from vantage.scales import Level
@@ -72,17 +72,6 @@ VIEW: Final = View(
     "cross-validation.",
     sources=("kish1965", "kohli2026", "breiman1984"),
 )
-
-PREFERENCE: Final = (
-    Against(
-        0.0,
-        above="Rates texts of its own family higher than people do, compared with other texts: {rows}",
-        below="Rates texts of its own family lower than people do, compared with other texts: {rows}",
-        p="p",
-        label="{rater}",
-    ),
-)
-"""What self-preference has to say."""
 
 
 @measure("panel", "panels", view=VIEW, pools=False)
