@@ -24,11 +24,13 @@ import numpy as np
 import polars as pl
 
 from benchmarks.harness import peak
+from tools.gallery import on_white
 
 RECORD: Final = Path(__file__).with_name("scaling.json")
 FIGURE: Final = Path(__file__).parents[1] / "docs" / "images" / "scaling.svg"
 PER_ITEM: Final = 10
 CHUNK: Final = 1_000_000
+RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def ratings(path: Path, rows: int) -> Path:
@@ -130,14 +132,19 @@ def point(job: str, size: int) -> dict[str, Any]:
 
 
 def exponent(points: list[dict[str, Any]]) -> float:
-    """How time grows: the slope of its logarithm over the largest half of the sizes."""
-    part = points[len(points) // 2 :] if len(points) > 3 else points
-    slope, _ = np.polyfit(np.log([p["size"] for p in part]), np.log([p["seconds"] for p in part]), 1)
-    return float(slope)
+    """How time grows from the second largest size to the largest: 1 where twice the size takes twice the time."""
+    before, last = points[-2:]
+    return float(np.log(last["seconds"] / before["seconds"]) / np.log(last["size"] / before["size"]))
+
+
+def _power(value: float, _: int) -> str:
+    return f"{value:,.10g}" if value < 1e5 else f"10{str(round(np.log10(value))).translate(RAISED)}"
 
 
 def draw(points: list[dict[str, Any]]) -> str:
     """Time and memory against size, one line a job."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     from vantage.report.style import canvas, colours, drawn, markers
 
     def figure() -> Any:
@@ -153,10 +160,16 @@ def draw(points: list[dict[str, Any]]) -> str:
                 axes.plot(x, y, marker=mark[job], color=colour[job], label=label, markersize=3)
         for axes, name in ((time_, "seconds of processor"), (memory, "megabytes held at most")):
             axes.set(xscale="log", yscale="log", xlabel="ratings, calls or people", ylabel=name)
+            low, high = np.log10(axes.get_ylim())
+            axes.set_ylim(10 ** np.floor(low), 10 ** np.ceil(high))
+            for axis, most in ((axes.xaxis, 9), (axes.yaxis, 6)):
+                axis.set_major_locator(LogLocator(numticks=most))
+                axis.set_major_formatter(_power)
+                axis.set_minor_formatter(NullFormatter())
         sheet.legend(*time_.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return sheet
 
-    return drawn(figure).svg
+    return on_white(drawn(figure).svg)
 
 
 def main() -> None:

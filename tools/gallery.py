@@ -35,5 +35,10 @@ def picture(name: str) -> str:
     """A figure of the gallery on white ground, which reads in the dark too."""
     figure = FIGURES[name]()
     assert isinstance(figure, Figure)  # noqa: S101 - the demo has what each of them needs
-    svg = re.sub(r"<metadata>.*?</metadata>", "", drawn(figure.draw).svg, flags=re.DOTALL)
+    return on_white(drawn(figure.draw).svg)
+
+
+def on_white(svg: str) -> str:
+    """A figure with a ground of its own, and without a word about how it was made."""
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     return re.sub(r"(<svg[^>]*>)", r'\1<rect width="100%" height="100%" fill="white"/>', svg, count=1)
