@@ -35,7 +35,7 @@ from benchmarks.harness import measured
 from vantage import ChatRater, Corpus, demo_corpus
 from vantage.raters.models import Message, Request, load_model
 from vantage.raters.models.base import Completion, LogProbs, ModelError
-from vantage.runs import RunOptions, RunPlan, RunStore, run
+from vantage.runs import RunOptions, RunPlan, RunStore, judgments, run
 
 CALLS = int(os.environ.get("VANTAGE_CALLS", "20000"))
 STORED = int(os.environ.get("VANTAGE_STORED", "1000000"))
@@ -142,12 +142,13 @@ def fill(case: tuple[Path, int]) -> list[float]:
 
 
 def resume(path: Path) -> list[tuple[str, float, float, float]]:
-    """Seconds, seconds of processor and megabytes until a run that has ended has its judgments.
+    """Seconds, seconds of processor and megabytes until a finished run is known to be finished and has its judgments.
 
-    From the corpus; and from the store alone, where the plan is gone through call by call, as after a kill.
+    From the corpus; from the store alone, where the end of the run was written down; and from the store alone where
+    it was not, so that the plan is gone through call by call, as after a kill just before the end.
     """
     asked = plan(STORED // SAMPLES, Instant(), SAMPLES)
-    part = asked.parts[0]
+    part, timings = asked.parts[0], []
     with RunStore(path) as store:
         known, outcome = _timed(lambda: run(asked, store))
         assert (outcome.tally.stored, outcome.tally.sent, outcome.tally.missing) == (STORED, 0, 0)
@@ -158,7 +159,12 @@ def resume(path: Path) -> list[tuple[str, float, float, float]]:
         again = RunPlan.of(whole, part.rater, part.instrument, questions=["trust"])
         in_corpus, outcome = _timed(lambda: run(again, store))
         assert (outcome.tally.skipped, outcome.tally.sent) == (STORED, 0)
-    return [("the corpus has its judgments", *in_corpus), ("from the store alone", *known)]
+        store.writer.do(lambda connection: connection.execute("DELETE FROM finished"))
+        planned, outcome = _timed(lambda: judgments(asked, store))
+        assert (outcome.tally.stored, outcome.tally.missing) == (STORED, 0)
+        assert outcome.judged[0].judgments.equals(rows)
+    timings += [("the corpus has its judgments", *in_corpus), ("from the store alone", *known)]
+    return [*timings, ("from the store alone, its end not written down", *planned)]
 
 
 def _timed(work: Callable[[], Any]) -> tuple[tuple[float, float, float], Any]:

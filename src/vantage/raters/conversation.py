@@ -186,6 +186,17 @@ class Conversations:
                 replies[id_] = replace(reply, rule=CLARIFIED + reply.rule), both
         return again, stated, replies
 
+    def rows(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
+        """What the reply to a first request says on each question: the columns of a judgment behind its key."""
+        if self.rater.parts.scoring:
+            return [self._scored(completion, questions[0])]
+        replies = self._read(completion, questions, item)
+        return [self._row(replies[q.id], completion, replies[q.id].rationale) for q in questions]
+
+    def is_bare(self, completion: Completion, questions: Sequence[Question]) -> bool:
+        """Whether a reply was found to be nothing but an answer, which says the same about every item."""
+        return completion.finish == "stop" and (completion.text, questions[0].id, "") in self._known
+
     def _read(
         self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any], way: str = ""
     ) -> Mapping[str, ParsedReply]:

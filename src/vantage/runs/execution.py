@@ -342,6 +342,8 @@ class _Share:
 def _collect(source: CallSource, outcome: Outcome, model: _Model, broken: str = "") -> None:
     """The judgments of every rater, and what is to be told of them."""
     source.hear()
+    if outcome.run and source.store.lasting:
+        source.note_finished(len(outcome.judged))
     tables = [progress.rows.table() for progress in source.parts]
     source.close()
     for progress, table in zip(source.parts, tables, strict=True):

@@ -19,8 +19,9 @@ import polars as pl
 from vantage.corpora.schema import KEY
 from vantage.raters.asked import fitted
 from vantage.raters.chat import PlannedCall
-from vantage.raters.conversation import ROWS, Ask, Conversation, Conversations, Row
+from vantage.raters.conversation import ROWS, SILENT, Ask, Conversation, Conversations, Row
 from vantage.raters.models.base import ChatModel, Completion
+from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import KeyedCall, Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart
@@ -35,28 +36,42 @@ class JudgmentRows:
     """Collects rows as conversations end, and gives them back in the order of the plan."""
 
     def __init__(self) -> None:
-        self._schema: dict[str, Any] = {"__order": pl.Int64, **ROWS}
+        self._schema: dict[str, Any] = {"__order": pl.Int64, "__key": pl.Binary, **ROWS}
         self._held: list[tuple[Any, ...]] = []
+        self._whole: list[pl.DataFrame] = []
         self._files: list[Path] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def add(self, order: int, rows: Sequence[Row]) -> None:
-        """Takes the rows of a conversation, which has its place in the plan."""
-        self._held.extend([(order, *row) for row in rows])
+    def add(self, order: int, key: bytes, rows: Sequence[Row]) -> None:
+        """Takes the rows of a conversation, which has its place in the plan and ended with a call of this key."""
+        self._held.extend([(order, key, *row) for row in rows])
         if len(self._held) >= HELD:
             self._write()
 
+    def put(self, tables: Sequence[pl.DataFrame]) -> None:
+        """Takes all rows at once, each judgment once and in the order of the plan."""
+        self._whole = list(tables)
+
     def table(self) -> pl.DataFrame:
         """All rows, each judgment once."""
-        frames = [pl.read_parquet(file) for file in self._files]
+        if self._whole:
+            return pl.concat(self._whole)
+        frames = [pl.read_parquet(file, columns=["__order", *ROWS]) for file in self._files]
         frames = [frame.with_columns(pl.col("status").cast(ROWS["status"])) for frame in frames]
-        whole = pl.concat([*frames, self._frame()]).sort("__order", maintain_order=True).drop("__order")
+        whole = pl.concat([*frames, self._frame().drop("__key")]).sort("__order", maintain_order=True).drop("__order")
         # The relevance of an item is told by every conversation about it.
         return whole.unique(KEY, keep="first", maintain_order=True)
+
+    def keys(self) -> pl.Series:
+        """The keys of the calls that conversations ended with, in the order of the plan."""
+        columns = ["__order", "__key"]
+        frames = [pl.read_parquet(file, columns=columns) for file in self._files]
+        return pl.concat([*frames, self._frame().select(columns)]).unique("__order").sort("__order")["__key"]
 
     def close(self) -> None:
         """Removes what was written away."""
         self._held.clear()
+        self._whole.clear()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -91,6 +106,20 @@ class PartProgress:
         self._done = part.done(open_statuses)
         self.skipped = part.skipped(self._done)
         self.truncated = self.ended = self.calls = self.prompt_tokens = self.completion_tokens = 0
+        self.recalled = self.clarified = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether every planned request is gone through, and none is cut, clarified or read only."""
+        return not (self.skipped or self.truncated or self.clarified)
+
+    def recall(self, finished: FinishedParts, use: Callable[[Mapping[int, int]], None]) -> bool:
+        """Takes all judgments of a part from the store, if an earlier run finished it."""
+        tables = finished.recall(self.part, self.keys, self.conversations, use) if self.plain else None
+        if tables is not None and not (self.conversations.clarify and any(map(_unread, tables))):
+            self.rows.put(tables)
+            self.recalled, self.ended = True, self.part.size
+        return self.recalled
 
     def count(self, completion: Completion) -> None:
         """Counts a request of this part that was sent."""
@@ -114,6 +143,12 @@ class PartProgress:
             for call in part.calls(done.clear()):
                 if (str(call.item["item"]), call.questions[0].id, call.sample) in known:
                     yield call, True
+
+
+def _unread(rows: pl.DataFrame) -> bool:
+    """Whether a table has replies that are still to be asked about."""
+    unread = (pl.col("status").cast(pl.String) == "unparsed") & ~pl.col("rule").is_in(SILENT)
+    return bool(rows.select(unread.any()).item())
 
 
 @dataclass(slots=True)
@@ -166,7 +201,8 @@ class CallSource:
         self._away: dict[bytes, KeyedCall] = {}
         self._replies: deque[tuple[KeyedCall, Completion]] = deque()
         self._planned = self._all_planned()
-        self._ended = self._measures = False
+        self._ended = False
+        self.finished = FinishedParts(store)
         tally.planned += sum(part.size for part in parts)
         tally.skipped += sum(progress.skipped for progress in self.parts)
 
@@ -212,6 +248,12 @@ class CallSource:
         self.hear()
         self._ready.extend(self._claimed(list(self._away.values())))
 
+    def note_finished(self, first: int) -> None:
+        """Records which parts are finished; the first has this number in the run."""
+        for number, progress in enumerate(self.parts, first):
+            if progress.plain and not progress.missing and not progress.recalled:
+                self.finished.note(self.run, number, progress.part, progress.rows.keys())
+
     def close(self) -> None:
         """Ends all conversations; those that did not come to their end are counted as missing."""
         self.tally.missing += sum(progress.missing for progress in self.parts)
@@ -232,29 +274,24 @@ class CallSource:
 
     def _all_planned(self) -> Iterator[tuple[PartProgress, int, PlannedCall, bool]]:
         for progress in self.parts:
+            if progress.recall(self.finished, self._use):
+                self.tally.stored += progress.ended
+                self.tally.conversations += progress.ended
+                continue
             for order, (call, settled) in enumerate(progress.planned()):
                 yield progress, order, call, settled
 
     def _open_block(self) -> None:
         turns = []
         for progress, order, call, settled in islice(self._planned, BLOCK):
-            conversation = progress.conversations.about(call)
-            turns.append((_Turn(progress, conversation, order, next(conversation), settled), call))
+            cut = fitted(call, self._model())
+            if cut is not call:
+                progress.truncated += 1
+                self.tally.truncated += 1
+            conversation = progress.conversations.about(cut)
+            turns.append(_Turn(progress, conversation, order, next(conversation), settled))
         self._ended = not turns
-        # What is answered fits into the window: as long as everything is, no model is loaded to measure prompts.
-        keys = [] if self._measures else [turn.progress.keys.call(turn.ask).key for turn, _ in turns]
-        self._measures = self._measures or len(self.store.answered(keys)) < len(set(keys))
-        self._ask([self._fitted(*one) if self._measures else one[0] for one in turns])
-
-    def _fitted(self, turn: _Turn, call: PlannedCall) -> _Turn:
-        """The turn with its item cut to the model's window, where it has to be."""
-        cut = fitted(call, self._model())
-        if cut is call:
-            return turn
-        turn.progress.truncated += 1
-        self.tally.truncated += 1
-        conversation = turn.progress.conversations.about(cut)
-        return replace(turn, conversation=conversation, ask=next(conversation))
+        self._ask(turns)
 
     def _ask(self, turns: Sequence[_Turn]) -> None:
         """Brings conversations as far as stored replies take them; what is missing becomes ready to be sent."""
@@ -291,10 +328,11 @@ class CallSource:
             if turn.ahead:
                 turn.heard[turn.key] = completion
                 continue
+            turn.progress.clarified |= turn.ask.step == "clarify"
             try:
                 turn.ask = turn.conversation.send(completion)
             except StopIteration as end:
-                turn.progress.rows.add(turn.order, end.value)
+                turn.progress.rows.add(turn.order, turn.key, end.value)
                 if not turn.settled:
                     turn.progress.ended += 1
                     self.tally.conversations += 1

@@ -87,6 +87,11 @@ class RunStore:
         self.close()
 
     @property
+    def lasting(self) -> bool:
+        """Whether the file is there for a later run."""
+        return self._temporary is None and not self.read_only
+
+    @property
     def writer(self) -> StoreWriter:
         """The thread that writes."""
         if self._writer is None:
@@ -112,10 +117,6 @@ class RunStore:
             rows = among(self.select, "SELECT key, error FROM failures WHERE key IN ({}) ORDER BY id", open_)
             replies |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
         return replies
-
-    def answered(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the calls that are answered."""
-        return {key for (key,) in among(self.select, "SELECT key FROM calls WHERE key IN ({})", keys)}
 
     def details(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """Thinking, category, cached and reasoning tokens of those among these calls that have any of them."""

@@ -91,7 +91,10 @@ CREATE TABLE batched (
 CREATE INDEX batched_by_batch ON batched (batch);
 """
 LATER: Final = """
-DROP TABLE IF EXISTS finished;
+CREATE TABLE IF NOT EXISTS finished (
+    run INTEGER NOT NULL, part INTEGER NOT NULL, fingerprint BLOB NOT NULL, calls BLOB NOT NULL, keys BLOB NOT NULL,
+    PRIMARY KEY (run, part)
+);
 CREATE TABLE IF NOT EXISTS details (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, thinking NOT NULL, category TEXT NOT NULL,
     cached_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL
@@ -110,7 +113,7 @@ CREATE TABLE IF NOT EXISTS controls (
     run INTEGER PRIMARY KEY, asked TEXT NOT NULL, number INTEGER NOT NULL, heeded INTEGER NOT NULL
 );
 """
-"""What was added to the first tables, or is no longer used, and is brought up to date in an older file."""
+"""What was added to the first tables, and is made in an older file when it is opened."""
 FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered", "b": "broken"}
 FACTS: Final = ("reason", "served", "provider", "fingerprint")
 """What is stored of how a reply ended and what served it, with how the options were named in the prompt."""

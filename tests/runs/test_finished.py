@@ -1,7 +1,8 @@
-"""A run that has ended is read from the store: nothing is sent, no model is loaded, and the judgments are the same."""
+"""A finished run is read without being planned again, exactly as planning would read it, while it is the same."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,8 @@ from vantage import ChatRater, Corpus, runs
 from vantage.raters import Persona, prompts
 from vantage.raters.chat import ChatRater as Rater
 from vantage.raters.models.base import Completion, LogProbs, Request
-from vantage.runs import Outcome, PlanPart, RunPlan, RunStore, judgments, run
+from vantage.runs import Outcome, PlanPart, RunPlan, RunStore, finished, judgments, run
+from vantage.runs.finished import Layout
 from vantage.runs.tables import StoreError
 
 from .conftest import corpus
@@ -59,16 +61,46 @@ def plan(model: Model) -> MakePlan:
     return make
 
 
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many items prompts were written for, all in all."""
+    asked = [0]
+    plan = Rater.plan
+
+    def counted(self: Rater, *args: Any, **options: Any) -> Any:
+        items = options.get("items")
+        asked[0] += len(items) if items is not None else 0
+        return plan(self, *args, **options)
+
+    monkeypatch.setattr(Rater, "plan", counted)
+    return lambda: asked[0]
+
+
 def table(outcome: Outcome) -> pl.DataFrame:
     return outcome.judged[0].judgments
 
 
+def forget(store: RunStore) -> None:
+    store.writer.do(lambda connection: connection.execute("DELETE FROM finished"))
+
+
+def count(store: RunStore) -> int:
+    return int(store.select("SELECT COUNT(*) FROM finished")[0][0])
+
+
 @pytest.mark.parametrize("style", ["zero-shot", "together", "json+reasoning", "coarse", "few-shot:2", "reasoning"])
-def test_a_run_that_has_ended_is_read_as_it_was(plan: MakePlan, store: RunStore, style: str) -> None:
-    asked = plan(12, style, (), samples=3, temperature=1.0)
+def test_a_finished_run_is_recalled_as_it_would_be_read(
+    plan: MakePlan, store: RunStore, planned: Callable[[], int], monkeypatch: pytest.MonkeyPatch, style: str
+) -> None:
+    # Several blocks, whose borders fall between the samples of an item.
+    monkeypatch.setattr(finished, "BLOCK", 50)
+    asked = plan(40, style, (), samples=3, temperature=1.0)
     first = run(asked, store)
     assert first.complete
+    before = planned()
     again = run(asked, store)
+    # Only some requests are written anew, to see that they are still the same.
+    assert planned() - before == 16
     assert (again.tally.sent, again.tally.stored, again.tally.conversations) == (
         0,
         first.tally.sent,
@@ -78,6 +110,9 @@ def test_a_run_that_has_ended_is_read_as_it_was(plan: MakePlan, store: RunStore,
     assert table(again).equals(table(first))
     assert table(again).schema == table(first).schema
     assert judgments(asked, store).judged[0].judgments.equals(table(first))
+    forget(store)
+    assert table(run(asked, store)).equals(table(first))
+    assert count(store) == 1
 
 
 def test_scores_are_recalled_question_by_question(store: RunStore) -> None:
@@ -93,6 +128,7 @@ def test_scores_are_recalled_question_by_question(store: RunStore) -> None:
     again = run(asked, store)
     assert table(again).equals(table(first))
     assert len(model.batches) == batches
+    assert count(store) == 1
 
 
 def test_the_same_reply_is_read_for_each_item_it_was_given_to(model: Model, plan: MakePlan, store: RunStore) -> None:
@@ -105,7 +141,7 @@ def test_the_same_reply_is_read_for_each_item_it_was_given_to(model: Model, plan
     assert set(table(first)["value"]) == {2.0}
 
 
-def test_no_model_is_loaded_for_a_run_that_has_ended(
+def test_no_model_is_loaded_for_a_finished_run(
     store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = tmp_path / "recorded.csv"
@@ -198,6 +234,21 @@ def test_a_call_that_is_gone_is_asked_again(plan: MakePlan, store: RunStore) -> 
     assert run(plan(400), store).tally.stored == 400
 
 
+def test_a_number_that_now_belongs_to_another_call_is_noticed(plan: MakePlan, store: RunStore) -> None:
+    first = run(plan(400), store)
+
+    def swap(connection: sqlite3.Connection) -> None:
+        (one, other) = [
+            connection.execute("SELECT id FROM calls WHERE item = ?", (item,)).fetchone()[0]
+            for item in ("i0137", "i0138")
+        ]
+        for old, new in ((one, -1), (other, one), (-1, other)):
+            connection.execute("UPDATE calls SET id = ? WHERE id = ?", (new, old))
+
+    store.writer.do(swap)
+    assert table(run(plan(400), store)).equals(table(first))
+
+
 def test_a_damaged_reply_is_told(plan: MakePlan, store: RunStore) -> None:
     run(plan(100), store)
     store.writer.do(lambda connection: connection.execute("UPDATE calls SET reply = '3' WHERE item = 'i0051'"))
@@ -205,18 +256,30 @@ def test_a_damaged_reply_is_told(plan: MakePlan, store: RunStore) -> None:
         run(plan(100), store)
 
 
-def test_a_run_with_failures_or_a_part_in_the_corpus_is_not_taken_for_complete(
+def test_a_run_with_failures_or_a_part_in_the_corpus_is_not_taken_for_finished(
     model: Model, plan: MakePlan, store: RunStore
 ) -> None:
     model.reply = lambda body: "fail" if "case 0003" in body["messages"][-1]["content"] else "2"
     asked = plan(10)
     outcome = run(asked, store)
     assert outcome.tally.failed == 1
+    assert count(store) == 0
     model.reply = lambda body: "2"
     assert run(asked, store).tally.sent == 1
+    assert count(store) == 1
 
 
-def test_a_run_that_asks_more_rests_on_what_another_has_asked(plan: MakePlan, store: RunStore) -> None:
+def test_what_depends_on_replies_is_always_planned(plan: MakePlan, store: RunStore) -> None:
+    asked = plan(5, "two-step")
+    first = run(asked, store)
+    assert count(store) == 0
+    assert table(run(asked, store)).equals(table(first))
+    # Where nothing had to be asked about, a part is finished as any other.
+    run(plan(5), store)
+    assert count(store) == 1
+
+
+def test_another_run_that_rests_on_a_finished_part_keeps_its_calls(plan: MakePlan, store: RunStore) -> None:
     one = plan(12).parts[0]
     other = replace(one, rater=replace(one.rater, seed=5))
     run(RunPlan((one,)), store)
@@ -226,16 +289,27 @@ def test_a_run_that_asks_more_rests_on_what_another_has_asked(plan: MakePlan, st
     assert (again.tally.stored, again.tally.sent) == (24, 0)
 
 
-def test_a_note_of_an_older_vantage_that_a_run_was_finished_is_dropped(plan: MakePlan, tmp_path: Path) -> None:
+def test_a_store_of_an_older_version_gets_the_table_when_it_is_opened(plan: MakePlan, tmp_path: Path) -> None:
     path = tmp_path / "older.sqlite"
     with RunStore(path) as store:
         first = run(plan(3), store)
-        store.writer.do(lambda connection: connection.execute("CREATE TABLE finished (run INTEGER)"))
+        store.writer.do(lambda connection: connection.execute("DROP TABLE finished"))
     with RunStore(path, read_only=True) as store:
         assert table(judgments(plan(3), store)).equals(table(first))
     with RunStore(path) as store:
-        assert run(plan(3), store).tally.stored == 3
-        assert not store.select("SELECT 1 FROM sqlite_master WHERE name = 'finished'")
+        run(plan(3), store)
+        assert count(store) == 1
+
+
+@pytest.mark.parametrize("by_group", [False, True])
+def test_the_layout_says_where_each_request_stands(by_group: bool) -> None:
+    layout = Layout(items=4, groups=3, samples=1 if by_group else 2, by_group=by_group)
+    orders = np.arange(4 * 3 * layout.samples)
+    places = list(zip(*(each.tolist() for each in layout.places(orders)), strict=True))
+    assert len(set(places)) == len(orders)
+    for item in range(4):
+        within = [places[order] for order in layout.orders(item)]
+        assert within == [(item, group, sample) for group in range(3) for sample in range(layout.samples)]
 
 
 def test_every_public_name_of_runs_is_there() -> None:
