@@ -137,7 +137,7 @@ def exponent(points: list[dict[str, Any]]) -> float:
     return float(np.log(last["seconds"] / before["seconds"]) / np.log(last["size"] / before["size"]))
 
 
-def _power(value: float, _: int) -> str:
+def _power(value: float, _: float) -> str:
     return f"{value:,.10g}" if value < 1e5 else f"10{str(round(np.log10(value))).translate(RAISED)}"
 
 
