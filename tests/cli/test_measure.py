@@ -195,3 +195,12 @@ def test_where_that_fits_nothing(vantage: Vantage, tmp_path: Path) -> None:
     assert (done.code, "no rater is 'zzz'" in done.err) == (2, True)
     both = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=r1", "--where", "gender=man")
     assert (both.code, "nothing fits --where rater=r1 --where gender=man" in both.err) == (2, True)
+
+
+def test_sentences_have_the_intervals_of_the_table_above_them(vantage: Vantage, demo: Path) -> None:
+    printed = vantage("measure", "alpha", demo).out
+    table, said = printed.split("\n\n", 1)
+    for line in table.splitlines()[1:]:
+        row = dict(zip(table.splitlines()[0].split(), line.split(), strict=True))
+        low, high = (f"{float(row[end]):.2f}".replace("-", "−") for end in ("low", "high"))
+        assert f"{low} to {high}" in said, row["question"]

@@ -96,7 +96,7 @@ def measure(
         typer.echo(f"{only[0].upper()}{only[1:]}.", err=True)
         hidden.append("reason")
     if chosen.view.show and "show" not in options and model is None and not output.data:
-        hidden = [name for name in result.columns if name not in {*grouped, *chosen.view.show, *RESTING}]
+        hidden += [name for name in result.columns if name not in {*grouped, *chosen.view.show, *RESTING}]
     output.print(result, hidden)
     _present(chosen, result, grouped, options.get("show"), figure, quiet=output.data)
     if model is not None:
@@ -109,17 +109,17 @@ def _present(
     chosen: Measure, frame: pl.DataFrame, by: list[str], show: str | None, figure: Path | None, *, quiet: bool
 ) -> None:
     """Says what the result says, where it is the measure's main table, and draws its chart."""
-    from vantage.report import Figure, Table
+    from vantage.report import Figure
     from vantage.report.sentences import decide
     from vantage.report.views import present
 
     known = FIGURES.get((chosen.name, show or ""))
     each = {"each": "question"} if "question" in by and frame["question"].n_unique() > 1 else {}
     charts = [{**known, **each}] if known else [] if show else None
-    shown = present(frame, chosen.view, name=chosen.name, by=by, figures=charts)
+    # Sentences and figure have the intervals of the table above them.
+    shown = present(frame, chosen.view, name=chosen.name, by=by, figures=charts).alone
     if show is None and not quiet and (lines := [one.text for part in decide(shown.statements) for one in part]):
-        notes = [note for part in shown.parts if isinstance(part, Table) for note in part.notes]
-        print_lines(["", *lines, *(f"({note})" for note in notes if note not in chosen.view.notes)])
+        print_lines(["", *lines])
     if figure is None:
         return
     figures = [part for part in shown.parts if isinstance(part, Figure)]

@@ -71,6 +71,15 @@ class Presented:
     draw: Callable[[Sequence[Claim]], list[Part]]
 
     @property
+    def alone(self) -> Presented:
+        """The same where nothing else is asked: each row is a research question of its own, with its own interval."""
+
+        def apart(claim: Claim) -> Claim:
+            return replace(claim, family=f"{claim.family} {claim.row}") if claim.rule.startswith("against") else claim
+
+        return replace(self, statements=[replace(one, claims=[*map(apart, one.claims)]) for one in self.statements])
+
+    @property
     def parts(self) -> list[Part]:
         """Its parts where nothing else is asked."""
         return self.draw([claim for one in settle([one.claims for one in self.statements]) for claim in one])
