@@ -16,7 +16,7 @@ from vantage import Corpus, InputError
 from vantage.measures import alpha, find
 from vantage.report import Report, Result, Section, made_at_once, settle
 from vantage.report.views import present
-from vantage.robust import Alternative, Conclusion, Universe, default_universe, robust, with_robust
+from vantage.robust import Alternative, Conclusion, Universe, default_universe, robust, sentences, with_robust
 from vantage.robust.universe import ONE_AT_A_TIME, SAME_COLUMN
 
 DIFFERENCE = {"between": "era", "values": ["new", "old"]}
@@ -229,6 +229,17 @@ def test_what_counts_as_drawn_is_a_choice() -> None:
     assert "unit" not in default_universe(claim, corpus).choices
     compared = default_universe(Conclusion.of("compare", DIFFERENCE), corpus)
     assert [*compared.choices["unit"]] == ["as claimed", "item", "rater"]
+
+
+@pytest.mark.slow
+def test_that_a_model_stands_in_for_people_is_a_claim() -> None:
+    corpus = planted(items=200, people=12, effect=0.5, models={"good": 0.0, "loaded": 3.0})
+    for model, verdict in (("good", "holds"), ("loaded", "fails")):
+        claim = Conclusion.of("alt-test", {"epsilon": 0.15}, row={"model": model})
+        made = robust(corpus, claim, Universe().varied(claim, corpus, "epsilon=0.15,0.2"))
+        assert (claim.reference, made.claimed["verdict"], made.same) == (0.5, verdict, 1.0)
+        assert sentences(made)[0].startswith("The claim (")
+        assert f"takes for {'yes' if verdict == 'holds' else 'no'}" in sentences(made)[0]
 
 
 def test_leaving_out_keeps_what_has_no_value() -> None:

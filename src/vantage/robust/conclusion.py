@@ -16,16 +16,18 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures import find
+from vantage.measures import Fact, find
 from vantage.report import Against, Claim, Report, Words, settle, statement
 
 Where: TypeAlias = dict[
     str, Annotated[list[str], BeforeValidator(lambda v: [str(one) for one in (v if isinstance(v, list) else [v])])]
 ]
 """Columns with the values to keep, as `Corpus.filter` takes them; a name that ends in `!` has those to leave out."""
-LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater")
+LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater", "model")
 """Columns of results that tell rows of one group apart."""
 POINTS: Final = "points"
+HALF: Final = 0.5
+"""The winning rate from which a model can stand in for a person (Calderon et al. 2025)."""
 SAME: Final = 1e-6
 """Estimates that differ by less are the same."""
 
@@ -69,6 +71,8 @@ class Conclusion(BaseModel):
         usual = rule.reference if rule is not None and isinstance(rule.reference, float | int) else None
         if usual is None and (options or {}).get("between") is not None:
             usual = 0.0
+        elif usual is None and _decision(measure):
+            usual = HALF
         chosen = usual if reference is None else reference
         if chosen is None:
             raise InputError(
@@ -123,12 +127,22 @@ class Conclusion(BaseModel):
         return "estimate" if (rule := _comparison(self.measure)) is None else rule.value
 
     @property
+    def columns(self) -> list[str]:
+        """The columns of a row that a verdict rests on."""
+        known = [self.value, "low", "high", self.p, _decision(self.measure), "effect"]
+        return [one for one in dict.fromkeys(known) if one]
+
+    @property
     def p(self) -> str:
         """The column of p values, if the measure has one."""
         return "" if (rule := _comparison(self.measure)) is None else rule.p
 
     def claims(self, frame: pl.DataFrame) -> list[Claim]:
-        """Each row of a frame as a claim with a verdict of its own."""
+        """Each row of a frame as a claim with a verdict of its own: that of the measure, where it decides itself."""
+        if decided := _decision(self.measure):
+            verdicts = {True: "holds", False: "fails", None: "untested"}
+            return [Claim(f"against:{verdicts[one]}", estimate, reference=self.reference)
+                    for estimate, one in frame.select(self.value, decided).iter_rows()]  # fmt: skip
         rows = frame
         if "effect" in frame.columns and self.value != "estimate":
             # The interval of an effect size is not one of the difference in points.
@@ -181,6 +195,13 @@ class Conclusion(BaseModel):
 def _comparison(measure: str) -> Against | None:
     """What a measure compares first."""
     return next((one for one in find(measure).view.says if isinstance(one, Against)), None)
+
+
+def _decision(measure: str) -> str:
+    """The column of yes or no with which a measure answers itself, such as whether a model can stand in for people."""
+    known = find(measure).view.says
+    facts = [one.where for one in known if isinstance(one, Fact) and one.where]
+    return facts[0] if facts and _comparison(measure) is None else ""
 
 
 def _word(value: Any) -> str:

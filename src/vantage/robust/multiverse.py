@@ -175,8 +175,8 @@ class Computing:
             )
         row = frame.row(0, named=True)
         named = dict(zip(map(_column, self.universe.choices), specification.choices, strict=True))
-        wanted = [self.conclusion.value, "low", "high", self.conclusion.p, "effect", *("items", "raters", "judgments")]
-        row = {**named, **{name: row.get(name) for name in dict.fromkeys(wanted) if name}, "reason": row.get("reason")}
+        wanted = [*self.conclusion.columns, "items", "raters", "judgments", "reason"]
+        row = {**named, **{name: row.get(name) for name in wanted}}
         key = json.dumps({k: v for k, v in options.items() if k not in OF_INTERVALS}, default=str, sort_keys=True)
         if key not in self._known:
             self._known[key] = by_block(self.conclusion, self.blocks, part, options)

@@ -35,7 +35,14 @@ CLAIMS: Final = 3
 """How many claims of a report have a specification curve."""
 REPORT_SIZE: Final = 200
 """How many specifications each of them has at most."""
-SIDES: Final = {"above": "above", "below": "below", "within": "not told apart from", "untested": "not tested against"}
+SIDES: Final = {
+    "above": "above {:g}",
+    "below": "below {:g}",
+    "within": "not told apart from {:g}",
+    "untested": "not tested against {:g}",
+    "holds": "which the measure takes for yes",
+    "fails": "which the measure takes for no",
+}
 NOT_VARIED: Final = "Claims without a specification curve"
 PLANNED: Final = "planned"
 SPECIFICATIONS: Final = "specifications"
@@ -77,7 +84,7 @@ def sentences(made: Multiverse) -> list[str]:
     """What the specifications say, most important first."""
     claimed, all_ = made.claimed, made.specifications
     ends = "" if claimed["low"] is None else f", 95 % CI {_number(claimed['low'])} to {_number(claimed['high'])}"
-    side = f"{SIDES[claimed['verdict']]} {made.conclusion.reference:g}"
+    side = SIDES[claimed["verdict"]].format(made.conclusion.reference)
     said = [
         f"The claim ({_number(claimed['estimate'])}{ends}; {side}) has the same verdict in "
         f"{int(all_['same'].sum()):,} of {counted(len(all_), 'specification')} ({cell_text(SHARE, made.same)})."
@@ -162,7 +169,7 @@ def curve(made: Multiverse, name: str = "specification-curve") -> Figure:
     """The specification curve of a multiverse."""
     caption = (
         f"Specification curve of {made.conclusion.sentence()}: every estimate with its 95 % interval, and below it the "
-        "choices that it rests on. Blue lies above the reference, orange below."
+        "choices that it rests on. Blue lies above the reference (or holds), orange below (or fails)."
     )
     options = {
         "decisions": list(made.decisions),

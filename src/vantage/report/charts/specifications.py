@@ -19,7 +19,7 @@ ROW: Final = 0.15
 """The height of an alternative in inches."""
 HEAD: Final = 2.2
 """The height of the curve."""
-VERDICTS: Final = {"above": PALETTE[0], "below": PALETTE[1]}
+VERDICTS: Final = {"above": PALETTE[0], "below": PALETTE[1], "holds": PALETTE[0], "fails": PALETTE[1]}
 """The colours of estimates that differ from the reference; the others are faint."""
 
 
@@ -38,7 +38,7 @@ def specifications(
         frame: One row per specification, with `low` and `high`; the first is the one that was claimed, and is ringed.
         decisions: The columns of the choices.
         value: The column of the estimates.
-        verdict: The column of verdicts; `above` and `below` have a colour.
+        verdict: The column of verdicts; those that say something (`VERDICTS`) have a colour.
         label: What the estimates are.
         reference: The value to compare with.
     """
