@@ -16,9 +16,10 @@ from vantage.errors import InputError
 from vantage.report.beside import CorpusAnalysis
 from vantage.report.card import write_card
 from vantage.report.cases import apart
+from vantage.report.distributions import counted_answers
 from vantage.report.overview import overview
 from vantage.report.parts import Figure
-from vantage.report.spectrum import COLUMNS, divisions, spectrum
+from vantage.report.spectrum import COLUMNS, Spectrum, divisions, spectrum
 from vantage.view.explorer import Explorer
 
 
@@ -124,3 +125,13 @@ def test_a_card_has_the_size_of_a_post_and_names_no_hidden_text(tmp_path: Path) 
     assert [text for _, text in drawn.options["pins"]] == ["t2", "text 0"]
     with pytest.raises(InputError, match="'warmth' cannot be drawn"):
         write_card(corpus, tmp_path / "card.png", "warmth")
+
+
+def test_many_texts_with_the_same_mean_stay_mixed() -> None:
+    rng = np.random.default_rng(0)
+    answers = rng.integers(1, 6, (COLUMNS + 100, 6))
+    rows = [(f"i{i:03}", f"r{r}", value) for (i, r), value in np.ndenumerate(answers)]
+    corpus = read(pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row"))
+    _, counts = next(iter(counted_answers(corpus)))
+    shown = Spectrum.of(counts).order
+    assert shown.tolist() == np.argsort(answers.sum(axis=1), kind="stable").tolist()

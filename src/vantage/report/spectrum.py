@@ -51,7 +51,8 @@ class Spectrum:
         shares = counts.shares[judged, group]
         keys = [-shares[:, at] for at in reversed(range(shares.shape[1]))]
         if counts.question.scale.ordered:
-            keys.append(counts.means[judged, group])
+            # Where neighbours share a column, those with the same mean are mixed; sorted further, they draw teeth.
+            keys = [*(keys if len(judged) <= COLUMNS else []), counts.means[judged, group].round(9)]
         return cls(counts, np.asarray(judged[np.lexsort(keys)]))
 
     @property
