@@ -97,6 +97,7 @@ def error_gaps(
 
     With `per="item"` there is a row for each item and group, the items that make the gap first.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((40, 21)))
     >>> old = (rater > 0) & (rater < 8)
