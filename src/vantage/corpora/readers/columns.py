@@ -49,7 +49,7 @@ def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str,
         needed.remove("item")
     if missing := [role for role in needed if role not in mapping]:
         columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
-        remedy = f"pass --map {missing[0]}=COLUMN; vantage corpora preview shows how the table would be read"
+        remedy = f"pass --map {','.join(f'{role}=COLUMN' for role in missing)}"
         if missing == ["rater"]:
             remedy = "pass --map rater=COLUMN, or --anonymous if nothing tells who judged"
         if lists := [name for name, kind in rows.schema.items() if kind.is_nested()]:

@@ -38,11 +38,18 @@ def changes(analysis: ContextAnalysis) -> pl.DataFrame:
     Intervals are over statements: those of ambiguity and alpha come from leaving them out in turn (Efron and Stein
     1981), those of F1 and its p are made as models' are.
     """
+    return _of_parts(analysis, _changed, "person", "slot")
+
+
+def _of_parts(
+    analysis: ContextAnalysis, rows_of: Callable[[Statements, pl.DataFrame], Iterator[dict[str, Any]]], *raters: str
+) -> pl.DataFrame:
+    """The rows of every task and kind of context."""
     rows = [
         {TASK: part.task.name, "kind": kind, **row}
         for part in analysis.parts.values()
-        for kind, said in _both_ways(part, "person", "slot")
-        for row in _changed(part, said)
+        for kind, said in _both_ways(part, *raters)
+        for row in rows_of(part, said)
     ]
     return pl.DataFrame(there(rows or None), infer_schema_length=None)
 
@@ -96,13 +103,7 @@ def transitions(analysis: ContextAnalysis) -> pl.DataFrame:
     random effects, so that it holds for other people too where there are five or more; a single rater's has Student's
     interval.
     """
-    rows = [
-        {TASK: part.task.name, "kind": kind, **row}
-        for part in analysis.parts.values()
-        for kind, said in _both_ways(part, "person", "model")
-        for row in _moved(part, said)
-    ]
-    return pl.DataFrame(there(rows or None), infer_schema_length=None)
+    return _of_parts(analysis, _moved, "person", "model")
 
 
 def _moved(part: Statements, said: pl.DataFrame) -> Iterator[dict[str, Any]]:
