@@ -22,7 +22,7 @@ VERBS: Final = {
     "models": ("runs:models", "Find out which settings and outputs a model supports."),
     "train": ("train:train", "Learn a rater from people's judgments."),
     "judge": ("train:judge", "Let a trained rater judge texts."),
-    "runs": ("runs:app", "Look at stored model calls; export or clean them."),
+    "runs": ("runs:app", "Look at stored model calls; export, reread or recover them."),
     "measure": ("measure:measure", "Measure agreement, reliability, variation, accuracy."),
     "audit": ("audit:audit", "Do answers depend on the way of asking?"),
     "compare-model": ("compare_model:compare_model", "Can a model stand in for people? One page from two files."),

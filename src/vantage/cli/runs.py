@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vantage.runs.records import RunRecord
 
 app = typer.Typer(
-    help="Look at stored model calls and at runs under way, export and clean them, read them again.",
+    help="Look at stored model calls and runs under way; export, reread or recover them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
