@@ -51,6 +51,8 @@ def test_an_estimate_that_moved_is_wrong_and_an_interval_that_moved_needs_a_reas
     assert golden.wrong(golden.differences(was, was)).is_empty()
     assert len(golden.wrong(golden.differences(was, now))) == 1
     assert golden.differences(was, frame("estimate", 0.5 + 1e-14)).is_empty()
+    assert golden.differences(frame("low", 0.5), frame("low", 0.5 + 1e-8)).is_empty()
+    assert len(golden.differences(frame("low", 0.5), frame("low", 0.5 + 1e-5))) == 1
     refused = frame("error", None, "there is nobody")
     assert len(golden.wrong(golden.differences(was, refused))) == 1
     changed = golden.differences(frame("low", 0.5, measure="none such"), frame("low", 0.6, measure="none such"))
