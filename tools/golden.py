@@ -44,6 +44,8 @@ TOLERANCE: Final = 1e-10
 """How far an estimate may be from the one that was kept, as a share of it: processors round sums differently."""
 SEARCHED: Final = 1e-6
 """The same for the other numbers, many of which are where a search for variances ended."""
+FITTED: Final = ("population",)
+"""Measures whose estimates are where a search ended too."""
 SMALL: Final = {"resamples": 200, "permutations": 200, "splits": 100, "relabellings": 20, "seed": 0}
 """The options that make a case quick and repeatable, where a measure takes them."""
 
@@ -383,7 +385,8 @@ def differences(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     same_cases = after.select(KEY[:5]).unique()
     both = before.join(same_cases, on=KEY[:5], how="semi").join(after, on=KEY, how="full", coalesce=True, suffix="_now")
     scale = pl.max_horizontal(pl.col("number").abs(), pl.col("number_now").abs(), pl.lit(1e-3))
-    tolerance = pl.when(pl.col("column").is_in(SURE)).then(TOLERANCE).otherwise(SEARCHED)
+    sure = pl.col("column").is_in(SURE) & ~pl.col("measure").is_in(FITTED)
+    tolerance = pl.when(sure).then(TOLERANCE).otherwise(SEARCHED)
     moved = (pl.col("number") - pl.col("number_now")).abs() > tolerance * scale
     same = pl.col("number").eq_missing(pl.col("number_now")) | ~moved.fill_null(value=True)
     changed = both.filter(~(same & pl.col("text").eq_missing(pl.col("text_now"))))
