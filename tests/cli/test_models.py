@@ -60,6 +60,32 @@ def test_rating_probes_once_and_uses_what_it_found(vantage: Vantage, demo: Path)
         assert records(store)[0].plan["parts"][0]["max_tokens"] == 4096
 
 
+def test_a_study_probes_once_and_uses_what_it_found(vantage: Vantage, demo: Path, tmp_path: Path) -> None:
+    Corpus.read(demo).filter(item=["s01", "s02", "s03"]).write(tmp_path / "small")
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text(
+        "title: Mine\nask: {styles: [zero-shot, scoring], questions: [trust]}\n"
+        "sections: [{title: S, show: [{measure: mean, by: [question]}]}]\n"
+    )
+
+    def thinking(body: dict[str, object]) -> str:
+        return "<think>Let me see.</think>2"
+
+    with Endpoint(thinking) as endpoint:
+        words = ("study", recipe, "--data", tmp_path / "small", "--model", "openai:t", "--base-url", endpoint.url)
+        done = vantage(*words, "--to", tmp_path / "out")
+        asked = len(endpoint.requests)
+        again = vantage(*words, "--to", tmp_path / "out")
+        assert len(endpoint.requests) == asked, "what is stored is found again with the profile that is kept"
+        unprobed = vantage(*words, "--to", tmp_path / "unprobed", "--no-probe", "--max-tokens", "99")
+        assert endpoint.requests[asked]["max_tokens"] == 99
+    assert done.code == again.code == 0, done.err + again.err
+    assert "answers without log-probabilities" in unprobed.err
+    assert 5 < asked - 3 * (1 + 20) <= 12, "one answer in one style, 20 samples in the other, and the probe"
+    assert endpoint.requests[asked - 1]["max_tokens"] == 4096
+    assert "thinks before it answers" in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
 def test_an_endpoint_that_cannot_be_used_is_told_before_anything_is_asked(vantage: Vantage, demo: Path) -> None:
     with Endpoint() as endpoint:
         pass

@@ -236,12 +236,15 @@ def _limits(
             metavar="MODEL", help="Asked, as a rater of its own, what a model whose account fails has left open."
         ),
     ] = None,
+    unprobed: Annotated[
+        bool, typer.Option("--no-probe", help="Do not ask an unknown endpoint a dozen short questions first.")
+    ] = False,
     **carried: Any,
 ) -> dict[str, Any]:
     from vantage.runs.prices import read_prices, shipped_prices
 
     known = {**shipped_prices(), **(read_prices(prices) if prices is not None else {})}
-    return {"prices": known, "fallbacks": tuple(fallback or ()), **_carried(**carried)}
+    return {"prices": known, "fallbacks": tuple(fallback or ()), "probe": not unprobed, **_carried(**carried)}
 
 
 _carried = options_of("runs/options.py", "RunOptions", only="concurrency fail_on max_cost canary clarify")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         "How it is put": "vary design presentation balanced",
         "About what": "mapping where limit",
         "Who answers": "model name persona personas user shots_from retrieval temperature max_tokens min_mass seed",
-        "The connection": "setting base_url concurrency requests_per_minute tokens_per_minute probe clarify canary",
+        "The connection": "setting base_url concurrency requests_per_minute tokens_per_minute unprobed clarify canary",
         "Cost and failures": "prices max_cost fail_on fallback retry_failed",
         "Engines": "engine workers ray_address batch batch_wait",
         "Output": "show_ estimate store to as_json",
@@ -136,10 +136,6 @@ def rate(
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, within a day.")
     ] = False,
-    probe: Annotated[
-        bool,
-        typer.Option("--probe/--no-probe", help="Ask an unknown endpoint a dozen short questions first."),
-    ] = True,
     show_: Annotated[
         int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and exit.")
     ] = 0,
@@ -231,7 +227,7 @@ def rate(
     if estimate:
         _estimate(plan_of, raters, carried, store or to or folder, max_tokens, as_json=as_json)
     else:
-        ask = _Asking(plan_of, study, carried, folder, to or folder, store, max_tokens, probe, balanced, as_json)
+        ask = _Asking(plan_of, study, carried, folder, to or folder, store, max_tokens, balanced, as_json)
         ask.run(raters)
 
 
@@ -331,14 +327,14 @@ def _estimate(
     as_json: bool,
 ) -> None:
     from vantage.runs.forecast import Forecast, prompt_notes
-    from vantage.runs.profiles import kept, suited
+    from vantage.runs.profiles import all_suited
     from vantage.runs.store import NAME, RunStore
 
     with ExitStack() as opened:
         there = store.is_file() or (store / NAME).is_file()
         known = opened.enter_context(RunStore(store, read_only=True)) if there else None
         if known is not None:
-            raters = [suited(rater, kept(known, rater), max_tokens=max_tokens)[0] for rater in raters]
+            raters, _ = all_suited(raters, known, replace(options, probe=False), max_tokens=max_tokens)
         plan, forecast = plan_of(raters), Forecast(options, known)
         forecast.add(plan)
     notes = prompt_notes(plan.parts[0])
@@ -362,12 +358,12 @@ class _Asking:
     to: Path
     store: Path | None
     max_tokens: int | None
-    probe: bool
     balanced: bool
     as_json: bool
 
     def run(self, raters: list[ChatRater]) -> None:
         from vantage.runs.execution import run
+        from vantage.runs.profiles import all_suited
         from vantage.runs.rating import summaries, write
         from vantage.runs.store import RunStore
 
@@ -378,7 +374,7 @@ class _Asking:
             vantage.Corpus.read(self.folder).write(self.to)
         title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
         with RunStore(self.store or self.to) as opened:
-            raters, notes = self._suited(raters, opened)
+            raters, notes = all_suited(raters, opened, self.options, max_tokens=self.max_tokens)
             with run_progress(title) as progress:
                 outcome = run(self.plan_of(raters), opened, self.options, progress=progress)
                 corpus = write(outcome, self.folder, self.to)
@@ -413,29 +409,6 @@ class _Asking:
         if len(answers.traits):
             with_traits(corpus, answers.traits).write(self.to)
         return [*flow_notes(self.study, raters), *answers.notes]
-
-    def _suited(self, raters: list[ChatRater], store: RunStore) -> tuple[list[ChatRater], list[str]]:
-        """The raters with the defaults that suit their model, which is probed when it is first used."""
-        from vantage.raters.models.probe import ModelProfile, probe
-        from vantage.runs.profiles import keep, kept, suited
-
-        profiles: dict[str, ModelProfile | None] = {}
-        # A fallback that cannot be used is told before it is needed.
-        for rater in [*raters, *(replace(raters[0], model=model, name="") for model in self.options.fallbacks)]:
-            if rater.model_name in profiles:
-                continue
-            profile = kept(store, rater)
-            if profile is None and self.probe and rater.remote and self.options.engine == "local":
-                model = rater.open()
-                try:
-                    profile = probe(model)
-                finally:
-                    model.close()
-                keep(store, rater, profile)
-            profiles[rater.model_name] = profile
-        suited_raters = [suited(rater, profiles[rater.model_name], max_tokens=self.max_tokens) for rater in raters]
-        notes = list(dict.fromkeys(note for _, hints in suited_raters for note in hints))
-        return [rater for rater, _ in suited_raters], notes
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:

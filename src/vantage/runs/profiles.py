@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
 from vantage.raters.chat import ANSWER_TOKENS, ChatRater
 from vantage.raters.models import kind_of
-from vantage.raters.models.probe import ROOM, ModelProfile
+from vantage.raters.models.probe import ROOM, ModelProfile, probe
 from vantage.runs.export import calls
 from vantage.runs.keys import identity
+from vantage.runs.options import RunOptions
 from vantage.runs.prices import Price
 from vantage.runs.store import RunStore
 
@@ -101,6 +102,31 @@ def told_prices(store: RunStore, raters: Iterable[ChatRater], prices: Mapping[st
     return {**prices, **named}
 
 
+def all_suited(
+    raters: Sequence[ChatRater], store: RunStore, options: RunOptions, *, max_tokens: int | None
+) -> tuple[list[ChatRater], list[str]]:
+    """Raters with the defaults that suit their models, and what was changed; with `probe`, unknown models are probed.
+
+    A fallback that cannot be used is told before it is needed.
+    """
+    known: dict[str, ModelProfile | None] = {}
+    for rater in [*raters, *(replace(raters[0], model=model, name="") for model in options.fallbacks)]:
+        if rater.model_name in known:
+            continue
+        profile = kept(store, rater)
+        if profile is None and options.probe and rater.remote and options.engine == "local":
+            model = rater.open()
+            try:
+                profile = probe(model)
+            finally:
+                model.close()
+            keep(store, rater, profile)
+        known[rater.model_name] = profile
+    changed = [suited(rater, known[rater.model_name], max_tokens=max_tokens) for rater in raters]
+    notes = dict.fromkeys(note for _, hints in changed for note in hints)
+    return [rater for rater, _ in changed], list(notes)
+
+
 def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
     """A rater with the defaults that suit its model, and what was changed, in sentences.
 
@@ -122,7 +148,7 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
         if profile.thinks and max_tokens is None:
             # Twice what a rating question took, in steps that do not change with every probe.
             longest = 2 * max(profile.reply_tokens.values(), default=0)
-            room = changed["max_tokens"] = ROOM * max(1, math.ceil(longest / ROOM))
+            room = changed["max_tokens"] = max(rater.max_tokens, ROOM * max(1, math.ceil(longest / ROOM)))
             notes.append(
                 f"{rater.model_name} thinks before it answers, so replies may have {room} tokens (--max-tokens)."
             )

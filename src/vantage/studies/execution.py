@@ -28,6 +28,7 @@ from vantage.report.record import Record
 from vantage.runs.execution import run
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
+from vantage.runs.profiles import all_suited
 from vantage.runs.rating import added
 from vantage.runs.store import RunStore
 
@@ -96,7 +97,20 @@ class Context(Generic[O]):
         raters = raters or [ChatRater(model, style, **{**self.common, **options}) for model in self.models]
         if twice := [model for model, count in Counter(rater.model_name for rater in raters).items() if count > 1]:
             raise InputError(f"the model {twice[0]} is named twice for one role", remedy="name it once")
-        return raters
+        limited = {model for model, *words in named if any(word.startswith("max_tokens=") for word in words)}
+        return [rater if rater.model_name in limited else self.suited(rater) for rater in raters]
+
+    def suited(self, rater: ChatRater) -> ChatRater:
+        """A rater with the defaults that suit its model, as far as the folder has a profile or may ask for one."""
+        if not rater.remote or self.folder is None or (self.plans and stored_calls(self.folder) is None):
+            return rater
+        given = self.carried or RunOptions()
+        options = replace(given, fallbacks=(), probe=given.probe and not self.plans)
+        with store_of(self) as store:
+            (known,), notes = all_suited([rater], store, options, max_tokens=self.settings.get("max_tokens"))
+        for note in notes:
+            self.warn(note)
+        return known
 
     def _made_with(self, model: str, words: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
         """What the rater of a role is made with: what all have in common, the study's options, and the role's own."""

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -257,3 +260,41 @@ def test_answers_in_lists_are_to_be_written_in_rows(tmp_path: Path) -> None:
     file.write_text('{"item": 1, "text": "x", "annotations": [{"worker": "a", "label": 1}]}\n')
     with pytest.raises(InputError, match=r"mapped to the rater.* if 'annotations' holds the answers, pass --lists"):
         read(file)
+
+
+def _rated(made: Callable[[Sequence[int]], float] | None) -> pl.DataFrame:
+    """Nine people on 25 things, and a tenth row each that is made of theirs, under names that tell nothing."""
+    rng = np.random.default_rng(5)
+    places = rng.normal(0, 1, 25)
+    answers = np.clip(np.round(3 + places + rng.normal(0, 0.8, (9, 25))), 1, 5)
+    rows = [(f"d{i}", f"w{r}", float(answers[r, i])) for r in range(9) for i in range(25)]
+    if made:
+        rows += [(f"d{i}", "w9", float(made([int(value) for value in answers[:, i]]))) for i in range(25)]
+    return pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row")
+
+
+@pytest.mark.parametrize(
+    ("word", "made"),
+    [
+        ("mean", lambda values: round(statistics.fmean(values), 2)),
+        ("rounded mean", lambda values: round(statistics.fmean(values))),
+        ("median", statistics.median_low),
+        ("commonest answer", statistics.mode),
+    ],
+)
+def test_a_rater_that_is_made_of_the_others_is_a_doubt(word: str, made: Callable[[Sequence[int]], float]) -> None:
+    with pytest.raises(InputError, match=f"'w9' are the {word} of the others' on every item") as doubt:
+        load("table", _rated(made))
+    if word == "mean":
+        assert "without" in str(doubt.value)
+        settled = load("table", _rated(made), without=["w9"])
+        assert len(settled.raters) == 9
+    else:
+        assert load("table", _rated(made), kinds={"w9": "aggregate"}).people().raters["rater"].to_list()[-1] == "w8"
+    assert len(load("table", _rated(made), kinds={"w9": "person"}).people().raters) == 10
+
+
+def test_people_who_agree_with_the_others_are_people() -> None:
+    assert len(load("table", _rated(None)).raters) == 9
+    alike = [(f"d{i}", f"w{r}", 1.0 + i % 3) for r in range(6) for i in range(12)]
+    assert len(load("table", pl.DataFrame(alike, schema=["item", "rater", "value"], orient="row")).raters) == 6

@@ -21,7 +21,16 @@ from vantage.corpora import schema
 from vantage.corpora.corpus import Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
 from vantage.corpora.readers.coding import averaged, bare, coded, first_row, inferred, labels_of, opt_outs_of
-from vantage.corpora.readers.columns import ROLES, SPREAD, columns_note, long, named_roles, roles_of, with_kinds
+from vantage.corpora.readers.columns import (
+    ROLES,
+    SPREAD,
+    check_made,
+    columns_note,
+    long,
+    named_roles,
+    roles_of,
+    with_kinds,
+)
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.shapes import SHARES, from_shares, shaped
 from vantage.corpora.readers.structure import answering, check_alike, check_total, one_reading
@@ -121,9 +130,8 @@ def read(
         reading = one_reading(whole, {"traits": {**dict.fromkeys(traits), **scales}, "without": without})
         map, spread = reading.get("map") or {}, str(reading.get("columns") or "")  # noqa: A001
         values, without = reading.get("values") or (), reading.get("without") or without
-        traits = list(reading.get("traits") or ())
-        anonymous = bool(reading.get("anonymous"))
-        whole, map = shaped(whole, map, traits, None, (), reading.get("pairs") or (), None, anonymous=anonymous)  # noqa: A001
+        traits, slots = list(reading.get("traits") or ()), bool(reading.get("anonymous"))
+        whole, map = shaped(whole, map, traits, None, (), reading.get("pairs") or (), None, anonymous=slots)  # noqa: A001
     cleaning.notes += whole.notes
     whole = _without(whole, without, cleaning)
     if spread in ("rater", "item") and not without and not whole.streamed:
@@ -156,6 +164,7 @@ def read(
     judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     raters = with_kinds(rows, roles["rater"], raters, kinds or {})
+    check_made(rows, judged, items["item"], raters, in_rows=spread != "rater")
     cleaning.notes += [
         *(columns_note(raters, kinds or {}) if spread == "rater" else ()),
         *_remarks(items, raters, int(answers["count"].sum()), roles),

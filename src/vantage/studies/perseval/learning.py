@@ -220,6 +220,7 @@ class _Asker:
         name = f"{self.task.name}/{self.model}+{full}/{who}"
         # Calibrated one by one, two values of a trait could not differ in level; they are calibrated together below.
         rater = ChatRater(self.model, full, name=name, calibrate=False, **self.context.common, **more)
+        rater = self.context.suited(rater)
         instrument = next(i for i in people.instruments if self.task.question in {q.id for q in i.questions})
         rated = self.context.rate(asked, rater, instrument, questions=[self.task.question])
         mine = rated.judgments.filter(pl.col("rater") == name)
