@@ -120,7 +120,11 @@ def check_made(rows: FileRows, judged: pl.LazyFrame, items: pl.Series, raters: p
     (size,) = rows.collect(shown.select(pl.len())) if asked else (pl.DataFrame([MOST_ANSWERS + 1]),)
     if size.item() > MOST_ANSWERS:
         return
-    (answers,) = rows.collect(shown.group_by("item", "question").agg("rater", "value"))
+    (answers, one) = rows.collect(
+        shown.group_by("item", "question").agg("rater", "value"),
+        shown.group_by("rater").agg(pl.col("value").n_unique()).filter(value=1),
+    )
+    asked = [rater for rater in asked if rater not in set(one["rater"])]  # one answer throughout is a person's
     kinds: dict[str, list[list[bool]]] = {}
     for whose, values in answers.select("rater", "value").iter_rows():
         given = np.array(values)
@@ -130,7 +134,7 @@ def check_made(rows: FileRows, judged: pl.LazyFrame, items: pl.Series, raters: p
     for rater, share in shares.items():
         others = [one for name, one in shares.items() if name != rater] or [np.full(len(MADE), 0.5)]
         # How many raters would be so by chance, if all were like the others.
-        chance = len(raters) * np.maximum(np.mean(others, axis=0), 0.1) ** len(kinds[rater])
+        chance = len(raters) * np.maximum(np.mean(others, axis=0), 0.25) ** len(kinds[rater])
         for word, always, expected in zip(MADE, share == 1, chance, strict=True):
             if always and expected < 0.01:
                 # Values between the answers would make another scale of theirs.
