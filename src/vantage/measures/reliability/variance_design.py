@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 MANY: Final = 200_000
 """From more answers than this on the method of moments is precise enough, and quicker."""
+FITS: Final = 64
+"""The variances of so many tables are kept, since a report asks for the same ones several times."""
+_FITTED: Final[dict[bytes, Floats]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,18 @@ class VarianceDesign:
         return self.likeliest()
 
     def likeliest(self) -> Floats:
-        """The variances of restricted maximum likelihood, none below zero."""
+        """The variances of restricted maximum likelihood, none below zero; the same answers are fitted once."""
+        digest = blake2b(self.value.tobytes(), digest_size=16)
+        for factor in self.factors:
+            digest.update(factor.code.tobytes())
+        key = digest.digest()
+        if (known := _FITTED.get(key)) is None:
+            known = _FITTED[key] = self._fitted()
+            for old in list(_FITTED)[:-FITS]:
+                _FITTED.pop(old, None)
+        return known.copy()
+
+    def _fitted(self) -> Floats:
         start = np.nan_to_num(self.variances, nan=float(self.value.var()))
         ratio = np.clip(start[:-1], 0, None) / max(start[-1], 1e-3 * start.max(), 1e-12)
         design = Crossed([factor.code for factor in self.factors])
