@@ -40,7 +40,7 @@ TOPICS = {
     "intervals": ["measures/**/interval*.py", "measures/**/resampling.py", "measures/**/policy*.py",
                   "measures/**/rater_variance.py", "measures/**/variance_draws.py"],
     "design": ["corpora/**/design*.py", "measures/**/*design*.py", "measures/**/encoded.py", "measures/**/parts.py"],
-    "tests": ["measures/relations/compare.py", "measures/relations/two_samples.py", "measures/multiplicity.py",
+    "tests": ["measures/relations/compare.py", "measures/relations/groups.py", "measures/multiplicity.py",
               "report/sentences.py", "planning/goals.py"],
 }  # fmt: skip
 """The parts of the statistics in which a bug is least likely to be seen."""

@@ -64,7 +64,7 @@ def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None
         ),
         ("distance", ("--by", "question", "--between", "gender", "--values", "man,woman")),
         ("correlate", ("--correlation", "spearman")),
-        ("compare", ("--by", "question", "--between", "gender", "--values", "man,woman", "--paired", "no")),
+        ("compare", ("--by", "question", "--between", "gender", "--values", "man,woman")),
         ("accuracy", ("--reference", "each", "--raters", "r9", "--metric", "mae", "--ci", "none")),
         ("rater-quality", ()),
         ("needed-raters", ("--by", "question")),

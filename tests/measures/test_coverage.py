@@ -34,7 +34,7 @@ def test_default_intervals_cover(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "design"),
-    [("compare, property of items", "sparse, 20 raters"), ("compare, groups of raters (Welch)", "crossed, 20 raters"),
+    [("compare, property of items", "sparse, 20 raters"), ("compare, groups of raters", "crossed, 20 raters"),
      ("correlate, two questions", "sparse, 20 raters")],
 )  # fmt: skip
 def test_tests_have_their_size(name: str, design: str) -> None:

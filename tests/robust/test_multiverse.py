@@ -193,15 +193,6 @@ def test_a_report_has_one_curve_for_each_research_question() -> None:
     assert "not a comparison made by a measure" in without.result.sections[-1].text[0]
 
 
-def test_a_difference_in_points_has_no_interval_of_an_effect_size() -> None:
-    corpus = planted(items=30, people=2, effect=0.8)
-    how = {"mixed": Alternative(), "welch": Alternative(options={"test": "welch"})}
-    made = robust(corpus, Conclusion.of("compare", DIFFERENCE), Universe(choices={"test": how}))
-    welch = made.specifications.row(1, named=True)
-    assert (welch["low"], welch["verdict"]) == (None, "above")
-    assert welch["estimate"] == pytest.approx(made.claimed["estimate"], abs=0.3)
-
-
 def test_weights_of_raters_are_a_choice() -> None:
     corpus = planted(items=30, people=4)
     raters = corpus.raters.with_columns(home=pl.Series(["town", "town", "town", "hills"]))
@@ -227,8 +218,6 @@ def test_what_counts_as_drawn_is_a_choice() -> None:
     one, whole = (row["high"] - row["low"] for row in made.specifications.iter_rows(named=True))
     assert whole > 1.3 * one
     assert "unit" not in default_universe(claim, corpus).choices
-    compared = default_universe(Conclusion.of("compare", DIFFERENCE), corpus)
-    assert [*compared.choices["unit"]] == ["as claimed", "item", "rater"]
 
 
 @pytest.mark.slow

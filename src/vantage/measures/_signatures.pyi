@@ -31,7 +31,6 @@ from vantage.measures.rationale.agreement import Direction, Writer
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.semantic import BertScore as BertScore, Likeness as Likeness, Score
 from vantage.measures.rationale.topics import topics as topics
-from vantage.measures.relations.compare import Effect, Test
 from vantage.measures.relations.correlations import Correlation as CorrelationsCorrelation, midranks as midranks, p_value as p_value, weighted_correlation as weighted_correlation
 from vantage.measures.relations.groups import Over as GroupsOver
 from vantage.measures.relations.ranks import Rank
@@ -418,18 +417,10 @@ def compare(
     by: By = ...,
     between: str,
     values: Sequence[object] | None = ...,
-    unit: By | None = ...,
-    paired: bool | None = ...,
-    test: Test | None = ...,
-    effect: Effect | None = ...,
-    aggregate: Literal['mean', 'median'] = ...,
     correction: Correction = ...,
-    permutations: int = ...,
-    ci: Literal['auto', 'both', 'items', 'raters', 'runs', 'none'] = ...,
+    ci: GroupsOver = ...,
     sources: ItemSources | str | None = ...,
-    resamples: int = ...,
     confidence: float = ...,
-    seed: int = ...,
     **shared: Unpack[Whose],
 ) -> pl.DataFrame: ...
 def groups(

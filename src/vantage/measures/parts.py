@@ -170,11 +170,6 @@ def pair_of(present: Sequence[Any], between: str, values: Sequence[Any] | None) 
 DISJOINT: Final = "the two groups share no item, so a difference could come from the items"
 
 
-def share_items(answered: pl.DataFrame, between: str) -> bool:
-    """Whether raters of several groups judged an item, so that groups can be told from what they judged."""
-    return bool((answered.group_by(UNIT).agg(pl.col(between).n_unique().alias("groups"))["groups"] > 1).any())
-
-
 def linked_values(answered: pl.DataFrame, column: str, unit: Sequence[str] = UNIT) -> list[set[Any]]:
     """The values of a column in sets that items link: within a set, each has an item in common with another.
 

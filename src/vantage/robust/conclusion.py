@@ -25,7 +25,6 @@ Where: TypeAlias = dict[
 """Columns with the values to keep, as `Corpus.filter` takes them; a name that ends in `!` has those to leave out."""
 LOCATES: Final = ("trait", "group", "row", "option", "first", "second", "term", "metric", "average", "rater", "model")
 """Columns of results that tell rows of one group apart."""
-POINTS: Final = "points"
 HALF: Final = 0.5
 """The winning rate from which a model can stand in for a person (Calderon et al. 2025)."""
 SAME: Final = 1e-6
@@ -129,7 +128,7 @@ class Conclusion(BaseModel):
     @property
     def columns(self) -> list[str]:
         """The columns of a row that a verdict rests on."""
-        known = [self.value, "low", "high", self.p, _decision(self.measure), "effect"]
+        known = [self.value, "low", "high", self.p, _decision(self.measure)]
         return [one for one in dict.fromkeys(known) if one]
 
     @property
@@ -143,15 +142,10 @@ class Conclusion(BaseModel):
             verdicts = {True: "holds", False: "fails", None: "untested"}
             return [Claim(f"against:{verdicts[one]}", estimate, reference=self.reference)
                     for estimate, one in frame.select(self.value, decided).iter_rows()]  # fmt: skip
-        rows = frame
-        if "effect" in frame.columns and self.value != "estimate":
-            # The interval of an effect size is not one of the difference in points.
-            own = pl.col("effect") == POINTS
-            rows = frame.with_columns(pl.when(own).then(pl.col(end)).alias(end) for end in ("low", "high"))
-        rule = Against(self.reference, above="{rows}", value=self.value, p=self.p if self.p in rows.columns else "")
-        drafts = {claim.row: claim for claim in statement(rule, rows, Words()).claims}
+        rule = Against(self.reference, above="{rows}", value=self.value, p=self.p if self.p in frame.columns else "")
+        drafts = {claim.row: claim for claim in statement(rule, frame, Words()).claims}
         missing = Claim("against:untested", None)
-        return [settle([[drafts[place]]])[0][0] if place in drafts else missing for place in range(len(rows))]
+        return [settle([[drafts[place]]])[0][0] if place in drafts else missing for place in range(len(frame))]
 
     def located(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of a result that the claim is about."""

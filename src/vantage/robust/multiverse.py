@@ -218,7 +218,7 @@ def _complete(used: pl.DataFrame, between: str | None) -> list[int]:
 
 
 def _column(decision: str) -> str:
-    return f"{decision} (choice)" if decision in (*FIXED, "reason", "effect", "difference") else decision
+    return f"{decision} (choice)" if decision in (*FIXED, "reason", "difference") else decision
 
 
 def _importance(frame: pl.DataFrame, estimates: Floats, decisions: Sequence[str]) -> pl.DataFrame:

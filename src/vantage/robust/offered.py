@@ -100,8 +100,8 @@ def _level(offer: Offer) -> Alternatives:
 
 
 def _unit(offer: Offer) -> Alternatives:
-    """What counts as drawn: items or raters where their scores are compared, or sources that nobody declared."""
-    return offer.option("unit", "item", "rater") or offer.option("sources", *likely_sources(offer.part))
+    """What counts as drawn: items, or sources of them that nobody declared."""
+    return offer.option("sources", *likely_sources(offer.part))
 
 
 def _weights(offer: Offer) -> Alternatives:

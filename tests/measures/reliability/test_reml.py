@@ -11,7 +11,11 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 
+from vantage.measures.ratings import Floats
 from vantage.measures.reliability.components import components
+from vantage.measures.reliability.needed_raters import needed_raters
+from vantage.measures.reliability.split_half import split_half
+from vantage.measures.reliability.variance_design import VarianceDesign
 
 GOLDEN = json.loads((Path(__file__).parent / "reml_golden.json").read_text(encoding="utf-8"))
 
@@ -55,3 +59,27 @@ def test_a_component_that_is_not_there_is_zero() -> None:
     found = dict(components(table, estimator="reml", ci="none").select("component", "variance").rows())
     assert found["rater"] == pytest.approx(0.0, abs=1e-9)
     assert found["item"] > 0.3
+
+
+def test_measures_of_the_same_answers_share_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(17)
+    fits: list[VarianceDesign] = []
+    item, rater = (grid.ravel() for grid in np.indices((30, 12)))
+    value = rng.normal(size=30)[item] + 0.5 * rng.normal(size=12)[rater] + rng.normal(size=360)
+    seen = rng.random(360) < 0.6
+    frame = pl.DataFrame({"item": item, "rater": rater, "value": value}).filter(pl.Series(seen))
+    fitted = VarianceDesign._fitted
+
+    def counted(design: VarianceDesign) -> Floats:
+        fits.append(design)
+        return fitted(design)
+
+    monkeypatch.setattr(VarianceDesign, "_fitted", counted)
+    share = needed_raters(frame, ci="both", up_to=1)["rater_share"][0]
+    split_half(frame, ci="both", splits=5)
+    assert len(fits) == 1
+    changed = frame.with_columns(value=-pl.col("value") * (1 + 0.01 * pl.col("rater")))
+    assert needed_raters(changed, ci="both", up_to=1)["rater_share"][0] != share
+    assert len(fits) == 2
+    assert needed_raters(frame, ci="both", up_to=1)["rater_share"][0] == share
+    assert len(fits) == 2

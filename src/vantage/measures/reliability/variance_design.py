@@ -1,15 +1,8 @@
-"""The answers as a mean plus crossed random effects, their variances, and scores that allow for these effects.
+"""The answers as a mean plus crossed random effects, their variances, and what they do to correlations.
 
 By Henderson's Method I sums of squares by factor are set equal to their expectations, which are linear in the variances
 also when the design is unbalanced (Henderson 1953; Searle, Casella and McCulloch 1992, section 5.3). The work is linear
 in the answers.
-
-Where raters judged different items, a rater's plain mean says as much about the items as about the rater. The rater's
-score is therefore the effect in the crossed model *answer = rater + item + error*, raters fixed and items random
-(generalised least squares; Searle, Casella and McCulloch 1992, chapter 7). It lies between the plain mean, which it is
-where items hardly differ, and least squares within items, which it is where they differ much; unlike deviations from
-item means it is not shrunk by the rater's own part of those means, and it uses what separate batches of items say.
-Where all raters judged the same items, it is the plain mean.
 
 A strict rater lowers every item that the rater judged. Two questions answered by the same people therefore have scores
 whose errors are alike from item to item in both, and correlate by chance more often than independent items would
@@ -22,12 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 
-from vantage.measures.codes import dense, encode
+from vantage.measures.codes import dense
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.ratings import UNIT, By, Floats, Ints
@@ -38,6 +32,9 @@ if TYPE_CHECKING:
 
 MANY: Final = 200_000
 """From more answers than this on the method of moments is precise enough, and quicker."""
+FITS: Final = 64
+"""The variances of so many tables are kept, since a report asks for the same ones several times."""
+_FITTED: Final[dict[bytes, Floats]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,18 @@ class VarianceDesign:
         return self.likeliest()
 
     def likeliest(self) -> Floats:
-        """The variances of restricted maximum likelihood, none below zero."""
+        """The variances of restricted maximum likelihood, none below zero; the same answers are fitted once."""
+        digest = blake2b(self.value.tobytes(), digest_size=16)
+        for factor in self.factors:
+            digest.update(factor.code.tobytes())
+        key = digest.digest()
+        if (known := _FITTED.get(key)) is None:
+            known = _FITTED[key] = self._fitted()
+            for old in list(_FITTED)[:-FITS]:
+                _FITTED.pop(old, None)
+        return known.copy()
+
+    def _fitted(self) -> Floats:
         start = np.nan_to_num(self.variances, nan=float(self.value.var()))
         ratio = np.clip(start[:-1], 0, None) / max(start[-1], 1e-3 * start.max(), 1e-12)
         design = Crossed([factor.code for factor in self.factors])
@@ -162,65 +170,6 @@ def _code(used: pl.DataFrame, columns: By) -> Ints:
 def crossed_codes(first: Ints, second: Ints) -> Ints:
     """One code for each pair of codes."""
     return first * (int(second.max(initial=0)) + 1) + second
-
-
-SMALLEST: Final = 1e-6
-"""The least ratio of error to item variance; nothing is gained below, and the equations stay well-posed."""
-
-
-def rater_scores(answered: pl.DataFrame, aggregate: str = "mean") -> pl.DataFrame:
-    """The columns `rater` and `score`: what each rater would answer, on average, to the same items.
-
-    The second rater was given the two items that everyone rates higher, and is in fact the stricter one.
-
-    >>> answers = pl.DataFrame({"item": [1, 2, 3, 3, 4, 5, 1, 2, 3, 4, 5], "rater": [*"aaabbbccccc"],
-    ...     "value": [1.0, 2, 4, 3, 4, 6, 1, 2, 4, 5, 7], "question": "", "condition": "", "sample": 0})
-    >>> rater_scores(answers).with_columns(pl.col("score").round(1)).rows()
-    [('a', 3.8), ('b', 2.8), ('c', 3.8)]
-    """
-    centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
-    if not is_complete(answered):
-        answered = answered.with_columns(pl.Series("value", _without_items(answered)))
-    return answered.group_by("rater").agg(centre.alias("score")).sort("rater")
-
-
-def is_complete(answered: pl.DataFrame) -> bool:
-    """Whether every rater answered every unit equally often, so that plain means can be compared."""
-    sizes = answered.group_by([*UNIT, "rater"]).len()
-    cells = answered.select(UNIT).unique().height * answered["rater"].n_unique()
-    return len(sizes) == cells and sizes["len"].n_unique() <= 1
-
-
-def _without_items(answered: pl.DataFrame) -> Floats:
-    """The answers less the predicted effects of their items, around their own mean."""
-    unit, units = dense(encode(answered, UNIT))
-    rater, raters = dense(encode(answered, ["rater"]))
-    value = answered["value"].to_numpy()
-    middle = value.mean()
-    ratio = _error_to_item(answered)
-    if not np.isfinite(ratio):
-        return value
-    from scipy.sparse import coo_array, diags_array
-    from scipy.sparse.linalg import cg
-
-    met = coo_array((np.ones(len(unit)), (unit, rater)), (units, raters)).tocsr()
-    weight = 1 / (np.bincount(unit, minlength=units) + ratio)
-    given = np.bincount(rater, minlength=raters).astype(np.float64)
-    # Items are eliminated; what is left has one equation per rater.
-    left = diags_array(given) - met.T @ (diags_array(weight) @ met)
-    apart = value - middle
-    right = np.bincount(rater, apart, raters) - met.T @ (weight * np.bincount(unit, apart, units))
-    effect, _ = cg(left, right, rtol=1e-10, maxiter=10 * raters + 100, M=diags_array(1 / left.diagonal()))
-    item = weight * np.bincount(unit, apart - effect[rater], units)
-    return np.asarray(value - item[unit], dtype=np.float64)
-
-
-def _error_to_item(answered: pl.DataFrame) -> float:
-    """The error variance in units of the variance between items; infinite where items do not differ."""
-    design = VarianceDesign.of(answered)
-    if design.problem() is not None or design.variances[0] <= 0:
-        return float("inf")
-    return max(float(np.clip(design.variances[2:], 0, None).sum() / design.variances[0]), SMALLEST)
 
 
 @dataclass(frozen=True, slots=True)

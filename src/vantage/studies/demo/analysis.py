@@ -96,7 +96,7 @@ def estimates(corpus: Corpus, *, resamples: int = 1000, seed: int = 0) -> pl.Dat
         add(model, demo.followed(model))
     add("narrow", spread_ratio(demo.careful, NARROW, Resampling("items", **how)))
     for trait in ("home", "hand"):
-        add(trait, compare(demo.careful, between=trait, permutations=1000, **how).row(0, named=True))
+        add(trait, compare(demo.careful, between=trait).row(0, named=True))
     return pl.DataFrame(rows)
 
 

@@ -18,7 +18,6 @@ from vantage.measures import (
     Dictionary,
     Floats,
     Stability,
-    compare,
     composites,
     expected_values,
     kmeans,
@@ -39,6 +38,8 @@ ALL: Final = "all models"
 """The source that puts all models together."""
 PEOPLE: Final = "people"
 """The source of everyone who is a person; each of them is one run."""
+ROUNDING: Final = 1e-12
+"""Differences between runs that vary by less, as a share of them, do not vary."""
 FEWEST: Final = 5
 """From so many runs on there is an ellipse; of fewer, the region of two means is wider than most maps."""
 
@@ -209,24 +210,38 @@ def one_against_another(source: PlacedGroups) -> pl.DataFrame:
         none = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p"), pl.lit(None, pl.Float64))
         untested = {"relation": pl.lit(None, pl.String), "reason": pl.lit(why or "no run has groups with all scores")}
         return table.with_columns(**none, runs=pl.lit(source.runs, pl.Int64), **untested)
-    names = {"difference": "held_out", "estimate": "dz", "units": "runs"}
-    parts = [
-        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none", ci="none")
-        .rename(names)
-        .select("cluster", *names.values(), "reason", first=pl.lit(pair[0]), second=pl.lit(pair[1]))
-        for pair in pairs
-    ]
-    tested = table.join(pl.concat(parts, how="vertical_relaxed"), on=keys, how="left", maintain_order="left")
+    parts = [_over_runs(scores, *pair) for pair in pairs]
+    tested = table.join(pl.concat(parts), on=keys, how="left", maintain_order="left")
     over_runs = [_over_shared_runs(*row) for row in tested.select("dz", "runs").iter_rows()]
     results = pl.DataFrame(over_runs, schema=dict.fromkeys(("dz_low", "dz_high", "p"), pl.Float64), orient="row")
-    tested = tested.hstack(results).with_columns(
-        pl.col("runs").cast(pl.Int64),
-        pl.col("reason").cast(pl.String),
-    )
+    tested = tested.hstack(results)
     signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
     clear = pl.col("p") * pl.col("p").count() < LEVEL
     shown = pl.when(clear).then(signs).when(pl.col("p").is_not_null()).then(pl.lit("="))
     return tested.with_columns(shown.alias("relation"))
+
+
+def _over_runs(scores: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """The mean difference of two scores over runs in each cluster, and dz where it varies between them."""
+    means = scores.group_by("cluster", "sample").agg(
+        (pl.col("value").filter(question=first).mean() - pl.col("value").filter(question=second).mean()).alias("apart")
+    )
+    means = means.sort("cluster", "sample")
+    apart = pl.col("apart").drop_nulls()
+    runs, spread = apart.len(), apart.std()
+    few, alike = runs < 2, spread <= ROUNDING * pl.max_horizontal(apart.abs().max(), 1.0)
+    return means.group_by("cluster").agg(
+        pl.lit(first).alias("first"),
+        pl.lit(second).alias("second"),
+        pl.when(~few).then(apart.mean()).alias("held_out"),
+        pl.when(~few & ~alike).then(apart.mean() / spread).alias("dz"),
+        runs.cast(pl.Int64).alias("runs"),
+        pl.when(few)
+        .then(pl.lit("fewer than two runs have both scores"))
+        .when(alike)
+        .then(pl.lit("the runs do not vary, so the effect has no unit"))
+        .alias("reason"),
+    )
 
 
 def _over_shared_runs(dz: float | None, runs: int | None) -> tuple[float | None, float | None, float | None]:
