@@ -109,6 +109,7 @@ class Block:
     presentation: PresentationPart | None
     attention: AttentionPart | None
     gold_plan: GoldPart | None
+    comments: bool
     seconds: float | None
     """The time limit of the block."""
     page_seconds: float | None
@@ -145,8 +146,12 @@ class Block:
 
     @cached_property
     def groups(self) -> tuple[tuple[Question, ...], ...]:
-        """The question sets with the instrument's questions."""
-        return tuple(tuple(self.instrument.question(name) for name in group) for group in self.question_sets)
+        """The question sets with the instrument's questions, and room for a comment where the block has that."""
+        asked = tuple(tuple(self.instrument.question(name) for name in group) for group in self.question_sets)
+        if not self.comments:
+            return asked
+        free = {"rationale": "optional"}
+        return tuple(tuple(replace(q, **free) if q.rationale == "no" else q for q in group) for group in asked)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -216,6 +221,7 @@ def blocks_of(plan: StudyDocument, instruments: Mapping[str, Instrument]) -> tup
             presentation=part.presentation or (None if own else plan.presentation),
             attention=part.attention or (None if own else plan.attention),
             gold_plan=part.gold or (None if own else plan.gold),
+            comments=part.comments,
             seconds=part.minutes * 60 if part.minutes else None,
             page_seconds=part.page_minutes * 60 if part.page_minutes else None,
             first_set=sets,

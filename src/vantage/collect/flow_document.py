@@ -386,6 +386,8 @@ class BlockPart(DocumentPart):
     """Items per participant, not counting checks."""
     order: Literal["random", "fixed"] | None = None
     """The order of the items."""
+    comments: bool = False
+    """Whether participants may write a comment on each answer, which is exported as its reason."""
     presentation: PresentationPart | None = None
     attention: AttentionPart | None = None
     gold: GoldPart | None = None

@@ -227,3 +227,6 @@ def test_bundled_flows_run_from_end_to_end(tmp_path: Path, name: str) -> None:
     if name == "wcsent":
         assert collected.judgments["question"].n_unique() == 1
         assert collected.raters["comment"].to_list() == ["40"]
+        # A comment on each answer, and who is meant by a target on every page.
+        assert collected.judgments["rationale"].to_list() == ["because"] * 5
+        assert "who believe in a god" in study.guidelines(study.instrument)

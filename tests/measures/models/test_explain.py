@@ -201,3 +201,24 @@ def test_the_gradient_of_the_laplace_approximation_is_exact() -> None:
 
     slopes = [(value(step * e) - value(-step * e)) / (2 * step) for e in np.eye(7)]
     np.testing.assert_allclose(CumulativeFit(model, at, np.arange(1)).gradient, slopes, rtol=1e-4, atol=1e-4)
+
+
+def test_a_property_of_items_is_tested_over_items() -> None:
+    rng = np.random.default_rng(4)
+    kind, length = np.where(np.arange(60) % 2, "tweet", "news"), rng.normal(size=60).round(3)
+    data = planted(effect=0.8).with_columns(
+        genre=pl.col("item").replace_strict(dict(enumerate(kind))),
+        length=pl.col("item").replace_strict(dict(enumerate(length))),
+    )
+    data = data.with_columns(value=pl.col("value") + 1.5 * (pl.col("genre") == "tweet"))
+    rows = explain(data, traits=["genre", "length", "gender"])
+    genre, length_row, gender = (
+        one(rows, term=term, versus="clearest difference") for term in ("genre", "length", "gender")
+    )
+    assert (genre["higher"], genre["lower"]) == ("tweet", "news")
+    assert genre["low"] < 1.5 < genre["high"]
+    assert genre["p"] < 0.001
+    assert length_row["p"] > 0.01
+    assert length_row["higher"].startswith("items of")
+    assert gender["p"] < 0.05
+    assert one(rows, term="genre", level="tweet")["unit"] == "item"

@@ -8,7 +8,10 @@ import pytest
 
 from vantage import Corpus, Instrument
 from vantage.report.engine import Analysis
-from vantage.studies.wcsent.latent import latent_relations, scale_points
+from vantage.studies.wcsent.latent import latent_relations, not_expressed, scale_points
+from vantage.studies.wcsent.learning import WcsentOptions
+from vantage.studies.wcsent.people import divergent, properties
+from vantage.studies.wcsent.predictions import WarmthAnalysis
 
 TWO = ("trust", "competence")
 
@@ -50,3 +53,43 @@ def test_a_point_that_hardly_anybody_gives_is_never_the_likeliest() -> None:
     assert ("trust", "1") in never
     assert ("competence", "1") in never
     assert not {(question, "0") for question in TWO} & set(never)
+
+
+def test_zeros_that_say_not_expressed_are_told_from_the_middle_of_the_scale() -> None:
+    rng, steps = np.random.default_rng(3), np.array([0, -1.6, -2.5, -2.8, -2.5, -1.6, 0])
+    item, who = (grid.ravel() for grid in np.indices((200, 5)))
+    frames, silent = [], rng.random(1000) < np.repeat(rng.beta(1, 4, 200), 5)
+    for question in TWO:
+        place = np.repeat(rng.normal(0, 1.5, 200), 5)[:, None] * np.arange(7) - steps
+        rated = (place + rng.gumbel(size=place.shape)).argmax(axis=1) - 3.0
+        value = np.where(silent, 0.0, rated) if question == "competence" else rated
+        frames.append(
+            pl.DataFrame({"item": item, "rater": who, "value": value}).with_columns(question=pl.lit(question))
+        )
+    names = pl.format("i{}", "item").alias("item"), pl.format("r{}", "rater").alias("rater")
+    corpus, judged = planted(0.5, 0.0, items=200), pl.concat(frames).with_columns(*names)
+    rows = not_expressed(Analysis(Corpus(corpus.items, corpus.raters, judged, corpus.instruments)))
+    trust, competence = (rows.filter(question=question).row(0, named=True) for question in TWO)
+    assert competence["clear"]
+    assert not trust["clear"]
+    meant = silent.sum() / judged.filter(pl.col("question") == "competence", pl.col("value") == 0).height
+    assert competence["low"] < meant < competence["high"]
+    assert trust["estimate"] < competence["low"]
+
+
+def test_kinds_of_targets_and_opposed_questions_are_found() -> None:
+    corpus = planted(0.2, 0.0, items=80)
+    person = pl.int_range(pl.len()) % 2 == 0
+    items = corpus.items.with_columns(target=pl.when(person).then(pl.lit("Donald Trump")).otherwise(pl.lit("Women")))
+    lower = (pl.col("question") == "trust") & (pl.col("item").str.slice(1).cast(pl.Int64) % 2 == 0)
+    moved = pl.when(lower).then((pl.col("value") - 2).clip(-3, 3)).otherwise("value")
+    judged = corpus.judgments.with_columns(value=moved)
+    analysis = WarmthAnalysis(Corpus(items, corpus.raters, judged, corpus.instruments), WcsentOptions())
+    rows = properties(analysis).filter(versus="clearest difference")
+    trust, competence = (rows.filter(question=question).row(0, named=True) for question in TWO)
+    assert (trust["term"], trust["higher"], trust["lower"]) == ("kind of target", "group", "person")
+    assert trust["difference_low"] > 1
+    assert competence["p"] > 0.01
+    opposed = divergent(analysis)
+    assert (opposed["trust"] * opposed["competence"] < 0).all()
+    assert opposed["apart"].is_sorted(descending=True)

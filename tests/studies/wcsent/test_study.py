@@ -65,6 +65,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
         *(f"wright-map-{number}" for number in (1, 2, 3)),
         *(
             "variance",
+            *("properties", "scale-points"),
             "scores-rounded-median",
             "labels",
             "opposed",

@@ -83,8 +83,8 @@ def explain(
     """Which traits, kinds of raters and conditions explain the answers: a mixed model with crossed items and raters.
 
     Items and raters are random effects; `traits`, the kind of a rater (people, and every model by its name, with
-    `kinds="all"`) and the condition, where there are several, are fixed ones. People without a trait are left out and
-    counted.
+    `kinds="all"`) and the condition, where there are several, are fixed ones. `traits` are columns of the raters or of
+    the items. People without a trait are left out and counted.
 
     `family` is `gaussian` (restricted maximum likelihood; two options count as shares), or on request `ordinal`
     (cumulative logits, Laplace approximation) or `binary`.

@@ -82,6 +82,8 @@ def prepare(
     for trait in traits:
         if trait in numeric:
             continue
+        if owner(frame, trait) == "item":
+            continue
         sizes = frame.filter("__person").drop_nulls(trait).group_by(trait).agg(pl.col("rater").n_unique())
         if len(sizes) > 1 and (sizes["rater"] < 2).all():
             raise InputError(
@@ -140,12 +142,19 @@ def _check_shared(frame: pl.DataFrame, trait: str) -> None:
 
 def scale_of(frame: pl.DataFrame, trait: str, scales: Mapping[str, TraitScale]) -> TraitScale:
     """The scale of a trait: the known one, or what the values tell."""
-    return scales.get(trait) or inferred_scale_of(frame.unique("rater", maintain_order=True)[trait])
+    return scales.get(trait) or inferred_scale_of(frame.unique(owner(frame, trait), maintain_order=True)[trait])
+
+
+def owner(frame: pl.DataFrame, column: str) -> str:
+    """Whose property a column is: the items' where each has one value and raters have several, else the raters'."""
+    several = {unit: frame.group_by(unit).agg(pl.col(column).drop_nulls().n_unique()) for unit in ("item", "rater")}
+    varies = {unit: bool((of_unit[column] > 1).any()) for unit, of_unit in several.items()}
+    return "item" if varies["rater"] and not varies["item"] else "rater"
 
 
 def _number(frame: pl.DataFrame, trait: str, columns: list[Floats]) -> Term:
-    of_rater = frame.filter("__person").unique("rater")[trait].cast(pl.Float64)
-    mean, spread = float(of_rater.mean() or 0), float(of_rater.std() or 1)  # type: ignore[arg-type]
+    of_owner = frame.filter("__person").unique(owner(frame, trait))[trait].cast(pl.Float64)
+    mean, spread = float(of_owner.mean() or 0), float(of_owner.std() or 1)  # type: ignore[arg-type]
     value = ((frame[trait].cast(pl.Float64) - mean) / spread).fill_null(0.0).to_numpy()
     place = len(columns)
     columns.append(value)

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.corpora import TraitScale, inferred_scale_of
+from vantage.corpora import TraitScale
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
@@ -183,12 +183,12 @@ class GroupAnalysis:
         confidence: float = 0.95,
     ) -> GroupAnalysis:
         """The analysis of a column; answers for which a column in `given` has no value are left out."""
-        from vantage.measures.models.terms import columns_of
+        from vantage.measures.models.terms import columns_of, scale_of
 
         answered = asked.filter(pl.col("value").is_not_null())
         known = answered.drop_nulls([column, *given])
         frame = known.sort("item", "question", "condition", "rater", "sample", maintain_order=True)
-        scale = scale or inferred_scale_of(frame.unique("rater", maintain_order=True)[column])
+        scale = scale or scale_of(frame, column, {})
         held = columns_of(frame, [name for name in (*given, "condition") if name != column])
         missing = answered.filter(pl.col(column).is_null())
         levels = _levels(frame[column], scale)
@@ -204,9 +204,11 @@ class GroupAnalysis:
 
     @cached_property
     def step(self) -> float:
-        """1, 2 or 5 times a power of ten: the one nearest to the standard deviation of raters."""
-        of_raters = self.frame.unique("rater")[self.column].cast(pl.Float64)
-        spread = float(of_raters.std() or 1.0)  # type: ignore[arg-type]
+        """1, 2 or 5 times a power of ten: the one nearest to the standard deviation of raters, or of items."""
+        from vantage.measures.models.terms import owner
+
+        of_owners = self.frame.unique(owner(self.frame, self.column))[self.column].cast(pl.Float64)
+        spread = float(of_owners.std() or 1.0)  # type: ignore[arg-type]
         power = 10.0 ** np.floor(np.log10(spread))
         return float(power * min((1, 2, 5, 10), key=lambda size: abs(np.log(spread / (power * size)))))
 
@@ -389,7 +391,8 @@ class GroupAnalysis:
     def _slope(self) -> dict[str, Any]:
         """The change of the answers with a number."""
         row = {"row": "slope", "group": f"per {self.step:g}", "versus": None, "mean": self.frame["value"].mean()}
-        row |= {"higher": f"raters of higher {self.column}", "lower": f"raters of lower {self.column}"}
+        whose = "items" if self._unit in ("item", "source") else "raters"
+        row |= {"higher": f"{whose} of higher {self.column}", "lower": f"{whose} of lower {self.column}"}
         return {**row, **counts(self.frame, self.asked), **self._tested(np.array([0.0, 1.0]))}
 
     def _tested(self, weights: Floats) -> dict[str, Any]:

@@ -1,22 +1,30 @@
-"""What lies behind the ratings: how far the questions go together, and which points of the scale are told apart."""
+"""What lies behind the ratings: how far the questions go together, which points are told apart, what a zero means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import chdtrc, expit, log_softmax, logsumexp
 
 from vantage.measures import facets
 from vantage.measures.intervals import CORRELATIONS
 from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis, there
+from vantage.scales import show_code
 from vantage.studies.wcsent.learning import QUESTIONS
 
 Floats: TypeAlias = NDArray[np.float64]
+NODES: Final = (11, 7)
+"""Points of quadrature for the places of items, and for their chances to express nothing."""
+DRAWS: Final = 400
+"""Draws from the normal distribution of the estimates, behind an interval."""
 
 
 def scale_points(analysis: Analysis) -> pl.DataFrame:
@@ -28,6 +36,77 @@ def scale_points(analysis: Analysis) -> pl.DataFrame:
     steps = there(steps.filter(pl.col("group").is_null(), pl.col("estimate").is_not_null()))
     step = pl.col("estimate") - pl.col("estimate").shift().over("question")
     return steps.with_columns(step=step, point=pl.col("threshold").str.split("|").list.first(), never=step < 0)
+
+
+def not_expressed(analysis: Analysis) -> pl.DataFrame:
+    """How many zeros say that a sentence expresses nothing, and the thresholds of the others, by question.
+
+    The scale has one point for "not expressed" and "neither". Here annotators first find something expressed or not,
+    with a chance that differs between items, and those who do rate on all seven points (zero-inflated rating scale
+    model; Lambert 1992). Without the first step zeros are a point like others: `p` compares the two.
+    """
+    rows, codes = [], range(-3, 4)
+    for question in QUESTIONS:
+        judged = analysis.people.judgments.filter(question=question).drop_nulls("value")
+        counts = judged.group_by("item").agg((pl.col("value") == code).sum().alias(str(code)) for code in codes)
+        several = counts.drop("item").filter(pl.sum_horizontal(pl.all()) > 1)
+        if (several.sum().to_numpy() > 0).all() and len(several) > len(codes):
+            kinds = several.group_by(several.columns).len("n").sort(several.columns).cast(pl.Float64)
+            model = _Zeros(kinds.drop("n").to_numpy(), kinds["n"].to_numpy())
+            rows.append({"question": question, **model.row(analysis.seed), "items": len(several)})
+    return there(pl.DataFrame(rows, infer_schema_length=None))
+
+
+@dataclass(frozen=True)
+class _Zeros:
+    """Counts of the seven points, one row per kind of item, and how many items are of that kind."""
+
+    counts: Floats
+    weight: Floats
+
+    def row(self, seed: int) -> dict[str, Any]:
+        """Both models, the share of zeros that say "not expressed", and what remains of the scale without them."""
+        given = self.counts.T @ self.weight / (self.weight @ self.counts.sum(axis=1))
+        plain = minimize(self.loss, np.concatenate([-np.diff(np.log(given)), [0.0]]), method="L-BFGS-B")
+        apart = minimize(self.loss, np.concatenate([plain.x, [-2.0, 0.0]]), method="L-BFGS-B")
+        slopes = approx_fprime(apart.x, lambda x: approx_fprime(x, self.loss, 1e-4), 1e-3)
+        covariance = np.linalg.pinv((slopes + slopes.T) / 2, hermitian=True)
+        drawn = np.random.default_rng(seed).multivariate_normal(apart.x, covariance, DRAWS, check_valid="ignore")
+        low, high = np.quantile([self.share(one) for one in drawn], [0.025, 0.975])
+        never = [show_code(code) for code, step in zip(range(-2, 3), np.diff(apart.x[:6]), strict=True) if step < 0]
+        shares = {"zeros": float(given[3]), "estimate": self.share(apart.x), "low": float(low), "high": float(high)}
+        thresholds = ", ".join(f"{value:.2f}".replace("-", "−") for value in apart.x[:6])
+        p = float(chdtrc(2, max(2 * (plain.fun - apart.fun), 0.0)))
+        return {**shares, "p": p, "clear": p < 0.01, "thresholds": thresholds, "never": ", ".join(never) or "none"}
+
+    def loss(self, given: Floats) -> float:
+        """The negative marginal log-likelihood, over the places of items and their chances to express nothing."""
+        points, nothing, node = self._answers(given)
+        zero = np.logaddexp(np.log(nothing), np.log1p(-nothing) + points[:, None, 3])
+        others = self.counts @ np.where(np.arange(7) == 3, 0.0, points).T
+        many = self.counts.sum(axis=1) - self.counts[:, 3]
+        each = self.counts[:, 3, None, None] * zero + others[:, :, None] + many[:, None, None] * np.log1p(-nothing)
+        # Where nobody means "not expressed" nothing tells how the chances differ: a weak prior keeps them finite.
+        prior = (given[7:] ** 2 / [50, 2]).sum() if len(given) > 7 else 0.0
+        return float(prior - self.weight @ logsumexp(each + node, axis=(1, 2)))
+
+    def share(self, given: Floats) -> float:
+        """The share of zeros that say "not expressed"."""
+        points, nothing, node = self._answers(given)
+        zero = nothing + (1 - nothing) * np.exp(points[:, None, 3])
+        return float((np.exp(node) * nothing).sum() / (np.exp(node) * zero).sum())
+
+    @staticmethod
+    def _answers(given: Floats) -> tuple[Floats, Floats, Floats]:
+        """Log probabilities of the points by place, chances of "not expressed", and the log weights of both."""
+        (node, weight), (chance, other) = (np.polynomial.hermite_e.hermegauss(many) for many in NODES)
+        weight, other = (np.log(one / one.sum()) for one in (weight, other))
+        steps = np.concatenate([[0.0], np.cumsum(given[:6])])
+        points = log_softmax(np.exp(given[6]) * node[:, None] * np.arange(7) - steps, axis=1)
+        if len(given) == 7:
+            return points, np.full(1, 1e-12), weight[:, None]
+        nothing = expit(given[7] + np.exp(given[8]) * chance).clip(1e-12, 1 - 1e-9)
+        return points, nothing, weight[:, None] + other
 
 
 def latent_relations(analysis: Analysis) -> pl.DataFrame:

@@ -19,12 +19,12 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.corpora.readers.files import read_table, text_of
 from vantage.errors import InputError
-from vantage.measures import aggregate, bands, correlate, opposed_items, unanimity
-from vantage.report.engine import Absent, Analysis, Data
+from vantage.measures import aggregate, bands, correlate, explain, opposed_items, unanimity
+from vantage.report.engine import Absent, Analysis, Data, there
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
 from vantage.studies.wcsent.learning import QUESTIONS
-from vantage.studies.wcsent.predictions import WarmthAnalysis
+from vantage.studies.wcsent.predictions import SHOWN, WarmthAnalysis
 
 RULES: Final[dict[str, dict[str, Any]]] = {
     "votes (Table 2)": {"method": "signs", "ties": "neutral"},
@@ -140,8 +140,8 @@ def opposed(analysis: Analysis) -> pl.DataFrame:
 
 
 def together(analysis: Analysis) -> pl.DataFrame | None:
-    """How often every two questions have which pair of released scores."""
-    final = aggregate(analysis.people, method="mean", rounding="half_up").select("item", "question", "value")
+    """How often every two questions have which pair of rounded median scores (Figure 7)."""
+    final = aggregate(analysis.people, method="median", rounding="half_even").select("item", "question", "value")
     wide = final.pivot(on="question", index="item", values="value").drop_nulls()
     codes = [str(code) for code in range(-3, 4)]
     grid = pl.DataFrame({"first": codes[::-1]}).join(pl.DataFrame({"second": codes}), how="cross")
@@ -153,6 +153,41 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
         names = {"rows": pl.lit(one), "columns": pl.lit(other), "two": pl.lit(f"{one} and {other}")}
         grids.append(data.with_columns(**names))
     return pl.concat(grids) if grids else None
+
+
+def divergent(analysis: Analysis) -> pl.DataFrame:
+    """Pairs whose questions point in opposite directions, the furthest apart first (Table 8), with their medians."""
+    medians = aggregate(analysis.people, method="median").pivot("question", index="item", values="value")
+    asked = [question for question in QUESTIONS if question in medians.columns]
+    low, high = pl.min_horizontal(asked), pl.max_horizontal(asked)
+    apart = there(medians.drop_nulls(asked).filter(low < 0, high > 0)).with_columns(apart=high - low)
+    texts = apart.join(analysis.people.items.select("item", "text", "target"), on="item", maintain_order="left")
+    return texts.sort("apart", "item", descending=[True, False]).head(SHOWN)
+
+
+PERSONS: Final = ("Barack Obama", "Donald Trump", "Hillary Clinton")
+
+
+def properties(analysis: WarmthAnalysis) -> pl.DataFrame:
+    """What kind of target and which stance go with higher ratings: mixed models with pairs and annotators at random.
+
+    Stance is known of pairs whose target is that of SemEval; there the target is held constant.
+    """
+    people, kind = analysis.people, pl.when(pl.col("target").is_in(PERSONS)).then(pl.lit("person"))
+    items = people.items.with_columns(kind.otherwise(pl.lit("group")).alias("target_type"))
+    models = {"target_type": ["target_type"]}
+    if analysis.options.stance:
+        items = items.drop("stance", strict=False).join(joined(analysis).select("item", "stance"), on="item")
+        models["stance"] = ["stance", "target"]
+    described = Corpus(items, people.raters, people.judgments, people.instruments)
+    there(described.judgments.group_by("item", "question").len().filter(pl.col("len") > 1))
+    frames = [
+        explain(described, by="question", traits=traits).filter(term=term)
+        for term, traits in models.items()
+        if items.drop_nulls(term)[term].n_unique() > 1
+    ]
+    both = there(pl.concat(frames, how="diagonal_relaxed") if frames else None)
+    return both.with_columns(pl.col("term").replace({"target_type": "kind of target"}))
 
 
 COLUMNS: Final = ("id", "target", "text", "stance", "opinion", "sentiment")
