@@ -405,9 +405,9 @@ class Corpus:
         """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
         return provided("corpus.report")(self, seed=seed)
 
-    def view(self) -> Any:
-        """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
-        return provided("corpus.view")(self)
+    def view(self, at: str = "") -> Any:
+        """The explorer in a notebook, `at` an address such as "#/item?item=a"; `vantage view` opens it in a browser."""
+        return provided("corpus.view")(self, at)
 
     @property
     def plot(self) -> Any:

@@ -85,7 +85,7 @@ class Report(Shown):
         if self.explorer:
             put_text(folder / EXPLORER, self.explorer)
         svgs = {name: drawing.svg for name, drawing in files.items()}
-        text = page(self.record, result, svgs, doors=(folder / EXPLORER).is_file())
+        text = page(self.record, result, svgs, explorer=EXPLORER if (folder / EXPLORER).is_file() else None)
         put_text(folder / PAGE, text)
         frame = ledger_frame(result.ledger)
         put_text(folder / f"{LEDGER}.csv", csv_text(frame))
