@@ -50,16 +50,24 @@ _WORD: Final = re.compile(rf"(\S{{{WORD + 1},}})")
 _PIECES: Final = re.compile(rf".{{1,{WORD}}}?[/_:|+=&.-](?=.)|.{{1,{WORD}}}")
 
 
-def page(record: Record, result: Result, drawings: Mapping[str, str], *, explorer: str | None = None) -> str:
+def page(
+    record: Record,
+    result: Result,
+    drawings: Mapping[str, str],
+    narrow: Mapping[str, str] | None = None,
+    *,
+    explorer: str | None = None,
+) -> str:
     """The report of a study as one HTML page.
 
     Args:
         record: What the run was.
         result: What it found.
         drawings: The SVG of each figure.
+        narrow: The SVG of figures that phones see instead; other figures scroll.
         explorer: The explorer beside the page, to which numbers lead; without it, they wait for one to serve the page.
     """
-    opening, sections = _numbered(result, drawings, explorer)
+    opening, sections = _numbered(result, drawings, narrow or {}, explorer)
     text: str = template("report.html").render(
         **furniture(),
         title=record.title or record.study,
@@ -161,10 +169,11 @@ def _pixels(widths: Iterable[int], character: float, padding: float) -> float:
     return sum(width * character + padding for width in widths)
 
 
-def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "") -> dict[str, Any]:
-    """A figure as the template shows it."""
-    drawing = inline(svg, f"figure-{prefix}{figure.name}", printable(figure.in_words))
-    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base}
+def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "", narrow: str = "") -> dict[str, Any]:
+    """A figure as the template shows it, with what phones see instead."""
+    words, name = printable(figure.in_words), f"figure-{prefix}{figure.name}"
+    drawing = inline(svg, name, words) + (inline(narrow, f"{name}-narrow", words) if narrow else "")
+    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base, "narrow": bool(narrow)}
     return {**view, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
 
 
@@ -218,12 +227,14 @@ def value_text(value: Any) -> str:
 
 
 def _numbered(
-    result: Result, drawings: Mapping[str, str], explorer: str | None
+    result: Result, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """The part that opens the page and all sections, with anchors and with parts numbered in the order of reading."""
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
-    views = dict(zip(map(id, order), counted_views(_view(part, drawings, explorer) for part in order), strict=True))
+    views = dict(
+        zip(map(id, order), counted_views(_view(part, drawings, narrow, explorer) for part in order), strict=True)
+    )
     noted: set[str] = set()
     for view in views.values():
         # What several tables note is said at the first of them.
@@ -258,10 +269,12 @@ def _opening(result: Result) -> Part | None:
     return next(iter([*figures, *short]), None)
 
 
-def _view(part: Part, drawings: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
+def _view(part: Part, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
     if isinstance(part, Table):
         return {**table_view(part), "explorer": explorer}
-    return dialogue_view(part) if isinstance(part, Dialogue) else figure_view(part, drawings[part.name])
+    if isinstance(part, Dialogue):
+        return dialogue_view(part)
+    return figure_view(part, drawings[part.name], narrow=narrow.get(part.name, ""))
 
 
 def caveats(sentences: list[str]) -> dict[str, Any]:
