@@ -44,6 +44,13 @@ def test_numbers_lead_to_the_judgments_where_that_is_asked_for(vantage: Vantage,
     assert 'href="explorer.html#' in (demo / "with" / "report.html").read_text()
 
 
+def test_numbers_of_a_study_lead_to_its_judgments(vantage: Vantage, study: Path) -> None:
+    done = vantage("report", study, "--explorer")
+    assert done.code == 0, done.err
+    assert (study / "explorer.html").is_file()
+    assert 'href="explorer.html#/' in (study / "report.html").read_text()
+
+
 def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:
     run(STUDY, out=tmp_path / "other", models=[recorded(tmp_path / "m.csv")], level="nominal")
     done = vantage("report", "--compare", study, tmp_path / "other", "--out", tmp_path / "both.html")

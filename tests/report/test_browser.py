@@ -25,6 +25,13 @@ CUT_OFF = """() => [...document.querySelectorAll(".wide, .wide td, .wide th, .di
   .filter((box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).display !== "inline")
   .map((box) => [box.closest("[id]")?.id, box.textContent.slice(0, 60), box.scrollWidth, box.clientWidth])"""
 """Tables and cells that are wider than the room they have."""
+FIGURES = """() => [...document.querySelectorAll(".both")].map((box) => {
+  const seen = [...box.querySelectorAll("svg")].filter((one) => getComputedStyle(one).display !== "none");
+  const letters = seen.flatMap((one) => [...one.querySelectorAll("text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * one.getBoundingClientRect().width / one.viewBox.baseVal.width));
+  return { hidden: box.scrollWidth - box.clientWidth, letters: Math.min(...letters), drawings: seen.length };
+})"""
+"""Figures with a drawing for phones: how much of them is out of sight, and how high their letters are in pixels."""
 NEVER = re.compile(
     r"(?<![\d.,–−-])1 (rows|turns|tables|figures|items|raters|judgments|texts|users|groups|runs|statements)\b"
     r"|\bp\w* ?[=<] ?0?\.000\b|–[ \u00a0]?–"
@@ -109,6 +116,10 @@ def test_a_page_fits_and_breaks_none_of_its_own_rules(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(CUT_OFF) == []
     assert said == []
+    # A phone sees all of a figure, in letters that can be read.
+    figures = page.evaluate(FIGURES)
+    assert not [one for one in figures if one["hidden"] > 1 or one["letters"] < 9 or one["drawings"] != 1], figures
+    assert bool(figures) == (name == "corpus")
     page.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.reports import HOSTILE, report
 from vantage.errors import InputError
-from vantage.report import Dialogue, Report, Result, Section
+from vantage.report import Dialogue, Figure, Report, Result, Section
 from vantage.report.folder import MANIFEST, PAGE
 from vantage.report.record import Record
 
@@ -24,6 +24,18 @@ def test_a_report_leaves_tables_figures_and_the_data_behind_them(tmp_path: Path)
     figures = {f"figures/alpha.{suffix}" for suffix in ("parquet", "csv", "svg", "pdf")}
     assert set(files(tmp_path / "out")) == tables | figures | {PAGE, MANIFEST, "ledger.csv", "ledger.json"}
     assert pl.read_csv(tmp_path / "out" / "tables" / "alpha.csv")["question"].to_list() == ["plain", "skill"]
+
+
+def test_phones_see_a_figure_of_their_own_unless_labels_leave_no_room(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.6, -0.2]})
+    figure = Figure("short", "Short.", "", "points", frame, {"category": "question"})
+    crowded = pl.DataFrame({"row": ["w" * 44] * 2, "column": ["a", "b"], "value": [0.1, 0.2]})
+    heat = Figure("long", "Long.", "", "heat", crowded, {"row": "row", "column": "column", "value": "value"})
+    path = Report(Record("try", "Try"), Result([Section("Figures", [], [figure, heat])])).write(tmp_path / "out")
+    page = path.read_text("utf-8")
+    assert "figure-short-narrow" in page
+    assert "figure-long-narrow" not in page
+    assert "narrow" not in (tmp_path / "out" / "figures" / "short.svg").read_text("utf-8")
 
 
 def test_what_is_stored_draws_the_same_report(tmp_path: Path) -> None:

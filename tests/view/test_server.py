@@ -9,9 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.cli.run import Done, run
+from vantage.corpora import Corpus
+from vantage.report import Report, Result, Section, Table
+from vantage.report.record import Record
+from vantage.view import open_paths
 from vantage.view.app import Server
 from vantage.view.explorer import Explorer
 
@@ -34,7 +39,11 @@ def get(address: str, data: bytes | None = None, **headers: str) -> tuple[int, s
 
 @pytest.fixture
 def entered(explorer: Explorer, serve: Callable[[Explorer], Server]) -> tuple[Server, str, str]:
-    server = serve(explorer)
+    return enter(serve(explorer))
+
+
+def enter(server: Server) -> tuple[Server, str, str]:
+    """The server with its address and the cookie that its link gives."""
     status, _, headers = get(server.address)
     assert status == 303
     return server, f"http://127.0.0.1:{server.port}", headers["set-cookie"].partition(";")[0]
@@ -79,6 +88,17 @@ def test_bad_requests_get_one_sentence(entered: tuple[Server, str, str]) -> None
     assert get(f"{base}/api/secrets", cookie=cookie)[0] == 404
     assert get(f"{base}/view.py", cookie=cookie)[0] == 404
     assert get(f"{base}/report/7", cookie=cookie)[0] == 404
+
+
+def test_the_numbers_of_a_report_lead_to_the_explorer_that_serves_it(
+    corpus: Corpus, tmp_path: Path, serve: Callable[[Explorer], Server]
+) -> None:
+    place = corpus.write(tmp_path / "corpus")
+    table = Table("alpha", "Alpha.", pl.DataFrame({"question": ["warm"], "estimate": [0.5]}))
+    written = Report(Record("corpus", "Try"), Result([Section("Agreement", parts=[table])])).write(place / "report")
+    assert '<a data-door="#/spectrum?question=warm">' in written.read_text("utf-8")
+    _, base, cookie = enter(serve(Explorer(*open_paths([place]))))
+    assert '<a href="/#/spectrum?question=warm">' in get(f"{base}/report/0", cookie=cookie)[1]
 
 
 def test_the_command_says_what_it_cannot_open(

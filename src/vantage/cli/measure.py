@@ -99,6 +99,8 @@ def measure(
         hidden += [name for name in result.columns if name not in {*grouped, *chosen.view.show, *RESTING}]
     output.print(result, hidden)
     _present(chosen, result, grouped, options.get("show"), figure, quiet=output.data)
+    if not output.data:
+        _behind(result, folder, where)
     if model is not None:
         from vantage.measures.powered.estimate import sentences
 
@@ -129,6 +131,19 @@ def _present(
     if len(figures) > 1:
         raise InputError("a figure is of one question", remedy="pass --where question=NAME")
     write_figure(figures[0].chart, figures[0].data, figures[0].options, figure)
+
+
+def _behind(frame: pl.DataFrame, folder: Path, where: Where) -> None:
+    """The command that shows the judgments behind the first row."""
+    import shlex
+
+    from vantage.report.doors import door
+
+    rows = frame.head(1).rows(named=True)
+    if rows and (address := door(rows[0])):
+        narrowed = [word for condition in where or () for word in ("--where", condition)]
+        command = shlex.join(["vantage", "view", f"{folder}#{address}", *narrowed])
+        typer.echo(f"\nThe judgments behind {'it' if len(frame) == 1 else 'the first row'}: {command}", err=True)
 
 
 def _grouping(chosen: Measure, corpus: vantage.Corpus, options: dict[str, Any]) -> list[str]:

@@ -56,28 +56,24 @@ def report(
         return
     if folder is None:
         raise InputError("no folder given", remedy="run: vantage report FOLDER")
-    from vantage.corpora.disclosure import guard
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report
     from vantage.report.overview import corpus_report
     from vantage.studies.running import redraw
-    from vantage.view import Explorer, export
 
     if is_report(folder):
         if out is not None:
             raise InputError("a study's report is drawn again in its own folder", remedy="leave --to out")
         made = redraw(folder)
-        if robust or plan is not None:
-            made = _varied(made, vantage.Corpus.read(folder / "corpus"), robust, plan, seed)
+        if robust or plan is not None or explorer:
+            corpus = vantage.Corpus.read(folder / "corpus")
+            made = _explored(_varied(made, corpus, robust, plan, seed), corpus, explorer, seed)
             made.write(folder)
         finished(made, folder, as_json=as_json)
     elif is_corpus(folder) or folder.is_file():  # a file is refused, with the way to import it
         corpus, place = vantage.Corpus.read(folder), out or folder / "report"
         made = _varied(corpus_report(corpus, seed=seed), corpus, robust, plan, seed)
-        if explorer:
-            corpus = guard(corpus)
-            made = replace(made, explorer=export(Explorer([], lambda: corpus), seed=seed))
-        made.write(place)
+        _explored(made, corpus, explorer, seed).write(place)
         finished(made, place, as_json=as_json)
     else:
         neither = "there is neither a study nor a corpus in this folder"
@@ -92,6 +88,17 @@ def _varied(made: Report, corpus: vantage.Corpus, robust: bool, plan: Path | Non
     if robust:
         made = with_robust(made, corpus, seed=seed)
     return made if plan is None else with_plan(made, corpus, FrozenPlan.read(plan), seed=seed)
+
+
+def _explored(made: Report, corpus: vantage.Corpus, explorer: bool, seed: int) -> Report:
+    """The report with the explorer beside it, where that is asked for."""
+    from vantage.corpora.disclosure import guard
+    from vantage.view import Explorer, export
+
+    if not explorer:
+        return made
+    guarded = guard(corpus)
+    return replace(made, explorer=export(Explorer([], lambda: guarded), seed=seed))
 
 
 def _compare(first: Path, second: Path, out: Path) -> None:
@@ -124,7 +131,8 @@ def view(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH…", help="Corpus folders, run stores, study folders, collect files, or one ROBUST_PAGE#NUMBER."
+            metavar="PATH…",
+            help="Corpus folders, run stores, study folders, collect files, ROBUST_PAGE#NUMBER or PATH#/ADDRESS.",
         ),
     ],
     disclosure: dict[str, Any],
@@ -149,6 +157,9 @@ def view(
 
         folder, conditions = specification_at(Path(page), int(number))
         paths, where = [folder], [*conditions, *(where or [])]
+    last, mark, place = str(paths[-1]).partition("#/")
+    at = f"#/{place}" if mark else ""
+    paths = [*paths[:-1], Path(last)] if mark else paths
     opened, read = open_paths(paths)
 
     def part() -> vantage.Corpus | None:
@@ -159,7 +170,7 @@ def view(
     if export is not None:
         from vantage.view.exporting import export as write
 
-        write(explorer, export, seed=seed, **disclosure)
+        write(explorer, export, seed=seed, at=at, **disclosure)
         typer.echo(f"Wrote {export} ({export.stat().st_size / 2**20:.1f} MB)")
         return
     import socket
@@ -181,8 +192,9 @@ def view(
         listener.close()
         raise InputError(f"port {port} is taken", remedy="leave --port out to take a free one") from None
     server = Server(explorer, listener.getsockname()[1])
-    typer.echo(f"Look at {server.address}\nStop with Ctrl-C.", err=True)
+    address = f"{server.address}{at}"
+    typer.echo(f"Look at {address}\nStop with Ctrl-C.", err=True)
     if open_:
-        typer.launch(server.address)
+        typer.launch(address)
     config = uvicorn.Config(server.app(), log_level="error", access_log=False, server_header=False)
     uvicorn.Server(config).run([listener])

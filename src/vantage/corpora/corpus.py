@@ -273,6 +273,7 @@ class Corpus:
         """
         conditions = [*predicates, *(self._equals(column, value) for column, value in equals.items())]
         items, raters, judgments = self.items, self.raters, self.judgments
+        rows = pl.int_range(len(judgments), dtype=pl.UInt32, eager=True)
         for condition in conditions:
             names = condition.meta.root_names()
             sources = self._sources(names)
@@ -284,15 +285,16 @@ class Corpus:
                 raters = raters.filter(condition)
             else:
                 kept = self.with_columns_of(names).with_row_index("__row").filter(condition)["__row"]
-                judgments = judgments.join(
-                    self.judgments[kept].select(schema.KEY), on=schema.KEY, how="semi", maintain_order="left"
-                )
-        judgments = judgments.filter(
-            pl.col("item").is_in(items["item"].implode()), pl.col("rater").is_in(raters["rater"].implode())
-        )
+                rows = rows.filter(rows.is_in(kept.implode()))
+        if len(rows) < len(judgments):
+            judgments = judgments[rows]
+        for name, left, whole in (("item", items, self.items), ("rater", raters, self.raters)):
+            if len(left) < len(whole):
+                judgments = judgments.filter(pl.col(name).is_in(left[name].implode()))
         before, after = self.judgments, judgments
-        items = items.filter(_still_used("item", before, after))
-        raters = raters.filter(_still_used("rater", before, after))
+        if len(after) < len(before):
+            items = items.filter(_still_used("item", before, after))
+            raters = raters.filter(_still_used("rater", before, after))
         # A part of what was checked needs no check.
         part = Corpus.__new__(Corpus)
         part.instruments, part.about, part.questions = self.instruments, self.about, self.questions
@@ -403,9 +405,9 @@ class Corpus:
         """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
         return provided("corpus.report")(self, seed=seed)
 
-    def view(self) -> Any:
-        """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
-        return provided("corpus.view")(self)
+    def view(self, at: str = "") -> Any:
+        """The explorer in a notebook, `at` an address such as "#/item?item=a"; `vantage view` opens it in a browser."""
+        return provided("corpus.view")(self, at)
 
     @property
     def plot(self) -> Any:

@@ -8,6 +8,8 @@ are never touched here.
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass
@@ -30,7 +32,7 @@ from vantage.report.page import EXPLORER, page
 from vantage.report.parts import Column, Dialogue, Figure, Finding, Part, Result, Section, Shown, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
-from vantage.report.style import drawn
+from vantage.report.style import COLUMN, drawn
 
 FORMAT: Final = 1
 """The version of the folder; a folder of a higher one was written by a newer Vantage."""
@@ -41,6 +43,9 @@ LEDGER: Final = "ledger"
 """The ledger of claims, as JSON and as CSV."""
 TABLE_FILES: Final = ("*.parquet", "*.csv", "*.tex")
 FIGURE_FILES: Final = ("*.parquet", "*.csv", "*.svg", "*.pdf")
+
+WIDEST: Final = 1.3
+"""How much wider than a column its labels may make a figure that phones see; text would become too small."""
 
 Stored: TypeAlias = Sequence[tuple[str, pl.DataFrame, Mapping[str, str | bytes]]]
 """Names of parts with their frames, and further files by their endings."""
@@ -85,7 +90,8 @@ class Report(Shown):
         if self.explorer:
             put_text(folder / EXPLORER, self.explorer)
         svgs = {name: drawing.svg for name, drawing in files.items()}
-        text = page(self.record, result, svgs, doors=(folder / EXPLORER).is_file())
+        narrow = {one.name: svg for one in result.figures if (svg := _narrow(one, colours))}
+        text = page(self.record, result, svgs, narrow, explorer=EXPLORER if (folder / EXPLORER).is_file() else None)
         put_text(folder / PAGE, text)
         frame = ledger_frame(result.ledger)
         put_text(folder / f"{LEDGER}.csv", csv_text(frame))
@@ -101,6 +107,20 @@ class Report(Shown):
         head = {"format": FORMAT, "written_by": f"vantage {__version__}"}
         data = {**head, "record": self.record.to_data(), "result": self.result}
         put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=_plain) + "\n")
+
+
+def _narrow(figure: Figure, colours: Mapping[str, str]) -> str:
+    """The figure as phones see it; nothing where its labels leave no room for anything else."""
+    if not figure.resizable:
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="constrained_layout not applied")
+            svg = drawn(partial(figure.draw, COLUMN), colours, paper=False).svg
+    except UserWarning:
+        return ""
+    wide = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
+    return svg if wide and float(wide[1]) < WIDEST * 72 * COLUMN else ""
 
 
 def is_report(folder: Path) -> bool:

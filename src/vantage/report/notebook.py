@@ -16,6 +16,7 @@ from typing import Any, Final
 from vantage.notebook import html
 from vantage.notebook.html import Html
 from vantage.report.cells import counted, minus, printable
+from vantage.report.doors import doors
 from vantage.report.folder import Report
 from vantage.report.marks import svg
 from vantage.report.parts import Dialogue, Figure, Result, Section, Table
@@ -37,16 +38,29 @@ def shown(part: Any) -> Html:
 def table(part: Table) -> Html:
     """A table with its first rows and its notes."""
     heads = part.heads()
+    door, addresses = doors(part, ROWS)
     rows = [
         [Html(svg(cell.mark)) if cell.mark else _cell(cell.text, bold=cell.best) for cell in row]
         for row in part.rows(ROWS)
     ]
+    if door is not None:
+        for row, address in zip(rows, addresses, strict=True):
+            row[door] = (
+                Html(f'<span title="{html.escaped(_call(address))}">{row[door]}</span>') if address else row[door]
+            )
     parts = [html.grid([head.title for head in heads], rows, numeric=[head.numeric for head in heads])]
     if len(part.frame) > ROWS:
         line = f"The first {ROWS} of {counted(len(part.frame), 'row')}; all of them: .frame"
         parts.append(html.line(line, faint=True))
     parts += [html.line(minus(note), faint=True) for note in part.notes]
+    if door is not None:
+        parts.append(html.line(f"Behind a number: {_call(next(filter(None, addresses)))}", faint=True))
     return html.block(minus(part.caption), *parts)
+
+
+def _call(address: str) -> str:
+    """What shows the judgments behind a row."""
+    return f'corpus.view("#{address}")'
 
 
 def _cell(text: str, *, bold: bool) -> Html:

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from vantage.report.cells import counted, minus, printable, shortened, show
+from vantage.report.doors import doors
 from vantage.report.marks import svg
 from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
 from vantage.report.record import Record
@@ -46,22 +46,28 @@ PHONE_WIDTH: Final = 340
 PAPER_WIDTH: Final = 580
 EXPLORER: Final = "explorer.html"
 """The page on which every judgment can be looked at, beside the report."""
-BEHIND: Final = {"item": "item", "rater": "rater", "question": "spectrum"}
-"""Columns that say what is behind a row, and the view of the explorer that shows it."""
 _WORD: Final = re.compile(rf"(\S{{{WORD + 1},}})")
 _PIECES: Final = re.compile(rf".{{1,{WORD}}}?[/_:|+=&.-](?=.)|.{{1,{WORD}}}")
 
 
-def page(record: Record, result: Result, drawings: Mapping[str, str], *, doors: bool = False) -> str:
+def page(
+    record: Record,
+    result: Result,
+    drawings: Mapping[str, str],
+    narrow: Mapping[str, str] | None = None,
+    *,
+    explorer: str | None = None,
+) -> str:
     """The report of a study as one HTML page.
 
     Args:
         record: What the run was.
         result: What it found.
         drawings: The SVG of each figure.
-        doors: Whether the explorer lies beside the page, so that numbers lead to what is behind them.
+        narrow: The SVG of figures that phones see instead; other figures scroll.
+        explorer: The explorer beside the page, to which numbers lead; without it, they wait for one to serve the page.
     """
-    opening, sections = _numbered(result, drawings, doors=doors)
+    opening, sections = _numbered(result, drawings, narrow or {}, explorer)
     text: str = template("report.html").render(
         **furniture(),
         title=record.title or record.study,
@@ -147,24 +153,9 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "published": table.published,
         "files": files,
         "base": "",
-        "door": None,
+        "explorer": None,
+        **dict(zip(("door", "doors"), doors(table, limit), strict=True)),
     }
-
-
-def _doors(table: Table) -> dict[str, Any]:
-    """Where the number of each row leads: to its text, its rater, or the Spectrum of its question."""
-    named = [name for name in BEHIND if name in table.frame.columns and table.frame.schema[name] == pl.String]
-    heads = table.heads()
-    numbers = [at for at, head in enumerate(heads) if head.numeric]
-    if not named or not numbers:
-        return {}
-    estimate = [at for at in numbers if heads[at].column == "estimate"]
-    addresses = []
-    for row in table.frame.select(named).head(ROWS).iter_rows(named=True):
-        given = {name: value for name, value in row.items() if value}
-        view = next((BEHIND[name] for name in BEHIND if name in given), "")
-        addresses.append(f"{EXPLORER}#/{view}?{urlencode(given)}" if view else "")
-    return {"door": [*estimate, *numbers][0], "doors": addresses}
 
 
 def _word(title: str, cells: Iterable[Cell]) -> int:
@@ -178,10 +169,11 @@ def _pixels(widths: Iterable[int], character: float, padding: float) -> float:
     return sum(width * character + padding for width in widths)
 
 
-def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "") -> dict[str, Any]:
-    """A figure as the template shows it."""
-    drawing = inline(svg, f"figure-{prefix}{figure.name}", printable(figure.in_words))
-    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base}
+def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "", narrow: str = "") -> dict[str, Any]:
+    """A figure as the template shows it, with what phones see instead."""
+    words, name = printable(figure.in_words), f"figure-{prefix}{figure.name}"
+    drawing = inline(svg, name, words) + (inline(narrow, f"{name}-narrow", words) if narrow else "")
+    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base, "narrow": bool(narrow)}
     return {**view, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
 
 
@@ -235,12 +227,14 @@ def value_text(value: Any) -> str:
 
 
 def _numbered(
-    result: Result, drawings: Mapping[str, str], *, doors: bool
+    result: Result, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """The part that opens the page and all sections, with anchors and with parts numbered in the order of reading."""
     first = _opening(result)
     order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
-    views = dict(zip(map(id, order), counted_views(_view(part, drawings, doors=doors) for part in order), strict=True))
+    views = dict(
+        zip(map(id, order), counted_views(_view(part, drawings, narrow, explorer) for part in order), strict=True)
+    )
     noted: set[str] = set()
     for view in views.values():
         # What several tables note is said at the first of them.
@@ -275,10 +269,12 @@ def _opening(result: Result) -> Part | None:
     return next(iter([*figures, *short]), None)
 
 
-def _view(part: Part, drawings: Mapping[str, str], *, doors: bool) -> dict[str, Any]:
+def _view(part: Part, drawings: Mapping[str, str], narrow: Mapping[str, str], explorer: str | None) -> dict[str, Any]:
     if isinstance(part, Table):
-        return {**table_view(part), **(_doors(part) if doors else {})}
-    return dialogue_view(part) if isinstance(part, Dialogue) else figure_view(part, drawings[part.name])
+        return {**table_view(part), "explorer": explorer}
+    if isinstance(part, Dialogue):
+        return dialogue_view(part)
+    return figure_view(part, drawings[part.name], narrow=narrow.get(part.name, ""))
 
 
 def caveats(sentences: list[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import polars as pl
@@ -28,6 +29,7 @@ from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
 from vantage.report.ledger import Claim
 from vantage.report.marks import Mark, is_mark, words
+from vantage.report.style import COLUMN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,11 +215,19 @@ class Figure(Shown):
 
         return self.alt.strip() or in_words(self.chart, self.data, self.options)
 
-    def draw(self) -> Drawing:
-        """The figure as a Matplotlib object, for changing it by hand."""
+    def draw(self, width: float | None = None) -> Drawing:
+        """The figure as a Matplotlib object, for changing it by hand; `width` in inches instead of the chart's."""
         from vantage.report.charts import draw
 
-        return draw(self.chart, self.data, self.options)
+        return draw(self.chart, self.data, {**self.options, **({"width": width} if width else {})})
+
+    @property
+    def resizable(self) -> bool:
+        """Whether its chart can be drawn in any width, and is wider than a phone."""
+        from vantage.report.charts import chart
+
+        parameter = signature(chart(self.chart)).parameters.get("width")
+        return parameter is not None and self.options.get("width", parameter.default) > COLUMN
 
 
 @dataclass(frozen=True)

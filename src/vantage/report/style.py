@@ -139,7 +139,7 @@ def panels(
     count: int, width: float, height: float, beside: int = 3, *, shared: bool = True
 ) -> tuple[Drawing, list[Axes], int]:
     """A figure of some panels, each of a height, with how many of them are in a row."""
-    columns = min(count, beside)
+    columns = min(count, max(1, round(beside * min(1.0, width / PAGE))))
     rows = -(-count // columns)
     figure, all_axes = canvas(width, height * rows, rows, columns, sharex=shared, sharey=shared)
     for axes in all_axes[count:]:
@@ -147,8 +147,8 @@ def panels(
     return figure, all_axes[:count], columns
 
 
-def drawn(draw: Callable[[], Drawing], palette: Mapping[str, str] | None = None) -> Drawn:
-    """What is drawn as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
+def drawn(draw: Callable[[], Drawing], palette: Mapping[str, str] | None = None, *, paper: bool = True) -> Drawn:
+    """What is drawn as SVG and, for `paper`, PDF, in the colours of its report; the same figure, the same bytes."""
     token = _REPORT.set(palette or {})
     try:
         with figure_style():
@@ -161,7 +161,8 @@ def drawn(draw: Callable[[], Drawing], palette: Mapping[str, str] | None = None)
             nothing = dict.fromkeys(("Date", "Creator"))
             drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches=box)
             nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
+            if paper:
+                drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
     finally:
         _REPORT.reset(token)
     return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())

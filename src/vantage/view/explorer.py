@@ -314,6 +314,8 @@ class Explorer:
         return self.once(key, lambda: AnswerCounts.of(self.included, asked, trait=trait, condition=condition))
 
     def _trait(self, trait: str) -> str:
+        # Reports write names of traits in words.
+        trait = next((name for name in self.corpus.traits if name.replace("_", " ") == trait), trait)
         if trait and trait not in self.corpus.traits:
             raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
         return trait

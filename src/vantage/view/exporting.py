@@ -40,16 +40,17 @@ def export(
     file: str | Path | None = None,
     *,
     seed: int = 0,
+    at: str = "",
     k: int = K,
     strict: bool = False,
     allow_unique: bool = False,
 ) -> str:
-    """The page with everything it shows; written to `file` where one is given, guarded as other files are."""
+    """The page with everything it shows, opened `at` an address; written to `file`, guarded as other files are."""
     explorer.refresh()
     if file is not None:
         guard(explorer.corpus, k=k, strict=strict, allow_unique=allow_unique)
     sampled = _sample(explorer, seed)
-    text = _page(data_of(sampled[0]) | {"sampled": sampled[1]})
+    text = _page(data_of(sampled[0]) | {"sampled": sampled[1], "at": at})
     if file is not None:
         place = Path(file)
         if not place.parent.is_dir():
@@ -159,12 +160,13 @@ def _page(data: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InlineView:
-    """A corpus as a notebook shows it."""
+    """A corpus as a notebook shows it, opened at an address such as `#/item?item=a`."""
 
     corpus: Corpus
+    at: str = ""
 
     def _repr_html_(self) -> str:
-        page = export(Explorer([], lambda: self.corpus))
+        page = export(Explorer([], lambda: self.corpus), at=self.at)
         return (
             f'<iframe title="Vantage" srcdoc="{escape(page)}" sandbox="allow-scripts allow-downloads" '
             f'style="width:100%;height:{HEIGHT}px;border:1px solid #8888"></iframe>'

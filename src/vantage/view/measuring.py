@@ -69,7 +69,7 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
 
 def _view(part: Any) -> dict[str, Any]:
     if isinstance(part, Table):
-        return table_view(part, ROWS, files=False)
+        return {**table_view(part, ROWS, files=False), "explorer": ""}  # in this page
     if isinstance(part, Figure):
         return figure_view(part, drawn(part.draw).svg)
     raise TypeError(f"a measure shows tables and figures, not {type(part).__name__}")

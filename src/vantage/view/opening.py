@@ -18,6 +18,8 @@ STORE: Final = "runs.sqlite"
 """The store inside a folder: `vantage.runs.store.NAME`, which is dear to import."""
 CORPUS: Final = "corpus"
 """The corpus inside the folder of a study."""
+PAGE: Final = "report.html"
+"""The report of a study, or of a corpus inside its folder `report`."""
 SOURCE: Final = "source"
 """The column of raters that names the path, where there are several."""
 
@@ -66,7 +68,7 @@ def open_path(path: str | Path) -> Opened:
         inside = path / CORPUS
         opened = _of_corpus(path, inside) if is_corpus(inside) else Opened(path, None, ())
         opened = _with_store(opened, path)
-        return replace(opened, report=path / "report.html") if (path / "report.html").is_file() else opened
+        return replace(opened, report=path / PAGE) if (path / PAGE).is_file() else opened
     nothing, remedy = "the folder holds no corpus, no run and no study", "make a corpus with: vantage corpora import"
     raise InputError(nothing, file=path, remedy=remedy)
 
@@ -90,8 +92,9 @@ def open_paths(paths: Sequence[str | Path]) -> tuple[list[Opened], Callable[[], 
 
 
 def _of_corpus(path: Path, folder: Path) -> Opened:
+    page = folder / "report" / PAGE
     opened = Opened(path, lambda: Corpus.read(folder), tuple(file(folder, name) for name in FILES), folder)
-    return _with_store(opened, folder)
+    return _with_store(replace(opened, report=page if page.is_file() else None), folder)
 
 
 def _with_store(opened: Opened, folder: Path) -> Opened:

@@ -142,16 +142,21 @@ def _against_others(given: pl.DataFrame, correlation: Correlation) -> pl.DataFra
     """What the rater's answers are like beside those of others to the same units."""
     # Variances are differences of large sums; centred answers keep their digits.
     centred = pl.col("value") - (pl.col("value").mean() if len(given) else 0.0)
-    mine = given.with_columns(centred.alias("value")).group_by([*UNIT, "rater", "value"]).len("n")
-    # Sums of floating-point numbers depend on order, so there is one.
-    mine = mine.sort([*UNIT, "rater", "value"])
-    same = mine.with_columns(pl.col("n").sum().over([*UNIT, "value"]).alias("same") - pl.col("n"))
-    cells = same.group_by([*UNIT, "rater"], maintain_order=True).agg(
-        pl.col("n").sum().cast(pl.Float64),
-        (pl.col("n") * pl.col("value")).sum().alias("sum"),
-        (pl.col("n") * pl.col("value") ** 2).sum().alias("squares"),
-        (pl.col("n") * pl.col("same")).sum().alias("pairs_same"),
-    )
+    # Numbers are sorted and grouped several times as fast as names; sums of floating-point numbers depend on order,
+    # so there is one.
+    names = given["rater"].unique().sort()
+    rows = given.with_columns(*(_placed(given[name]) for name in (*UNIT, "rater")), value=centred)
+    rows = rows.sort([*UNIT, "rater", "value"])
+    same = rows.with_columns(same=pl.len().over([*UNIT, "value"]) - pl.len().over([*UNIT, "rater", "value"]))
+    sums = {
+        "n": pl.lit(1.0),
+        "sum": pl.col("value"),
+        "squares": pl.col("value") ** 2,
+        "pairs_same": pl.col("same"),
+    }
+    cells = same.with_columns(**sums)
+    if rows.select(pl.all_horizontal(pl.col(c) == pl.col(c).shift() for c in (*UNIT, "rater")).any()).item():
+        cells = cells.group_by([*UNIT, "rater"], maintain_order=True).agg(pl.col(*sums).sum())
     others = [(pl.col(c).sum().over(UNIT) - pl.col(c)).alias(f"other_{c}") for c in ("n", "sum", "squares")]
     beside = (
         cells.with_columns(others)
@@ -171,7 +176,7 @@ def _against_others(given: pl.DataFrame, correlation: Correlation) -> pl.DataFra
     # Of two answers of which one is hardly ever given, a correlation says little and has no interval.
     rarest = pl.min_horizontal(pl.len() - pl.col(c).round(9).unique_counts().max() for c in ("x", "y"))
     rare = (pl.col("x").round(9).n_unique() == 2) & (rarest < RARE)
-    return beside.group_by("rater").agg(
+    profiles = beside.group_by("rater").agg(
         pl.when(pl.len() > 2, *varies, ~rare).then(pl.corr(a, b)).alias("estimate"),
         (pl.col("x") - pl.col("y")).mean().alias("bias"),
         pl.when(theirs > 0).then(_deviation("n", "sum", "squares") / theirs).alias("spread"),
@@ -188,6 +193,14 @@ def _against_others(given: pl.DataFrame, correlation: Correlation) -> pl.DataFra
         .then(pl.lit(f"one of two answers was given fewer than {RARE} times"))
         .alias("reason"),
     )
+    return profiles.with_columns(rater=names.gather(profiles["rater"]))
+
+
+def _placed(column: pl.Series) -> pl.Series:
+    """The place of each value among the values in their order, from 0."""
+    if column.dtype == pl.String:
+        return column.cast(pl.Enum(column.unique().sort())).to_physical()
+    return column.rank("dense") - 1
 
 
 def _deviation(n: str, total: str, squares: str) -> pl.Expr:

@@ -88,10 +88,10 @@ def spectrum(
         all_axes[0].annotate(str(number), (where, 1.0), (0, 3), textcoords="offset points", ha="center", fontsize=8)
         all_axes[0].axvline(where, color=INK, linewidth=0.6, alpha=0.6)
     if pins:
-        words = "\n".join(f"{number}  {short(text, 90)}" for number, (_, text) in enumerate(pins, 1))
+        words = "\n".join(f"{number}  {short(text, round(13 * width))}" for number, (_, text) in enumerate(pins, 1))
         all_axes[-1].set_xlabel(words, loc="left", fontsize=8)
     handles, labels = all_axes[0].get_legend_handles_labels()
-    beside = 7 if sum(map(len, labels)) < WIDEST * width else 4
+    beside = 7 if sum(map(len, labels)) < WIDEST * width else max(1, round(4 * width / PAGE))
     above: dict[str, Any] = {"title": title, "title_fontproperties": {"size": 13, "weight": "bold"}} if title else {}
     corner: dict[str, Any] = {"loc": "outside upper left", "alignment": "left"}
     figure.legend(handles, labels, ncols=beside, handlelength=1, columnspacing=1.2, **corner, **above)

@@ -741,6 +741,7 @@ document.addEventListener("keydown", (event) => {
 async function begin() {
   const holder = $("data");
   if (holder) data = JSON.parse(holder.textContent);
+  if (data?.at && !location.hash) location.hash = data.at;
   try { overview = await ask("overview"); } catch (error) { $("main").replaceChildren(h("h1", {}, "This cannot be shown"), h("p", { class: "problem" }, error.message)); return; }
   $("name").textContent = overview.name || (overview.paths || []).map((path) => path.name).join(", ") || "Vantage";
   notice();
