@@ -17,6 +17,7 @@ from tests.often import times
 from tests.report.noise import Claiming, few
 from tests.report.truth import check_all, check_intervals, findings
 from vantage import Corpus, Instrument, Scale
+from vantage.measures import compare, explain
 from vantage.measures.presentation import Against, Rule
 from vantage.report import beside, whose
 from vantage.report import overview as report_on_a_corpus
@@ -29,6 +30,7 @@ from vantage.report.sentences import Words, decide, statement
 from vantage.studies import appraisals, context, perseval, stereomap
 from vantage.studies.stereomap.groups import human_clusters
 from vantage.studies.stereomap.places import recovered
+from vantage.view.comparing import compared
 
 RAISED = Against(0.0, above="Higher: {rows}", below="Lower: {rows}", within="Not told apart: {rows}")
 
@@ -359,6 +361,27 @@ def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
     assert verdicts["q (random)"] == "above"
 
 
+def test_a_trait_has_one_p_value_in_explain_compare_report_and_explorer() -> None:
+    """Of people who judged different texts, some of which only one group judged."""
+    whole = harness(1, "home")
+    kept = whole.judgments.filter(pl.Series(np.random.default_rng(0).random(len(whole.judgments)) < 0.4))
+    corpus = Corpus(whole.items, whole.raters, kept, whole.instruments)
+    people, (question,) = corpus.filter(kind="person"), corpus.questions
+    claims = by_groups(corpus)
+    for trait in ("home", "band", "age"):
+        asked = compare(people, between=trait, by="question")["p"][0]
+        explained = explain(people, traits=trait, by="question").filter(term=trait, versus="clearest difference")
+        (reported,) = (claim.p for claim in claims if claim.family == f"Do people judge differently by {trait}?")
+        assert asked > 0
+        assert [explained["p"][0], reported] == pytest.approx([asked, asked], rel=1e-12)
+    shown = compared(corpus, question, "home=coast", "home=hills", 3)
+    assert shown["p"] == pytest.approx(compare(people, between="home", by="question")["p"][0], rel=1e-12)
+    for band in ("18-29", "30-44"):
+        values = [band, "45-60"]
+        pair = compare(people, between="band", values=values, by="question")["p"][0]
+        assert compared(corpus, question, *(f"band={one}" for one in values), 3)["p"] == pytest.approx(pair, rel=1e-12)
+
+
 def test_who_gives_the_usual_answer_throughout_is_not_accused() -> None:
     """Of people who nearly all say no, one who always does says nothing; a model that always says yes does."""
     rng = np.random.default_rng(0)
@@ -374,12 +397,12 @@ def test_who_gives_the_usual_answer_throughout_is_not_accused() -> None:
     assert report_on_a_corpus.constant(analysis)["rater"].to_list() == ["yes"]
 
 
-def by_groups(seed: int, planted: str) -> list[Claim]:
+def by_groups(corpus: Corpus) -> list[Claim]:
     """What the section on groups claims."""
     recipe = Claiming("vantage.report", report_on_a_corpus, beside, whose, file="corpus.yaml")
     wanted = [section for section in recipe.recipe.sections if section.title == "Who judges differently?"]
     recipe.recipe = recipe.recipe.model_copy(update={"sections": wanted})
-    return list(recipe.result(CorpusAnalysis(harness(seed, planted))).ledger)
+    return list(recipe.result(CorpusAnalysis(corpus)).ledger)
 
 
 @pytest.mark.parametrize("planted", ["", "home", "band", "age"])
@@ -387,7 +410,7 @@ def by_groups(seed: int, planted: str) -> list[Claim]:
 def test_traits_that_mean_nothing_are_hardly_ever_said_to_matter_and_planted_ones_are(seeds: int, planted: str) -> None:
     claimed, opened = Counter[str](), 0
     for seed in range(seeds):
-        claims = by_groups(seed, planted)
+        claims = by_groups(harness(seed, planted))
         claimed.update({claim.family for claim in claims if claim.claims})
         opened += any(claim.opens for claim in claims)
     mine = f"Do people judge differently by {planted}?"

@@ -15,12 +15,14 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
+from vantage.measures import find
 from vantage.measures.intervals import welch
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.report import answer_places, answers_of
 from vantage.report.cells import counted, minus, p_value
-from vantage.report.ledger import LEVEL
+from vantage.report.ledger import Claim
+from vantage.report.sentences import settled
 
 
 def compared(corpus: Corpus, question: Question, one: str, other: str, size: int, option: str = "") -> dict[str, Any]:
@@ -45,7 +47,7 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         rows = rows.with_columns(pl.col("low", "high").clip(-1, 1))
     rows = rows.sort("difference", "item", descending=[True, False])
     count, mean = len(rows), float(rows["difference"].to_numpy().mean())
-    tested = _tested({named(one): first, named(other): second})
+    tested, claim = _tested({named(one): first, named(other): second})
     means = [float(rows[name].to_numpy().mean()) for name in ("mean", "mean_other")]
     higher, lower = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0).reverse()
     return {
@@ -58,7 +60,8 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
         "difference": mean,
         "shares": [part.round(4).tolist() for part in shares],
         "answers": [len(part) for part in both],
-        "sentence": _of_option(label, means, tested) if label else _sentence(mean, tested),
+        "p": tested["p"],
+        "sentence": _of_option(label, means, tested, claim) if label else _sentence(mean, tested, claim),
         "higher": higher.head(size).fill_nan(None).to_dicts(),
         "lower": lower.head(size).fill_nan(None).to_dicts(),
         "points": rows.select("item", x="mean_other", y="mean").to_dicts() if not label and count <= 5000 else [],
@@ -146,42 +149,45 @@ def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
     return np.asarray(stdtrit(freedom, 0.975) * error)
 
 
-def _tested(parts: dict[str, pl.DataFrame]) -> dict[str, Any]:
-    """The analysis of two groups on the items of both; a single rater is one of two raters beside the others' mean."""
+def _tested(parts: dict[str, pl.DataFrame]) -> tuple[dict[str, Any], Claim]:
+    """`compare` of two groups, and what the ledger says of it; a single rater is beside the others' mean."""
     between = "group" if min(part["rater"].n_unique() for part in parts.values()) > 1 else "rater"
     if between == "rater":
         groups = [_means(part).select("item", value="mean", rater=pl.lit(name)) for name, part in parts.items()]
+        both = pl.concat(groups).filter(pl.len().over("item") == len(parts))
     else:
-        groups = [part.select("item", "rater", "value", group=pl.lit(name)) for name, part in parts.items()]
-    both = pl.concat(groups).filter(pl.col(between).n_unique().over("item") == len(parts))
-    both = both.with_columns(sample=pl.int_range(pl.len()).over("item", "rater", between))
-    return compare(both, between=between, values=list(parts), ci="auto").row(0, named=True)
+        kept = ("item", "rater", "condition", "sample", "value")
+        both = pl.concat(part.select(*kept, group=pl.lit(name)) for name, part in parts.items())
+    frame = compare(both, between=between, values=list(parts))
+    [rule] = find("compare").view.says
+    return frame.row(0, named=True), settled(rule, frame)[0]  # type: ignore[arg-type]
 
 
-def _of_option(label: str, means: list[float], tested: dict[str, Any]) -> str:
+def _of_option(label: str, means: list[float], tested: dict[str, Any], claim: Claim) -> str:
     """How often two groups give an answer."""
     one, other = (f"{100 * mean:.1f} %" for mean in means)
     said = f"“{label}” is {one} of the answers of {tested['first']} and {other} of those of {tested['second']}"
-    if tested["p"] is None:
+    if claim.p is None:
         return f"{said}, which is not tested: {tested['reason']}."
-    return f"{said}{'; the two cannot be told apart' if tested['p'] > LEVEL else ''} ({_evidence(tested)})."
+    return f"{said}{'' if claim.claims else '; the two cannot be told apart'} ({_evidence(tested, claim)})."
 
 
-def _evidence(tested: dict[str, Any]) -> str:
+def _evidence(tested: dict[str, Any], claim: Claim) -> str:
     units = counted(tested["units"], "rater" if tested["unit"] == "rater" else "item")
     units += "" if tested["over"] in ("both", "raters") else ", about these raters alone"
-    return f"p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}"
+    seen = "" if claim.claims or claim.seen is None else f"; a difference of {claim.seen:.2f} would have been seen"
+    return f"p {'' if tested['p'] < 0.001 else '= '}{p_value(tested['p'])}, {units}{seen}"
 
 
-def _sentence(mean: float, tested: dict[str, Any]) -> str:
+def _sentence(mean: float, tested: dict[str, Any], claim: Claim) -> str:
     """What the difference allows to say."""
-    one, other, p = tested["first"], tested["second"], tested["p"]
+    one, other = tested["first"], tested["second"]
     difference = mean if tested["difference"] is None else tested["difference"]
     what = minus(f"{difference:+.2f} points")
-    if p is None:
+    if claim.p is None:
         return f"On average, {one} and {other} differ by {what}, which is not tested: {tested['reason']}."
-    what += f", {_evidence(tested)}"
-    if p > LEVEL:
+    what += f", {_evidence(tested, claim)}"
+    if not claim.claims:
         return f"On average, the answers of {one} and {other} cannot be told apart ({what})."
-    side = "higher" if difference > 0 else "lower"
+    side = "higher" if claim.verdict == "above" else "lower"
     return f"On average, the answers of {one} are {side} than those of {other} ({what})."
