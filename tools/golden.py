@@ -239,7 +239,7 @@ def presented() -> Corpus:
 
 CORPORA: Final = {made.__name__: made for made in (gaps, models, nominal, best_worst, sets, presented)}
 OWN: Final = {"scaling": "best_worst", "scaling-split-half": "best_worst", "set-alpha": "sets", "audit": "presented",
-              "g-study": "presented", "balanced-gain": "presented"}  # fmt: skip
+              "g-study": "presented", "balanced-gain": "presented", "expectations": "gaps"}  # fmt: skip
 """Measures that need a table of their own."""
 
 
@@ -274,6 +274,7 @@ NEEDED: Final[dict[str, tuple[dict[str, Any], ...]]] = {
     "accuracy": ({}, {"metric": "mae"}, {"metric": "f1_macro"}),
     "alt-test": ({"min_items": 10},),
     "panel": ({}, {"show": "matrix"}),
+    "expectations": ({"question": "trust", "others": "warmth"},),
 }
 """The options with which a measure is called, where the default is not enough."""
 

@@ -211,7 +211,7 @@ def levels(factor: str, instrument: Instrument, questions: Sequence[Question]) -
     """
     if factor not in FACTORS:
         raise InputError(f"there is no factor '{factor}'", remedy=nearest(factor, list(FACTORS)))
-    fixed = next((question for question in questions if question.whole or question.scale.text), None)
+    fixed = next((question for question in questions if question.whole or question.scale.text or question.shares), None)
     if fixed is not None and factor in ("order", "labels", "direction", "middle", "wording"):
         raise lacking(factor, fixed, "single choice to present otherwise", "choose other questions with --question")
     if factor == "wording":

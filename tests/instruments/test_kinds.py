@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument, grouped, put
 
 KINDS = Path(__file__).with_name("kinds.yaml")
+OPINIONS = Path(__file__).with_name("opinions.yaml")
 
 
 def diary() -> Instrument:
@@ -96,3 +98,29 @@ def test_a_form_may_name_the_whole_question() -> None:
     short = Instrument.from_document(data).form("short")
     assert [question.id for question in short.questions][:2] == ["emotions.joy", "emotions.anger-or-rage"]
     assert [score.id for score in short.aggregates] == ["tense"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("confidence: tone", "confidence: anger", "the question before it must be 'anger', with one answer or shares"),
+        ("scale: sure, confidence", "scale: tone, confidence", "how sure somebody is needs an ordered scale"),
+        ("scale: tone, shares: true, others", "scale: degree, others", "is asked on the same scale, 'tone'"),
+        ("scale: degree, shares", "scale: sure, shares", "shares need options"),
+        ("scale: degree, shares", "scale: tone, several: None, shares", "'several' does not go with 'shares'"),
+    ],
+)
+def test_what_is_asked_about_answers_is_checked(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+    text = OPINIONS.read_text(encoding="utf-8")
+    assert old in text
+    file = tmp_path / "other.yaml"
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        Instrument.load(file)
+
+
+def test_an_example_has_no_single_answer_where_shares_are_asked_for() -> None:
+    data = yaml.safe_load(OPINIONS.read_text(encoding="utf-8"))
+    data["examples"] = [{"item": {"text": "Hm."}, "answers": {"anger": {"answer": 1, "reason": "So."}}}]
+    with pytest.raises(InputError, match="'anger' asks for shares"):
+        Instrument.from_document(data)

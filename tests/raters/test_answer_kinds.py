@@ -11,11 +11,11 @@ import jsonschema  # type: ignore[import-untyped]
 import polars as pl
 import pytest
 
-from tests.instruments.test_kinds import diary
+from tests.instruments.test_kinds import OPINIONS, diary
 from tests.runs.test_local import Here
 from vantage import ChatRater, Corpus
 from vantage.errors import InputError
-from vantage.instruments import MultipleChoice, grouped, put
+from vantage.instruments import Instrument, MultipleChoice, grouped, put
 from vantage.raters.models.base import Completion, Request
 from vantage.raters.prompts import Prompter
 from vantage.raters.replies import parse_replies, parse_reply
@@ -208,3 +208,57 @@ def _scored() -> None:
     rater = ChatRater("embedded", "scoring", name="m")
     with RunStore(":memory:") as store:
         run(RunPlan.of(corpus, rater, diary(), questions=["keywords"]), store, RunOptions())
+
+
+class Pollster(Here):
+    """Says that half of all people are in the middle."""
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        asked = [request.messages[-1].content for request in requests]
+        joint = '{"tone": "hostile", "tone-sure": 90, "tone-others": {"friendly": 20, "neutral": 50, "hostile": 30}}'
+        return [Completion(joint if "[tone]" in text else "little: 10; some: 60; much: 30", "stop") for text in asked]
+
+
+def test_models_give_distributions_by_the_same_form() -> None:
+    opinions = Instrument.load(OPINIONS)
+    nobody = pl.DataFrame(schema={"rater": pl.String})
+    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
+    corpus = Corpus(pl.DataFrame(ITEM), nobody, nothing, opinions)
+    with RunStore(":memory:") as store:
+        (part,) = run(RunPlan.of(corpus, ChatRater(Pollster(), name="m"), opinions), store, RunOptions()).judged
+    rows = part.judgments.select("question", "value", "rule", "probabilities").rows()
+    assert [row[:3] for row in rows] == [
+        ("tone", 2.0, "json:label"),
+        ("tone-sure", 90.0, "json:number"),
+        ("tone-others", 1.0, "json:shares"),
+        ("anger", 2.0, "whole:shares"),
+    ]
+    assert [row[3] for row in rows[:2]] == [None, None]
+    assert rows[2][3] == pytest.approx([0.2, 0.5, 0.3, 0.0])
+    assert rows[3][3] == pytest.approx([0.1, 0.6, 0.3])
+    assert part.judgments["reply"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "rule"),
+    [
+        ('{"answer": {"little": 0, "some": 25, "much": 75}, "reason": "So."}', "json:shares"),
+        ("It is loud.\nAnswer: much: 75 %, some: 25 %", "marker:shares"),
+        ("little: 50; some: 70", "not-100"),
+        ("little: 50; little: 50", "not-100"),
+        ("little: 50; rather: 50", "not-listed"),
+        ("much", "not-listed"),
+    ],
+)
+def test_shares_are_read_strictly(reply: str, rule: str) -> None:
+    read = parse_reply(reply, Instrument.load(OPINIONS).question("anger"))
+    assert read.rule == rule
+    assert read.shares == (None if "shares" not in rule else (0.0, 0.25, 0.75))
+
+
+def test_shares_have_a_schema() -> None:
+    opinions = Instrument.load(OPINIONS)
+    request = Prompter(opinions, Style.parse("json")).request([opinions.question("tone-others")], ITEM)
+    jsonschema.validate({"answer": {"friendly": 20, "neutral": 50, "hostile": 30}}, dict(request.schema or {}))
+    jsonschema.validate({"answer": "ambiguous"}, dict(request.schema or {}))
+    assert 'add up to 100: {"friendly": …, "neutral": …, "hostile": …}, or "ambiguous"' in request.messages[-1].content

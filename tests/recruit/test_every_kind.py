@@ -14,7 +14,7 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from tests.collect.web.studies import QUIZ, Visitor, corpus
-from tests.instruments.test_kinds import KINDS
+from tests.instruments.test_kinds import KINDS, OPINIONS
 from vantage.collect.form import StudyForm, form_of
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
@@ -105,6 +105,15 @@ def test_careful_people_finish_every_phase_with_every_kind_of_answer(tmp_path: P
 def test_careless_people_are_screened_out(tmp_path: Path) -> None:
     made = rehearse(whole(tmp_path), people=3, seed=1, mix={"careless": 1})
     assert made.people["outcome"].to_list() == ["ended early"] * 3
+
+
+def test_distributions_and_confidence_are_rehearsed(tmp_path: Path) -> None:
+    items = [{"text": f"Post {n} says this."} for n in range(5)]
+    rules = [{"exclude": "same answer > 0.9"}]
+    plan: dict[str, Any] = {"raters": 2, "batch": {"size": 5}, "rules": rules, "recruitment": {"offer": OFFER}}
+    study = AnnotationStudy.of(corpus(tmp_path, str(OPINIONS), items), str(OPINIONS), **plan)
+    made = rehearse(study, people=2, seed=1, mix={"careful": 1})
+    assert made.summary.select("finished", "answered").row(0) == (2, 10)
 
 
 @pytest.mark.parametrize("name", ["pairwise", pytest.param("best-worst", marks=pytest.mark.slow)])

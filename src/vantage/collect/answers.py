@@ -6,6 +6,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from vantage.collect.flow_document import TraitPart
@@ -48,8 +49,12 @@ def checked(
     for question, way in zip(questions, ways or [PLAIN] * len(questions), strict=True):
         answer = given.get(question.id, QuestionAnswer())
         reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
+        shares: list[Any] = []
         if question.scale.text:
             problem = _text_problem(question, answer, reason)
+        elif question.shares and (answer.shares is not None or answer.value is not None):
+            problem = _shares_problem(question.scale, answer)
+            answer, shares = _distributed(question.scale, answer) if not problem else (answer, [])
         elif question.unlike and answer.value is not None and answer.value == stored[question.unlike][0]:
             problem = sentence("Please choose another answer than in the question before.")
         else:
@@ -67,7 +72,8 @@ def checked(
                 "Please shorten the reason to %(most)s characters; it has %(length)s.", most=LONGEST, length=len(reason)
             )
         value = None if answer.value is None else float(way.decoded(question, answer.value))
-        stored[question.id] = [value, answer.status, reason or None, *([str(way)] if str(way) else [])]
+        shown = [str(way)] if str(way) or shares else []
+        stored[question.id] = [value, answer.status, reason or None, *shown, *shares]
     if problems or reasons:
         raise InvalidAnswers(problems, reasons)
     return json.dumps(stored)
@@ -87,6 +93,26 @@ def _text_problem(question: Question, answer: QuestionAnswer, text: str) -> str:
     if not text:
         return sentence("Please write an answer.")
     return sentence("Please either write an answer or choose the other one, not both.")
+
+
+def _shares_problem(scale: Scale, answer: QuestionAnswer) -> str:
+    """Why shares are no distribution over the options; they may miss 100 by one, as three times 33 does."""
+    shares = answer.shares or ()
+    if answer.status != "answered":
+        return sentence("Please either give shares or choose the other answer, not both.")
+    if len(shares) != len(scale.codes) or not all(0 <= share <= 100 for share in shares):
+        return sentence("Please enter a number from %(low)s to %(high)s.", low=0, high=100)
+    total = sum(shares)
+    if abs(total - 100) <= 1:
+        return ""
+    return sentence("The shares add up to %(sum)s. Please make them add up to 100.", sum=round(total, 2))
+
+
+def _distributed(scale: Scale, answer: QuestionAnswer) -> tuple[QuestionAnswer, list[list[float]]]:
+    """The answer whose value is the option with the largest share, the first of several; and its shares of 1."""
+    given = answer.shares or ()
+    value = scale.codes[given.index(max(given))]
+    return replace(answer, value=value), [[round(share / sum(given), 6) for share in given]]
 
 
 def _problem(scale: Scale, answer: QuestionAnswer) -> str:
@@ -113,7 +139,13 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
 
 def read(stored: str) -> dict[str, QuestionAnswer]:
     """Stored answers by question."""
-    return {name: QuestionAnswer(*fields[:3]) for name, fields in json.loads(stored).items()}
+    return {
+        name: QuestionAnswer(*fields[:3], shares=_of_100(*fields[4:])) for name, fields in json.loads(stored).items()
+    }
+
+
+def _of_100(shares: Sequence[float] = ()) -> tuple[float, ...] | None:
+    return tuple(round(100 * share, 2) for share in shares) or None
 
 
 def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:

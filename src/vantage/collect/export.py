@@ -41,6 +41,7 @@ JUDGED: Final[dict[str, Any]] = {
     "seconds": pl.Float64,
     "position": pl.Int32,
     **dict.fromkeys(("presentation", "block", "allocation"), pl.String),
+    "probabilities": pl.List(pl.Float64),
 }
 CHECKED: Final[dict[str, Any]] = {
     **dict.fromkeys(("rater", "kind", "check", "question", "condition"), pl.String),
@@ -95,11 +96,12 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     seen: Counter[tuple[Any, ...]] = Counter()
     for number, kind, check, condition, batch, position, group, item, answers, seconds, at, revision, core in rows:
         block = study.blocks[0] if group is None else study.block(group)
-        for question, (value, status, rationale, *way) in json.loads(answers).items():
+        for question, (value, status, rationale, *more) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)
-                saved = (round(at * 1000), revision, seconds, position, way[0] if way else None, block.id)
-                judged.append((*key, seen[key], value, status, rationale, *saved, CORE if core else EXTRA))
+                way, shares = (more[0] or None) if more else None, more[1] if more[1:] else None
+                saved = (round(at * 1000), revision, seconds, position, way, block.id, CORE if core else EXTRA)
+                judged.append((*key, seen[key], value, status, rationale, *saved, shares))
                 seen[key] += 1
             elif (passed := passed_check(block, kind, check, question, value)) is not None:
                 answer = (check, question, condition, value, status, passed)
@@ -107,8 +109,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     for person in people:
         checked += _practised(study, person["rater"], person["state"])
     judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
-    if judgments["presentation"].null_count() == len(judgments):
-        judgments = judgments.drop("presentation")
+    empty = [name for name in ("presentation", "probabilities") if judgments[name].null_count() == len(judgments)]
+    judgments = judgments.drop(empty)
     if len(study.blocks) == 1:
         judgments = judgments.drop("block")
     if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:

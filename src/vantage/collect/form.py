@@ -26,7 +26,7 @@ from vantage.collect.views import Participant, QuestionAnswer, Step
 from vantage.instruments import Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
-FieldKind = Literal["choice", "several", "number", "text"]
+FieldKind = Literal["choice", "several", "shares", "number", "text"]
 Tests = Literal["", "reading", "attention"]
 """What a right answer shows: that somebody has read the instructions, or that they look at each item."""
 Given = Mapping[str, Any]
@@ -196,7 +196,7 @@ def _fields(
         for own in together:
             first, way = own[0], by_question[own[0].id]
             scale = first.scale
-            kind: FieldKind = "several" if first.whole and len(own) > 1 else "choice"
+            kind: FieldKind = "several" if first.whole and len(own) > 1 else "shares" if first.shares else "choice"
             kind = "text" if scale.text else "number" if scale.slides else kind
             right = {q.id: _right(q, by_question[q.id], known[q.id]) for q in own if q.id in known}
             low, high = scale.ends if scale.slides else (None, None)
@@ -227,7 +227,9 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else " ".join(map(_words, value)) if isinstance(value, list) else str(value)
 
 
-def answered(field: FormField, values: Sequence[float], reason: str | None = None) -> dict[str, QuestionAnswer]:
+def answered(
+    field: FormField, values: Sequence[float], reason: str | None = None, shares: tuple[float, ...] | None = None
+) -> dict[str, QuestionAnswer]:
     """The answers to the questions of a field, in the codes shown."""
     pairs = zip(field.questions, values, strict=True)
-    return {question.id: QuestionAnswer(value, "answered", reason) for question, value in pairs}
+    return {question.id: QuestionAnswer(value, "answered", reason, shares) for question, value in pairs}

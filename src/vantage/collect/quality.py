@@ -342,10 +342,11 @@ def repetition(questions: Sequence[Question], judged: Sequence[Mapping[str, Any]
     """
     given: dict[bool, list[list[str]]] = {True: [], False: []}
     for group in grouped(questions):
-        names, text = [question.id for question in group], bool(group[0].scale.text)
+        # How sure people are, and what they expect of others, may well be the same everywhere.
+        names, text = [q.id for q in group if not (q.confidence or q.others)], bool(group[0].scale.text)
         if seen := [own for page in judged if (own := [page[name] for name in names if name in page])]:
-            # Of an answer in own words its text, of others the code and the status.
-            given[text].append([str([one[2:3] if text else one[:2] for one in page]) for page in seen])
+            # Of an answer in own words its text, of others the code, the status and the shares.
+            given[text].append([str([one[2:3] if text else one[:2] + one[4:] for one in page]) for page in seen])
     fields = given[False] or given[True]
     if not fields:
         return {}

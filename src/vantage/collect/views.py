@@ -119,6 +119,8 @@ class QuestionAnswer:
     value: float | None = None
     status: Status = "answered"
     rationale: str | None = None
+    shares: tuple[float, ...] | None = field(default=None, repr=False)
+    """Where shares are asked for: one for each option, in the order of the scale; the value is that of the largest."""
 
 
 @dataclass(frozen=True, slots=True)

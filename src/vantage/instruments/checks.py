@@ -148,6 +148,28 @@ class Checks:
             if before is None or before.id != question.unlike or before.scale != question.scale or before.several:
                 self._note((*loc, "unlike"), f"the question before it must be '{question.unlike}', on the same scale")
 
+        if question.shares and scale and (scale.text or scale.slides):
+            self._note((*loc, "shares"), f"shares need options, and the scale is {scale.describe()}")
+        if question.shares and (apart := [key for key in ("several", "unlike", "reversed") if getattr(question, key)]):
+            self._note((*loc, apart[0]), f"'{apart[0]}' does not go with 'shares'")
+        self._beside(loc, question, scale)
+
+    def _beside(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
+        """Questions about the answer to another one follow it, or one that does."""
+        for key in ("confidence", "others"):
+            if (name := getattr(question, key)) is None:
+                continue
+            place = self.questions.index(question.id)
+            while place and name in (self.file.questions[place].confidence, self.file.questions[place].others):
+                place -= 1
+            asked = self.file.questions[place]
+            if asked.id != name or asked.several:
+                self._note((*loc, key), f"the question before it must be '{name}', with one answer or shares")
+            elif key == "others" and asked.scale != question.scale:
+                self._note((*loc, key), f"what others answer to '{name}' is asked on the same scale, '{asked.scale}'")
+            elif key == "confidence" and scale and (not scale.ordered or scale.text or question.shares):
+                self._note((*loc, key), f"how sure somebody is needs an ordered scale, and this is {scale.describe()}")
+
     def _on_scale(self, loc: Loc, codes: Iterable[float], scale: Scale | None) -> None:
         for code in codes:
             if scale and not scale.holds(code):
@@ -206,21 +228,24 @@ class Checks:
                 wanted = "a list of {speaker, text}" if part.kind == "conversation" else "text"
                 self._note((*loc, "item", part.name), f"this should be {wanted}")
         for question, answer in example.answers.items():
-            place: Loc = (*loc, "answers", question)
-            self._known(place, [question], self.questions, "question")
-            scale = self.scale_of.get(question)
-            if scale is None:
-                continue
-            if isinstance(answer.answer, str):
-                if answer.answer not in [o.status for o in scale.opt_outs] and not scale.text:
-                    self._note((*place, "answer"), f"the scale of '{question}' has no opt-out '{answer.answer}'")
-                continue
-            chosen = next((q.several is not None for q in self.file.questions if q.id == question), False)
-            if chosen != isinstance(answer.answer, list):
-                wanted = "a list of codes" if chosen else "a code"
-                self._note((*place, "answer"), f"this should be {wanted}, or an opt-out")
-                continue
-            for code in answer.answer if isinstance(answer.answer, list) else [answer.answer]:
+            self._answer((*loc, "answers", question), question, answer.answer)
+
+    def _answer(self, place: Loc, question: str, answer: float | list[float] | str) -> None:
+        """The answer of a worked example."""
+        self._known(place, [question], self.questions, "question")
+        scale, part = self.scale_of.get(question), next((q for q in self.file.questions if q.id == question), None)
+        if scale is None or part is None:
+            return
+        if part.shares:
+            self._note(place, f"'{question}' asks for shares, so an example has no single answer to it")
+        elif isinstance(answer, str):
+            if answer not in [o.status for o in scale.opt_outs] and not scale.text:
+                self._note((*place, "answer"), f"the scale of '{question}' has no opt-out '{answer}'")
+        elif (part.several is not None) != isinstance(answer, list):
+            wanted = "a code" if part.several is None else "a list of codes"
+            self._note((*place, "answer"), f"this should be {wanted}, or an opt-out")
+        else:
+            for code in answer if isinstance(answer, list) else [answer]:
                 if scale.text or not scale.holds(code):
                     self._note((*place, "answer"), f"{show_code(code)} is not on the scale {scale.describe()}")
 

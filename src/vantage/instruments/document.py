@@ -185,6 +185,12 @@ class QuestionPart(DocumentPart):
     """Several options of a nominal scale may apply; this is the label of the answer that none does."""
     unlike: QuestionId | None = None
     """The question before it, on the same scale, whose answer this one cannot have: best and worst of a tuple."""
+    shares: bool = False
+    """The rater gives every option a share, and the shares add up to 100, instead of choosing one option."""
+    confidence: QuestionId | None = None
+    """A question before it: this one asks how sure the rater is of that answer, on an ordered scale."""
+    others: QuestionId | None = None
+    """A question before it, on the same scale: this one asks how other people answer it."""
     section: str = ""
     """Questions of one section stand together on the page."""
     wordings: list[WordingPart] = []

@@ -359,6 +359,9 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
             "required" if scale.text and part.rationale == "no" else part.rationale,
             part.section,
             unlike=part.unlike or "",
+            shares=part.shares,
+            confidence=part.confidence or "",
+            others=part.others or "",
         )
 
     plain, twin = worded(part), part.reversed

@@ -33,6 +33,12 @@ class Question:
     """The question of which this is one option, where several may apply."""
     unlike: str = ""
     """The question whose answer this one cannot have."""
+    shares: bool = False
+    """Whether the answer is a distribution: shares of all options, which add up to 100."""
+    confidence: str = ""
+    """The question of whose answer this one asks how sure the rater is."""
+    others: str = ""
+    """The question of which this one asks how other people answer it."""
 
     @property
     def guidelines(self) -> str:
@@ -83,7 +89,10 @@ def part_id(question: str, label: str) -> str:
 
 
 def grouped(questions: Iterable[Question]) -> list[tuple[Question, ...]]:
-    """Questions that are asked as one stand together: the options of one question, and those that cannot be alike.
+    """Questions that are asked as one stand together.
+
+    These are the options of one question, questions that cannot be alike, and a question with those about its answer:
+    how sure it is, and what others say.
 
     >>> [len(group) for group in grouped([Question("a", "A", "A?", Scale.labels("no", "yes"))])]
     [1]
@@ -91,9 +100,9 @@ def grouped(questions: Iterable[Question]) -> list[tuple[Question, ...]]:
     groups: list[tuple[Question, ...]] = []
     for question in questions:
         last = groups[-1] if groups else ()
+        about = {question.unlike, question.confidence, question.others}
         joins = last and (
-            (question.whole is not None and last[-1].whole == question.whole)
-            or (question.unlike and question.unlike in [one.id for one in last])
+            (question.whole is not None and last[-1].whole == question.whole) or any(one.id in about for one in last)
         )
         groups = [*groups[:-1], (*last, question)] if joins else [*groups, (question,)]
     return groups

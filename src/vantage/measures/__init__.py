@@ -35,6 +35,7 @@ HOMES = {
         "scoring.accuracy": ["accuracy", "confusion"],
         "scoring.calibration": ["calibration"],
         "scoring.error_gaps": ["error_gaps"],
+        "scoring.expectations": ["expectations"],
         "means.level": ["mean", "prevalence"],
         "relations.correlate": ["correlate"],
         "relations.ranks": ["ranks"],

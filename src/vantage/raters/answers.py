@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
@@ -132,6 +133,17 @@ def words_several(question: MultipleChoice, *, as_list: bool = False) -> str:
     return f'all that apply, separated by semicolons, or "{NONE}"{declined}'
 
 
+def words_shares(question: Question, *, as_object: bool = False) -> str:
+    """How the shares of the options are written."""
+    offered = [c.word for c in choices(question.scale) if c.value is not None]
+    declined = "".join(f', or "{c.word}"' for c in choices(question.scale) if c.value is None)
+    if as_object:
+        inside = ", ".join(f"{json.dumps(word, ensure_ascii=False)}: …" for word in offered)
+        return f"an object with the share of each answer in per cent, which add up to 100: {{{inside}}}{declined}"
+    inside = "; ".join(f"{word}: …" for word in offered)
+    return f'the share of each answer in per cent, which add up to 100, as in "{inside}"{declined}'
+
+
 def answer_schema(
     questions: Sequence[Question], *, reason: bool, together: bool, answer_first: bool = False
 ) -> Mapping[str, Any]:
@@ -139,7 +151,8 @@ def answer_schema(
     text = {"type": "string"}
     properties: dict[str, Any] = {}
     for question in put(questions):
-        answer = _some_of(question.scale) if isinstance(question, MultipleChoice) else _one_of(question.scale)
+        several = isinstance(question, MultipleChoice) or question.shares
+        answer = _some_of(question.scale, shares=question.shares) if several else _one_of(question.scale)
         both = {"answer": answer, "reason": text} if answer_first else {"reason": text, "answer": answer}
         parts = both if reason else {"answer": answer}
         if not together:
@@ -149,9 +162,11 @@ def answer_schema(
     return _object(properties)
 
 
-def _some_of(scale: Scale) -> dict[str, Any]:
+def _some_of(scale: Scale, *, shares: bool) -> dict[str, Any]:
     offered = [c.word for c in choices(scale) if c.value is not None]
-    several = {"type": "array", "items": {"type": "string", "enum": offered}}
+    several: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": offered}}
+    if shares:
+        several = _object({word: {"type": "number", "minimum": 0, "maximum": 100} for word in offered})
     declined = [c.word for c in choices(scale) if c.value is None]
     return {"anyOf": [several, {"type": "string", "enum": declined}]} if declined else several
 

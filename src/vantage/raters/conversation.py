@@ -133,7 +133,10 @@ class Conversations:
                 parsed = replace(parsed, value=way.decoded(question, parsed.value))
             # The rationale of a text is the text, whatever was said about it afterwards.
             why_so = parsed.rationale if question.scale.text else reason or parsed.rationale
-            cells = self._row(parsed, given, why_so, way=way)
+            with np.errstate(divide="ignore"):
+                # An opt-out beside shares has none.
+                scores = parsed.shares and [*np.log(parsed.shares).tolist(), *[-np.inf] * len(question.scale.opt_outs)]
+            cells = self._row(parsed, given, why_so, scores or None, way)
             rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
 

@@ -24,6 +24,7 @@ from vantage.raters.answers import (
     listed_several,
     words,
     words_several,
+    words_shares,
 )
 from vantage.raters.models.base import Message, Request, Sampling
 from vantage.raters.style import Style
@@ -311,6 +312,8 @@ def _allowed(question: Question, *, as_list: bool) -> str:
     """The answers in half a sentence."""
     if isinstance(question, MultipleChoice):
         return words_several(question, as_list=as_list)
+    if question.shares:
+        return words_shares(question, as_object=as_list)
     empty = f', or "{NONE}"' if question.scale.text and question.rationale == "optional" else ""
     return words(question.scale) + empty
 

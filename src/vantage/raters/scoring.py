@@ -54,7 +54,8 @@ def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float
     enough = known & (mass > 0) & (np.nan_to_num(mass) >= least_mass)
     chances = np.full(scores.shape, np.nan)
     if enough.any():
-        fair = calibrate and np.count_nonzero(enough) > 1
+        # Shares that a reply gives are what the model says, and stay so.
+        fair = calibrate and np.count_nonzero(enough) > 1 and rows["rule"].is_in(["scoring", "sampling"]).any()
         chances[enough] = (
             np.exp(calibrated(np.maximum(scores[enough], _LOWEST))) if fair else distribution(scores[enough])
         )
@@ -104,8 +105,8 @@ def mass_note(masses: pl.Series, least_mass: float) -> str:
 
 
 def _said(row: Mapping[str, Any], _: Any) -> str | None:
-    """The replies that a distribution was drawn from; the first token, where options were scored, is no reply."""
-    return row["reply"] if row["rule"] == "sampling" else None
+    """The reply that a distribution was read or drawn from; the first token, where options were scored, is none."""
+    return None if row["rule"] == "scoring" else row["reply"]
 
 
 def _reason(first: str | None, mass: float, least: float) -> str:

@@ -36,6 +36,8 @@ def corpus_shots(training: Corpus, questions: Sequence[Question], condition: str
 
     Raters who are marked as excluded do not count, and of a person's repetitions only the first does.
     """
+    if any(question.shares for question in questions):
+        return []  # the one answer of most people is no distribution
     ids = [question.id for question in questions]
     people = training.included().people().judgments
     if condition:

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.collect.web.studies import Visitor, study_service
-from tests.instruments.test_kinds import KINDS, diary
+from tests.instruments.test_kinds import KINDS, OPINIONS, diary
 from vantage.collect.answers import checked
 from vantage.collect.service import StudyService
-from vantage.collect.views import InvalidAnswers
+from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.collect.web import forms
 from vantage.corpora import Corpus
 from vantage.corpora.readers.table import read as read_table
 from vantage.corpora.writers import csv_text
+from vantage.instruments import Instrument
 
 # strength a0, share a1, emotions a2–a4, keywords r5, remark r6, best a7, worst a8
 FORM = {"a0": "50", "a1": "7", "a2": "1", "a4": "1", "r5": "=rain; mud", "a7": "1", "a8": "3"}
@@ -117,3 +118,57 @@ def test_a_table_with_an_opt_out_of_the_instrument_is_imported(tmp_path: Path) -
     table.write_text("item,rater,question,value,status\na,r,strength,,too_private\na,s,strength,50,answered\n")
     corpus = read_table(table, instrument=diary())
     assert corpus.judgments["status"].cast(str).to_list() == ["too_private", "answered"]
+
+
+# tone a0, how sure a1, others s2.0–s2.2, anger s3.0–s3.2
+OPINION = {"a0": "2", "a1": "80", "s2.0": "10", "s2.1": "30", "s2.2": "60", "s3.1": "50", "s3.2": "50"}
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"s2.0": "20"}, "The shares add up to 110. Please make them add up to 100."),
+        ({"s2.0": "-10", "s2.1": "50"}, "Please enter a number from 0 to 100."),
+        ({"s2.0": "ten"}, "Please enter a number from 0 to 100."),
+        ({"s2.0": "nan"}, "Please enter a number from 0 to 100."),
+        ({"o2": "ambiguous"}, "Please either give shares or choose the other answer, not both."),
+        ({"s2.0": "", "s2.1": "", "s2.2": ""}, "Please choose an answer."),
+    ],
+)
+def test_shares_that_are_no_distribution_are_refused(other: dict[str, str], sentence: str) -> None:
+    asked = Instrument.load(OPINIONS).questions
+    with pytest.raises(InvalidAnswers) as refused:
+        checked(asked, forms.read(asked, {**OPINION, **other}))
+    assert forms.errors(asked, refused.value) == {"a2": sentence}
+
+
+def test_one_answer_is_no_distribution() -> None:
+    asked = Instrument.load(OPINIONS).questions[3:]
+    with pytest.raises(InvalidAnswers):
+        checked(asked, {"anger": QuestionAnswer(2.0)})
+
+
+def test_distributions_are_exported_with_the_most_probable_answer(tmp_path: Path) -> None:
+    service = study_service(tmp_path, str(OPINIONS), items=ITEMS)
+    visitor = Visitor(service)
+    visitor.begin()
+    assert visitor.text.count('class="card question beside"') == 2
+    visitor.send("/item/1", {**OPINION, "s2.0": "20"})
+    assert (visitor.status, 'value="60"' in visitor.text) == (422, True)
+    visitor.send("/item/1", OPINION)
+    declined = {name: value for name, value in OPINION.items() if name[:2] != "s2"} | {"o2": "ambiguous"}
+    visitor.send("/item/2", {**declined, "s3.0": "33", "s3.1": "33", "s3.2": "33"})
+    visitor.get("/item/1")
+    assert 'name="s2.2" id="s2.2" value="60"' in visitor.text
+    service.researchers.corpus().write(tmp_path / "out")
+    rows = Corpus.read(tmp_path / "out").judgments.select("item", "question", "value", "status", "probabilities").rows()
+    assert rows == [
+        ("item/1", "tone", 2.0, "answered", None),
+        ("item/1", "tone-sure", 80.0, "answered", None),
+        ("item/1", "tone-others", 2.0, "answered", [0.1, 0.3, 0.6]),
+        ("item/1", "anger", 2.0, "answered", [0.0, 0.5, 0.5]),
+        ("item/2", "tone", 2.0, "answered", None),
+        ("item/2", "tone-sure", 80.0, "answered", None),
+        ("item/2", "tone-others", None, "ambiguous", None),
+        ("item/2", "anger", 1.0, "answered", [0.333333, 0.333333, 0.333333]),
+    ]

@@ -9,6 +9,7 @@ has 240 buttons. Rendering them for each of hundreds of pages a second would cos
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from string import ascii_uppercase
@@ -80,8 +81,10 @@ def inputs(questions: Sequence[Question], answers: Mapping[str, QuestionAnswer])
         if answer is None:
             continue
         if answer.value is None:
-            apart = question.scale.slides or question.scale.text
+            apart = question.scale.slides or question.scale.text or question.shares
             given[f"{'o' if apart else 'a'}{index}"] = answer.status
+        elif question.shares:
+            given |= {f"s{index}.{n}": show_code(share) for n, share in enumerate(answer.shares or ())}
         elif not question.scale.text:
             given[f"a{index}"] = show_code(answer.value) if question.scale.range is None else repr(answer.value)
         if answer.rationale:
@@ -108,12 +111,28 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
         if question.scale.text:
             given = float(bool(text)) if text or (question.rationale == "optional" and not opt_out) else None
             answer = given, _declined(question.scale, opt_out)
+        elif question.shares:
+            answer = None, _declined(question.scale, opt_out)
         else:
             answer = _answer(question.scale, value, opt_out)
-        answers[question.id] = QuestionAnswer(*answer, form.get(f"r{index}") or None)
+        shares = _shares(question.scale, index, form) if question.shares else None
+        answers[question.id] = QuestionAnswer(*answer, form.get(f"r{index}") or None, shares)
     for first, group in _several(questions):
         answers |= _applying(group, [form.get(f"a{first + n}") for n in range(len(group))], form.get(f"n{first}", ""))
     return answers
+
+
+def _shares(scale: Scale, index: int, form: Mapping[str, str]) -> tuple[float, ...] | None:
+    """The shares of the options: what is left empty is 0, anything but a number is NaN; none where all is empty."""
+    typed = [form.get(f"s{index}.{n}", "").strip().rstrip("%").replace(",", ".") for n in range(len(scale.codes))]
+    return tuple(_number(text or "0", math.nan) for text in typed) if any(typed) else None
+
+
+def _number(text: str, otherwise: float | None) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return otherwise
 
 
 def _several(questions: Sequence[Question]) -> Iterator[tuple[int, tuple[Question, ...]]]:
@@ -154,11 +173,7 @@ def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Statu
             return None, status
         # Only values that the page offers are accepted: neither "1e0" nor "１" is a button.
         return next((option.code for option in scale.options if show_code(option.code) == value), None), "answered"
-    try:
-        number = float(value.replace(",", ".")) if value else None
-    except ValueError:
-        number = None
-    return number, _declined(scale, opt_out)
+    return _number(value.replace(",", "."), None), _declined(scale, opt_out)
 
 
 def _declined(scale: Scale, value: str) -> Status:
@@ -196,6 +211,7 @@ class QuestionCache:
             way = ways[index] if ways else ""
             typed = given.get(f"r{index}") or (value and question.scale.slides) or "seen=" in way
             typed = typed or any(f"a{number}" in given for number, _ in parts) or f"n{index}" in given
+            typed = typed or (question.shares and any(name.startswith(f"s{index}.") for name in given))
             if typed or f"a{index}" in errors or f"r{index}" in errors:
                 html = self._render(
                     index=index, question=question, parts=parts, wording=wording, given=given, errors=errors

@@ -96,7 +96,7 @@ class Scored:
 
     def one_against_the_others(self, seed: int, most: int = 50) -> pl.DataFrame:
         """Each person's judgments beside the reference that the other people make; of `most` people drawn at random."""
-        frame, of_people = _with_people(self.data, self.columns, self.people)
+        frame, of_people = with_people(self.data, self.columns, self.people)
         judges = frame.filter(of_people & pl.col("value").is_not_null())
         everyone = judges["rater"].unique().sort()
         chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
@@ -134,7 +134,7 @@ def under_test_and_judges(
     data: Judgments, columns: list[str], raters: Sequence[str] | None, people: Sequence[str] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All judgments of the raters under test, and the answers of the people who are not."""
-    frame, person = _with_people(data, columns, people)
+    frame, person = with_people(data, columns, people)
     aggregate = pl.col("kind").cast(pl.String) == "aggregate" if "kind" in frame.columns else pl.lit(value=False)
     tested = _under_test(frame, raters) if raters is not None else frame.filter(~person & ~aggregate)
     if tested.is_empty() and not frame.is_empty():
@@ -173,7 +173,7 @@ def sides_of(
     return frame.filter(person & ~model), frame.filter(model)
 
 
-def _with_people(data: Judgments, columns: list[str], people: Sequence[str] | None) -> tuple[pl.DataFrame, pl.Expr]:
+def with_people(data: Judgments, columns: list[str], people: Sequence[str] | None) -> tuple[pl.DataFrame, pl.Expr]:
     """The judgments, and which of them are those of people."""
     if people is not None:
         named = [str(person) for person in people]

@@ -12,7 +12,7 @@ from vantage.raters.replies.clean import readable
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
-from vantage.raters.replies.own_words import names, parse_several, several_of, text_of
+from vantage.raters.replies.own_words import names, parse_several, several_of, shares_of, text_of
 from vantage.raters.replies.parse import Parser, parse_reply
 from vantage.raters.replies.prose import WITHDRAWN
 from vantage.raters.replies.refusals import refuses
@@ -89,10 +89,11 @@ def parse_replies(
     whole = put(asked)
     if isinstance(whole[0], MultipleChoice) and len(whole) == 1:
         return parse_several(text, whole[0], cut=cut)
-    points = [question for question in whole if not isinstance(question, MultipleChoice) and not question.scale.text]
+    apart = [one for one in whole if isinstance(one, MultipleChoice) or one.scale.text or one.shares]
+    points = [question for question in whole if question not in apart]
     replies = _points(text, points, source, cut, strict) if points else {}
     for question in whole:
-        if question not in points:
+        if question in apart:
             replies |= _in_own_words(text, question)
     for question in points:
         if question.unlike and replies[question.id].value == replies[question.unlike].value is not None:
@@ -109,11 +110,15 @@ def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply
         if key is None:
             continue
         value, reason = (None if one.cut else data[key]), None
-        if isinstance(value, dict):
+        if isinstance(value, dict) and question.shares:
+            value, reason = value.get("answer", value), reason_of(value)
+        elif isinstance(value, dict):
             fields = answer_fields(value, frozenset())
             value, reason = (fields[-1].value if fields else None), reason_of(value)
         if isinstance(question, MultipleChoice):
             return several_of(value, question, "json", reason)
+        if question.shares:
+            return {question.id: shares_of(value, question, "json", reason)}
         return {question.id: text_of(value, question, "json")}
     missing = ParsedReply(None, "refused", plain, "prose:refusal") if refuses(plain) else unparsed("missing")
     return {part.id: missing for part in (question.parts() if isinstance(question, MultipleChoice) else [question])}

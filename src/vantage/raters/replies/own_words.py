@@ -17,9 +17,14 @@ from vantage.raters.replies.opt_outs import read_opt_out
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, unparsed
 from vantage.raters.replies.slots import closed
+from vantage.scales import show_code
 
 _MARKED: Final = re.compile(r"^[\s*_#>-]{0,8}(?:final\s)?answer[*_]{0,3}\s?:[*_]{0,3}\s*", re.IGNORECASE | re.MULTILINE)
 _BULLET: Final = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s+")
+_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{1,6})?")
+_SHARE: Final = re.compile(
+    r"[\"'*_]{0,3}(.{1,200}?)[\"'*_]{0,3}\s?[:=–-]\s?(\d{1,3}(?:[.,]\d{1,6})?)\s?(?:%|per\s?cent)?[.*_]{0,3}"
+)
 _NONE: Final = frozenset({"none", "none of these", "none of them", "none applies", "none apply", "no option applies"})
 
 
@@ -80,6 +85,62 @@ def several_of(given: Any, question: MultipleChoice, place: str, reason: str | N
         )
         for option in scale.options
     }
+
+
+def parse_shares(text: str | None, question: Question, *, cut: bool = False) -> ParsedReply:
+    """A reply that gives every option a share: the value is the option with the largest, the first of several.
+
+    >>> from vantage.scales import Scale
+    >>> irony = Question("irony", "Irony", "Is it?", Scale.labels("no", "yes"), shares=True)
+    >>> parse_shares("no: 30 %; yes: 70 %", irony).shares
+    (0.3, 0.7)
+    >>> parse_shares('{"answer": {"no": 60, "yes": 60}}', irony).rule
+    'not-100'
+    """
+    plain, obstacle = _plain(text, cut)
+    if obstacle is not None:
+        return obstacle
+    for part in reversed(find_json(plain)):
+        if part.cut:
+            return unparsed("truncated")
+        if isinstance(part.data, dict):
+            fields = [v for k, v in part.data.items() if words(k) in {"answer", *names(question)}]
+            return shares_of(fields[-1] if fields else part.data, question, "json", reason_of(part.data))
+    marks = list(_MARKED.finditer(plain))
+    before, answer = (plain[: marks[-1].start()], plain[marks[-1].end() :]) if marks else ("", plain)
+    reply = shares_of(answer, question, "marker" if marks else "whole", before.strip() or None)
+    return (
+        ParsedReply(None, "refused", plain, "prose:refusal") if reply.status == "unparsed" and refuses(plain) else reply
+    )
+
+
+def shares_of(given: Any, question: Question, place: str, reason: str | None = None) -> ParsedReply:
+    """The shares in an object, or in a text whose parts are separated by semicolons, commas or lines."""
+    scale, pairs = question.scale, list[tuple[str, Any]]()
+    if isinstance(given, str):
+        whole = given.strip().strip("\"'`*[](){}.")
+        if declined := _declined(whole, question):
+            return ParsedReply(None, declined, reason, f"{place}:opt-out")
+        parts = [
+            _SHARE.fullmatch(_BULLET.sub("", part).strip()) for part in re.split(r"[;\n]|,\s", whole) if part.strip()
+        ]
+        if not parts or None in parts:
+            return unparsed("not-listed" if parts else "empty")
+        pairs = [(match[1], match[2].replace(",", ".")) for match in parts if match]
+    elif isinstance(given, dict):
+        pairs = [(str(key), str(value).strip().rstrip("% ")) for key, value in given.items() if words(key) != "reason"]
+    known = {words(name): n for n, o in enumerate(scale.options) for name in (o.label, show_code(o.code)) if name}
+    shares = dict.fromkeys(range(len(scale.options)), 0.0)
+    for name, share in pairs:
+        if words(name) not in known or not _NUMBER.fullmatch(share):
+            return unparsed("truncated" if isinstance(given, Cut) else "not-listed")
+        shares[known[words(name)]] += float(share)
+    total = sum(shares.values())
+    if len({words(name) for name, _ in pairs}) < len(pairs) or abs(total - 100) > 1:
+        return unparsed("not-100")
+    value = scale.codes[max(shares, key=lambda place: shares[place])]
+    parts_of_1 = tuple(round(share / total, 6) for share in shares.values())
+    return ParsedReply(value, "answered", reason, f"{place}:shares", parts_of_1)
 
 
 def parse_text(text: str | None, question: Question, *, cut: bool = False) -> ParsedReply:

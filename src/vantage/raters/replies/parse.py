@@ -17,7 +17,7 @@ from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import wordings, words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.numbers import NUMERIC
-from vantage.raters.replies.own_words import names, parse_text
+from vantage.raters.replies.own_words import names, parse_shares, parse_text
 from vantage.raters.replies.prose import ANSWER_LINE, Prose, names_options
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
@@ -74,6 +74,8 @@ def parse_reply(
     """
     if question.scale.text:
         return parse_text(text, question, cut=cut)
+    if question.shares:
+        return parse_shares(text, question, cut=cut)
     plain, obstacle = readable(text, cut=cut)
     return unparsed(obstacle) if obstacle else Parser(question, source, strict=strict).parse(plain, cut=cut)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from vantage.scales import Scale, Status
@@ -26,6 +26,8 @@ class ParsedReply:
     status: Status
     rationale: str | None
     rule: str
+    shares: tuple[float, ...] | None = field(default=None, repr=False)
+    """Shares of 1 in the order of the scale, where they were asked for; the value is the option with the largest."""
 
 
 @dataclass(frozen=True, slots=True)

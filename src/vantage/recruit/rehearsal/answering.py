@@ -156,7 +156,17 @@ class RehearsalAnswers:
             else:
                 taken = given[question.unlike].value if question.unlike in given else _kept_free(form, question)
                 values.append(self._value(form, field, question, guest, rng, taken))
-        return answered(field, values, reason)
+        shares = self._shares(field, values[0], guest, rng) if field.kind == "shares" else None
+        return answered(field, values, reason, shares)
+
+    def _shares(self, field: FormField, value: float, guest: Guest, rng: np.random.Generator) -> tuple[float, ...]:
+        """Whole shares that add up to 100, the largest for the answer that a person would give alone."""
+        codes = field.questions[0].scale.codes
+        drawn = np.sort(rng.dirichlet(np.ones(len(codes)) if guest.kind == "careless" else np.ones(len(codes)) / 2))
+        whole = np.floor(100 * drawn)
+        whole[-1] += 100 - whole.sum()
+        rest = iter(rng.permutation(whole[:-1]).tolist())
+        return tuple(float(whole[-1]) if code == value else next(rest) for code in codes)
 
     def _of_person(
         self, field: FormField, right: Sequence[int] | None, guest: Guest, rng: np.random.Generator

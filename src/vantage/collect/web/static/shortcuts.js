@@ -32,6 +32,33 @@
     box.prepend(slider);
   });
 
+  // Shares get a slider each, which ends where all shares are given away, and their sum below them.
+  const given = (box) => [...box.querySelectorAll("input[type=text]")].map((typed) => Number(typed.value.replace(",", ".")) || 0);
+  const sum = (box) => given(box).reduce((a, b) => a + b, 0);
+  document.querySelectorAll(".shares").forEach((box) => {
+    const output = box.parentElement.querySelector(".sum");
+    const sliders = [...box.querySelectorAll("li")].map((row) => {
+      const typed = row.querySelector("input");
+      const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 100, step: 1 });
+      slider.setAttribute("aria-label", row.querySelector("label").innerText);
+      slider.addEventListener("input", () => {
+        typed.value = "0";
+        typed.value = slider.value = String(Math.min(Number(slider.value), Math.max(0, 100 - sum(box))));
+        show();
+      });
+      typed.addEventListener("input", () => show());
+      row.append(slider);
+      return [typed, slider];
+    });
+    const show = () => {
+      sliders.forEach(([typed, slider]) => { slider.value = typed.value.replace(",", ".") || "0"; });
+      output.querySelector("output").textContent = String(Math.round(100 * sum(box)) / 100);
+      output.classList.toggle("ok", Math.abs(sum(box) - 100) <= 1);
+      output.classList.toggle("flag", sum(box) > 101);
+    };
+    show();
+  });
+
   // Where several options may apply, "none of these" and the options exclude each other.
   document.querySelectorAll(".question").forEach((question) => {
     const boxes = [...question.querySelectorAll(".several input")];
@@ -53,8 +80,9 @@
     const all = [...radios(question), ...question.querySelectorAll("input[type=checkbox]")];
     const typed = question.querySelector(".number input[type=text]");
     const reason = text(question);
-    const given = all.some((box) => box.checked) || (typed ? typed.value !== "" : !all.length || (reason && !question.querySelector(".reason") && reason.value.trim() !== ""));
-    return given &&
+    const shares = question.querySelector(".shares");
+    const chosen = all.some((box) => box.checked) || (shares ? Math.abs(sum(shares) - 100) <= 1 : typed ? typed.value !== "" : !all.length || (reason && !question.querySelector(".reason") && reason.value.trim() !== ""));
+    return chosen &&
       !(reason && reason.required && !reason.value.trim());
   };
 
