@@ -29,6 +29,7 @@ from vantage.cli import main
 from vantage.cli.app import app
 from vantage.corpora.readers import READERS
 from vantage.measures import find
+from vantage.measures.base import REGISTRY
 from vantage.measures.option_text import parse_options
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,6 +65,16 @@ def blocks(page: Path) -> list[Block]:
     return [Block(*found) for found in BLOCK.findall(page.read_text("utf-8"))]
 
 
+@pytest.fixture
+def _measures_as_they_were() -> Iterator[None]:
+    """A page may add a measure, which other tests in this process do not know."""
+    known = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(known)
+
+
+@pytest.mark.usefixtures("_measures_as_they_were")
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in PAGES],
