@@ -478,7 +478,6 @@ def components(
     by: By = ...,
     trait: By = ...,
     interaction: bool = ...,
-    estimator: Literal['auto', 'moments', 'reml'] = ...,
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,

@@ -73,6 +73,9 @@ def test_the_design_decides_what_the_units_are() -> None:
     trait = one(compare(data, between="age"))
     assert (trait["unit"], trait["over"], trait["units"]) == ("rater", "both", 24)
     assert trait["low"] <= trait["estimate"] == trait["difference"] <= trait["high"]
+    assert (trait["first"], trait["second"]) == ("old", "young")
+    slope = one(compare(data.with_columns(years=pl.col("rater") / 7), between="years"))
+    assert (slope["first"], slope["second"]) == ("raters of higher years", "raters of lower years")
     of_items = one(compare(data, between="genre"))
     assert (of_items["unit"], of_items["over"], of_items["units"]) == ("item", "both", 60)
     two = one(compare(judged(per_item=12), between="rater", values=[0, 1]))

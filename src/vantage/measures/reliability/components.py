@@ -41,7 +41,6 @@ def components(
     by: By = (),
     trait: By = (),
     interaction: bool = True,
-    estimator: Literal["auto", "moments", "reml"] = "auto",
     ci: Over = "auto",
     confidence: float = 0.95,
     seed: int = 0,
@@ -54,11 +53,9 @@ def components(
     Without repetitions the residual holds item × rater and noise together. Items and raters may have met in any
     pattern.
 
-    `moments` is Henderson's Method I: unbiased, so that `variance` may fall below zero when a component is small;
-    `reml` is restricted maximum likelihood (as in lme4), which is never negative and more precise where
-    items or raters have very different numbers of answers. `auto` is `reml` where the table has gaps (up to 200,000
-    answers), and `moments` where it has none. `estimate` is the share of the total, with negative
-    variances counted as zero.
+    Where the table has gaps (up to 200,000 answers) variances are those of restricted maximum likelihood, as in lme4.
+    Where it has none, Henderson's Method I gives the same, but for components so small that `variance` falls below
+    zero. `estimate` is the share of the total, with negative variances counted as zero.
 
     The interval is over other items and other raters ("auto", both, however few raters there are; `reason` says so
     below ten), over items with these raters, or over raters with these items. It comes from draws of generalised
@@ -82,9 +79,7 @@ def components(
         if (reason := design.problem()) is not None:
             rows += [{**part.key, "component": name, **based_on, "reason": reason} for name in design.names]
             continue
-        variances = design.variances
-        if estimator != "moments" and np.ptp(design.value) > 0:
-            variances = design.best() if estimator == "auto" else design.likeliest()
+        variances = design.best()
         share = shares(variances[None])[0]
         drawn = shares(variance_draws(design, over.ci, seed=seed)) if over.ci != "none" and share.any() else None
         for i, name in enumerate(design.names):
