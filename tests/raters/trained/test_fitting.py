@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.raters.trained.tiny import corpus
 from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
 from vantage.raters.trained import TrainedRater, fit, shared_texts
 from vantage.raters.trained.base import PredictedAnswers, mixture, nearest_option
-from vantage.raters.trained.examples import examples, grouped_folds, spearman
+from vantage.raters.trained.examples import HeldOut, Labels, examples, grouped_folds, spearman
 
 
 @pytest.mark.parametrize("kind", ["ridge", "logistic"])
@@ -237,3 +238,41 @@ def test_texts_in_another_language_are_unlike_those_that_it_learned_from(tmp_pat
     assert TrainedRater.load(rater.save(tmp_path / "kept")).unlike(strange) == [False, True, True]
     del rater.about["words"]  # as of a rater that was saved before
     assert rater.unlike(strange) == [False] * 3
+
+
+def test_held_out_texts_say_what_each_of_two_raters_should_count() -> None:
+    rng = np.random.default_rng(2)
+    question = Instrument.load("warmth-competence").question("trust")
+    score = rng.normal(0, 1, 400).clip(-3, 3)
+    labels = Labels(question, np.zeros((400, 7)), score)
+    rows = [rng.permutation(400)[:300] for _ in range(2)]
+    # The first errs by 0.5 and the second by 1, independently: four fifths and one fifth are best.
+    said = [
+        PredictedAnswers.of_numbers(score[row] + rng.normal(0, error, 300), error, question.scale)
+        for row, error in zip(rows, (0.5, 1.0), strict=True)
+    ]
+    first, second = (HeldOut.of([row], [labels], {"trust": [answer]}) for row, answer in zip(rows, said, strict=True))
+    share, both = first.blended(second, None)
+    assert share == pytest.approx(0.2, abs=0.08)
+    assert len(both.rows) == len(np.intersect1d(*rows))
+    errors = [abs(one.said["trust"].mean - one.labels[0].score).mean() for one in (first, second, both)]
+    assert errors[2] < min(errors[:2])
+    apart = replace(second, rows=second.rows + 400)
+    with pytest.raises(InputError, match="held out different texts"):
+        first.blended(apart, None)
+
+
+@pytest.mark.parametrize("boast", [0.3, 1.0, 3.0])
+def test_ranges_hold_what_they_say_however_sure_predictions_are_and_follow_the_text(boast: float) -> None:
+    rng = np.random.default_rng(5)
+    question = Instrument.load("warmth-competence").question("trust")
+    spread = np.where(rng.random(1200) < 0.5, 0.2, 0.8)
+    mean = rng.normal(0, 0.7, 1200)
+    score = mean + rng.normal(0, spread)
+    answers = PredictedAnswers(None, mean, spread * boast)
+    old, new = np.arange(600), np.arange(600, 1200)
+    held = HeldOut.of([old], [Labels(question, np.zeros((1200, 7)), score)], {"trust": [answers.take(old)]})
+    part = held.ranges(single=False)["trust"][80]
+    low, high = answers.take(new).middle(part, question.scale, single=False)
+    assert ((low <= score[new]) & (score[new] <= high)).mean() == pytest.approx(0.8, abs=0.05)
+    assert (high - low)[spread[new] > 0.5].mean() > 2 * (high - low)[spread[new] < 0.5].mean()

@@ -88,6 +88,33 @@ class PredictedAnswers:
         whole = np.concatenate([np.zeros((len(mean), 1)), below, np.ones((len(mean), 1))], axis=1)
         return cls(np.diff(whole, axis=1), mean, spreads)
 
+    def needed(self, answers: Floats, scale: Scale, *, single: bool = True) -> Floats:
+        """How large a middle share has to be to hold an answer: of each option of the scale, or of each item's mean.
+
+        >>> answers = PredictedAnswers.of_shares(np.array([[0.05, 0.3, 0.3, 0.3, 0.05]]), Scale.points(1, 5))
+        >>> answers.needed(np.zeros(1), Scale.points(1, 5)).round(2).tolist()
+        [[0.9, 0.3, 0.0, 0.3, 0.9]]
+        """
+        if self.shares is not None and single:
+            order = np.argsort(scale.codes)
+            below = np.cumsum(self.shares[:, order], axis=1)
+            inside = 1 - 2 * np.minimum(below, 1 - below + self.shares[:, order])
+            return np.asarray(np.clip(inside, 0, 1)[:, np.argsort(order)])
+        assert self.mean is not None  # noqa: S101 - only ordered scales have a middle
+        assert self.spread is not None  # noqa: S101
+        return np.asarray(2 * ndtr(np.abs(answers - self.mean) / np.maximum(self.spread, 1e-9)) - 1)
+
+    def take(self, rows: NDArray[np.intp]) -> PredictedAnswers:
+        """Those of some items."""
+        return PredictedAnswers(*(None if one is None else one[rows] for one in (self.shares, self.mean, self.spread)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PredictedAnswers]) -> PredictedAnswers:
+        """Those of several groups of items, one after the other."""
+        columns = zip(*((part.shares, part.mean, part.spread) for part in parts), strict=True)
+        whole = [[one for one in column if one is not None] for column in columns]
+        return cls(*(np.concatenate(column) if column else None for column in whole))
+
     def middle(self, share: float, scale: Scale, *, single: bool = True) -> tuple[Floats, Floats]:
         """The ends of the middle share of the predicted answers of single people, or of their means.
 

@@ -39,6 +39,7 @@ class BaselinePredictor:
     counts: dict[str, list[float]] = field(default_factory=dict)
     """Per text or user how often each option was chosen."""
     notes: list[str] = field(default_factory=list)
+    aside: None = None
 
     @classmethod
     def fit(cls, examples: Examples, how: str) -> BaselinePredictor:

@@ -24,7 +24,7 @@ from vantage.raters.encoders import window
 from vantage.raters.models.base import note_once, require
 from vantage.raters.trained.base import Floats, PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
-from vantage.raters.trained.examples import Examples, Instances, Labels, Rows, held_out
+from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, Rows, held_out
 from vantage.raters.trained.lesson import Inputs, Lesson, OutputHead, heads, outputs_of, predicted
 from vantage.raters.trained.network import (
     Tokens,
@@ -234,6 +234,7 @@ class EncoderPredictor:
     """Whom it learned from; null where texts are judged."""
     validation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    aside: HeldOut | None = None
 
     @classmethod
     def fit(
@@ -301,19 +302,14 @@ class EncoderPredictor:
                 members.append(done.tensors)
                 held.append(done.held)
                 histories.append({"best_epoch": done.state.best_epoch, "scores": done.state.history})
-        spreads, scores = {}, {}
-        for n, (one, head) in enumerate(zip(whole.labels, outputs, strict=True)):
-            parts = [
-                (predicted(out, head, one.question.scale, 1.0), lesson.held_labels[n])
-                for out, lesson in zip(held, lessons, strict=True)
-            ]
-            spreads[one.question.id], scores[one.question.id] = held_out(parts, by_label=people is not None)
+        spreads, scores, aside = _held_out(whole.labels, outputs, held, lessons, turns, by_label=people is not None)
         questions = tuple(one.question for one in whole.labels)
         history: dict[str, Any] = {"held_out": scores, "members": histories}
         if people is not None:
             texts = examples.instances.text[splits[0][1]]
             history |= {"pairs": len(texts), "texts": len(np.unique(texts))}
-        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, history, notes)
+        plain = settings, questions, outputs, spreads, tokenizer, network, members, method, people
+        return cls(*plain, history, notes, aside)
 
     def about(self) -> dict[str, Any]:
         """The encoder, the settings, and how training went."""
@@ -389,6 +385,32 @@ def _inputs(
     return Inputs(
         method, people, Tokens(tokenizer, config, instances.texts, replace(settings, longest=room)), instances
     )
+
+
+def _held_out(
+    labels: Sequence[Labels],
+    outputs: Sequence[OutputHead],
+    held: Sequence[Floats],
+    lessons: Sequence[Lesson],
+    turns: Sequence[tuple[Rows, Rows]],
+    *,
+    by_label: bool,
+) -> tuple[dict[str, float], dict[str, float], HeldOut | None]:
+    """Per question the error on held-out texts and how well they are met, and what is said of them; not of pairs."""
+    spreads, scores = {}, {}
+    said: dict[str, list[PredictedAnswers]] = {}
+    # Members that were stopped on the same validation part give one answer about each of its texts.
+    rows = [turn[1] for turn in turns]
+    alike = all(np.array_equal(one, rows[0]) for one in rows)
+    for n, (one, head) in enumerate(zip(labels, outputs, strict=True)):
+        id_, scale = one.question.id, one.question.scale
+        parts = [
+            (predicted(out, head, scale, 1.0), lesson.held_labels[n]) for out, lesson in zip(held, lessons, strict=True)
+        ]
+        spreads[id_], scores[id_] = held_out(parts, by_label=by_label)
+        each = [predicted(out, head, scale, spreads[id_]) for out in held]
+        said[id_] = [mixture([(1.0, answers) for answers in each])] if alike else each
+    return spreads, scores, None if by_label else HeldOut.of(rows[:1] if alike else rows, labels, said)
 
 
 def _known_people(examples: Examples, people: People, learned: Rows) -> People:

@@ -26,8 +26,6 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Way = Kind | Literal["text-majority", "user-majority"]
 """Ways to learn, also those that only pairs have."""
 _OF_FIT: Final = ("validation", "checkpoints", "progress")
-PROBE_SHARE: Final = 0.3
-"""What the probe counts in a blend."""
 
 
 def fit(
@@ -67,7 +65,7 @@ def fit(
         checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders and probes).
         progress: Called with steps done and steps in all (encoders and probes).
         settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
-            `reader` (the language model that is probed) and `share` (what the probe counts).
+            `reader` (the language model that is probed) and `share` (what the probe counts; held-out texts tell).
 
     >>> import vantage
     >>> rater = fit(vantage.demo_corpus(), ["trust", "competence"], kind="ridge")
@@ -99,7 +97,8 @@ def fit(
     about |= {"target": target, "seed": seed, "style": f"{how} {target}"}
     used = instrument.coarse() if coarse else instrument
     id_ = name or about["model"] + ("/coarse" if coarse else "")
-    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)
+    asked_for = tuple(one.question for one in learned.labels)
+    return TrainedRater(id_, used, asked_for, (part,), by_mean, about, held=part.predictor.aside)
 
 
 def taught(
@@ -155,8 +154,9 @@ def _blend(
     corpus: Corpus, questions: str | Sequence[str], both: dict[str, Any], of_encoder: dict[str, Any], name: str
 ) -> TrainedRater:
     """An encoder and a probe. The probe comes first: a model that is missing should be known before the long part."""
-    share, reader = of_encoder.pop("share", PROBE_SHARE), of_encoder.pop("reader", "embedded")
-    check_share(share)
+    share, reader = of_encoder.pop("share", None), of_encoder.pop("reader", "embedded")
+    if share is not None:
+        check_share(share)
     refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
     kept = {name: of_encoder[name] for name in ("checkpoints", "progress")}
     probe = fit(corpus, questions, kind="probe", model=reader, **kept, **both)

@@ -19,7 +19,7 @@ from scipy.special import softmax
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, PredictedAnswers, refuse_unknown
-from vantage.raters.trained.examples import Examples, Instances, Labels, root_mean_squared_error
+from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, root_mean_squared_error
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import SavedPredictor
 
@@ -153,6 +153,7 @@ class LinearPredictor:
     """Whom it learned from; null where texts are judged."""
     models: dict[str, LinearModel] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    aside: HeldOut | None = None
 
     @classmethod
     def fit(
@@ -166,13 +167,16 @@ class LinearPredictor:
         examples = _collapsed(examples)
         splits, whole = examples.splits(FOLDS, seed, validation), examples.and_also(validation)
         predictor = cls(settings, tuple(one.question for one in whole.labels), vocabulary, examples.people)
-        features = predictor._features(whole.instances)
+        features, said = predictor._features(whole.instances), dict[str, list[PredictedAnswers]]()
         for one in whole.labels:
             _check(one, settings)
             trials = [(features[rest], one.take(rest), features[held], one.take(held)) for rest, held in splits]
-            strength, spread = _chosen(trials, settings, one.question)
+            strength, spread, answers = _chosen(trials, settings, one.question)
             model = _learned(features, one, settings, strength)
             predictor.models[one.question.id] = replace(model, spread=spread)
+            said[one.question.id] = answers
+        if examples.people is None and all(len(answers) == len(splits) for answers in said.values()):
+            predictor.aside = HeldOut.of([held for _, held in splits], whole.labels, said)
         return predictor
 
     def about(self) -> dict[str, Any]:
@@ -277,15 +281,17 @@ def _learned(features: Any, labels: Labels, settings: LinearSettings, strength: 
     return LinearModel(weights, offsets, np.asarray(model.classes_, dtype=np.float64), strength)
 
 
-def _chosen(trials: Sequence[Any], settings: LinearSettings, question: Question) -> tuple[float, float]:
-    """The strength with the smallest squared error or the highest macro F1, and the spread of its errors."""
+def _chosen(
+    trials: Sequence[Any], settings: LinearSettings, question: Question
+) -> tuple[float, float, list[PredictedAnswers]]:
+    """The strength with the smallest squared error or the highest macro F1, how far it errs, and what it says."""
     from sklearn.metrics import f1_score
 
     # With one class there is nothing to learn, and without answers nothing to be compared.
     trials = [trial for trial in trials if _varies(trial[1], settings) and trial[3].answered.any()]
     if not trials:
-        return settings.tried[0], 0.0
-    results = []
+        return settings.tried[0], 0.0, []
+    results, answered = [], {}
     for place, strength in enumerate(settings.tried):
         folds = [
             (_learned(features, labels, settings, strength).predict(held, question), wanted)
@@ -299,8 +305,12 @@ def _chosen(trials: Sequence[Any], settings: LinearSettings, question: Question)
             options = list(range(len(question.scale.codes)))
             goodness = float(f1_score(truth, answers, labels=options, average="macro", zero_division=0))
         results.append((goodness, -place, strength, spread))
+        answered[strength] = [said for said, _ in folds]
     _, _, best, spread = max(results)
-    return best, spread
+    if settings.model == "logistic":
+        return best, spread, answered[best]
+    numbers = [said.mean for said in answered[best] if said.mean is not None]
+    return best, spread, [PredictedAnswers.of_numbers(mean, spread, question.scale) for mean in numbers]
 
 
 def _check(labels: Labels, settings: LinearSettings) -> None:

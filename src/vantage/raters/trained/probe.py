@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -29,7 +29,7 @@ from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.prefix_scorer import Stateful
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, Progress, refuse_unknown, short_name
-from vantage.raters.trained.examples import Examples, Instances, Labels, grouped_folds, held_out
+from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, grouped_folds, held_out
 from vantage.raters.trained.saved import SavedPredictor
 
 RIDGE: Final = 0.3
@@ -202,6 +202,7 @@ class ProbePredictor:
     validation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     people: None = None
+    aside: HeldOut | None = None
     _model: Any = None
 
     @classmethod
@@ -222,10 +223,11 @@ class ProbePredictor:
             model = _Kept(model, Path(checkpoints))
         notes: list[str] = []
         views = _views(model, settings, texts, notes, progress)
-        errors, met = _held_out(views, texts, labels, settings.ridge, seed)
+        errors, met, aside = _held_out(views, texts, labels, settings.ridge, seed)
+        kept = aside and replace(aside, rows=chosen[aside.rows])
         regression = KernelRegression.fit(views, texts, labels, settings.ridge)
         questions = tuple(one.question for one in labels)
-        return cls(settings, questions, regression, errors, {"held_out": met}, notes, _model=model)
+        return cls(settings, questions, regression, errors, {"held_out": met}, notes, aside=kept, _model=model)
 
     def about(self) -> dict[str, Any]:
         """The language model, the settings, and how well held-out texts are ordered."""
@@ -351,19 +353,30 @@ def _views(
 
 def _held_out(
     views: Floats, texts: ItemTexts, labels: Sequence[Labels], ridge: float, seed: int
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Per question the error on texts that are held out in turn, and how well their order is met."""
+) -> tuple[dict[str, float], dict[str, float], HeldOut | None]:
+    """Per question the error on texts that are held out in turn, how well their order is met, and what is said."""
     questions = [one.question for one in labels]
     count = min(_FOLDS, len({key(text) for text in texts.first}))
     if count < 2:
-        return {question.id: 0.0 for question in questions}, {}
+        return {question.id: 0.0 for question in questions}, {}, None
     folds = grouped_folds(texts.first, count, seed)
-    parts_of: dict[str, list[tuple[PredictedAnswers, Labels]]] = {question.id: [] for question in questions}
-    for fold in range(count):
-        rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    rows = [np.flatnonzero(folds == fold) for fold in range(count)]
+    said: dict[str, list[PredictedAnswers]] = {question.id: [] for question in questions}
+    for fold, aside in enumerate(rows):
+        rest = np.flatnonzero(folds != fold)
         known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels], ridge)
-        said = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(parts_of, 1.0))
-        for one in labels:
-            parts_of[one.question.id].append((said[one.question.id], one.take(aside)))
-    both = {id_: held_out(parts) for id_, parts in parts_of.items()}
-    return {id_: spread for id_, (spread, _) in both.items()}, {id_: score for id_, (_, score) in both.items()}
+        answers = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(said, 1.0))
+        for id_, answer in answers.items():
+            said[id_].append(answer)
+    both = {
+        one.question.id: held_out(
+            [(part, one.take(aside)) for part, aside in zip(said[one.question.id], rows, strict=True)]
+        )
+        for one in labels
+    }
+    errors = {id_: error for id_, (error, _) in both.items()}
+    for one in labels:
+        if not one.question.scale.options:
+            id_ = one.question.id
+            said[id_] = [replace(part, spread=np.full(len(part.mean), errors[id_])) for part in said[id_]]
+    return errors, {id_: score for id_, (_, score) in both.items()}, HeldOut.of(rows, labels, said)

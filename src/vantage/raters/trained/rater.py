@@ -20,7 +20,7 @@ from vantage.perspective import Split
 from vantage.raters.item_words import fingerprint, unlike
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, decide, mixture
-from vantage.raters.trained.examples import Instances, fields_of, reading
+from vantage.raters.trained.examples import HeldOut, Instances, fields_of, reading
 from vantage.raters.trained.people import People, moved
 from vantage.raters.trained.saved import FILE, Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
@@ -71,6 +71,12 @@ class TrainedRater:
     split: Split | None = None
     """Whose test pairs a rater of pairs judges unless told otherwise."""
     warnings: list[str] = field(default_factory=list)
+    held: HeldOut | None = None
+    """What it says of texts that it did not learn from; null once it is loaded."""
+
+    def __post_init__(self) -> None:
+        if self.held is not None:
+            self.about["ranges"] = self.held.ranges(single=self.predicts_people)
 
     @property
     def people(self) -> People | None:
@@ -219,7 +225,8 @@ class TrainedRater:
 
         `low` and `high` hold the middle `share` of what single people answer (at least, since the points of a scale
         cannot be divided), or, from a rater that learned means, of where the mean of people's answers may lie; see
-        `predicts_people`. Of a nominal question, `probability` is that of the answer.
+        `predicts_people`. Held-out texts said how much of a prediction that takes (see `HeldOut.ranges`); a range is as
+        wide as the prediction for its text makes it. Of a nominal question, `probability` is that of the answer.
 
         >>> import vantage
         >>> from vantage.raters.trained import fit
@@ -241,12 +248,16 @@ class TrainedRater:
                 assert answers.shares is not None  # noqa: S101 - without a mean there are shares
                 columns[f"{question.id}_probability"] = answers.shares.max(axis=1)
                 continue
-            low, high = answers.middle(share, question.scale, single=self.predicts_people)
+            reached = self.about.get("ranges", {}).get(question.id)
+            part = share if reached is None else reached[int(np.ceil(share * 100))]
+            low, high = answers.middle(part, question.scale, single=self.predicts_people)
             columns |= {f"{question.id}_mean": answers.mean, f"{question.id}_low": low, f"{question.id}_high": high}
         return table.with_columns(**columns)
 
-    def blended(self, other: TrainedRater, share: float, name: str = "") -> TrainedRater:
+    def blended(self, other: TrainedRater, share: float | None = None, name: str = "") -> TrainedRater:
         """One rater out of two that learned the same questions: this one, and the other for a share of the answer.
+
+        Without a share, texts that neither learned from say what serves best (see `HeldOut.blended`).
 
         >>> import vantage
         >>> from vantage.raters.trained import fit
@@ -254,7 +265,8 @@ class TrainedRater:
         >>> low.blended(high, 0.25).id, [part.weight for part in low.blended(high, 0.25).parts]
         ('median+majority', [0.75, 0.25])
         """
-        check_share(share)
+        if share is not None:
+            check_share(share)
         if self.people is not None or other.people is not None:
             raise InputError("raters of pairs cannot be blended", remedy="blend raters of texts")
         mine, others = ([question.id for question in rater.questions] for rater in (self, other))
@@ -263,13 +275,18 @@ class TrainedRater:
                 f"'{self.id}' learned {', '.join(mine)} and '{other.id}' {', '.join(others)}",
                 remedy="blend raters of the same questions",
             )
+        held = None
+        if self.held is not None and other.held is not None:
+            share, held = self.held.blended(other.held, share)
+        if share is None:
+            raise InputError("a rater that was loaded, or a baseline, has no held-out texts", remedy="pass a share")
         parts = [(1 - share, part) for part in self.parts] + [(share, part) for part in other.parts]
         weighted = tuple(Weighted(weight * part.weight, part.kind, part.predictor) for weight, part in parts)
         model = "+".join(str(rater.about.get("model", rater.id)) for rater in (self, other))
         about = {**self.about, "model": model, "blended": {"share": share, "about": other.about}}
-        return TrainedRater(
-            name or f"{self.id}+{other.id}", self.instrument, self.questions, weighted, self.by_mean, about
-        )
+        about.pop("ranges", None)
+        id_ = name or f"{self.id}+{other.id}"
+        return TrainedRater(id_, self.instrument, self.questions, weighted, self.by_mean, about, held=held)
 
     def rate(self, corpus: Corpus, items: Corpus | pl.DataFrame | None = None, *, condition: str = "") -> Corpus:
         """The corpus with this rater's judgments of all its items, or of some; what it has judged stays."""

@@ -14,7 +14,7 @@ from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.raters.trained.base import PredictedAnswers
-from vantage.raters.trained.examples import Instances
+from vantage.raters.trained.examples import HeldOut, Instances
 from vantage.raters.trained.people import People
 
 FILE: Final = "rater.json"
@@ -40,6 +40,11 @@ class Predictor(Protocol):
     @property
     def people(self) -> People | None:
         """Whom it learned from, where it judges pairs, and how it represents users."""
+        ...
+
+    @property
+    def aside(self) -> HeldOut | None:
+        """What it says of texts that were held out; null once it is loaded, and where nothing was."""
         ...
 
     def about(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from vantage.scales import show_code
 from vantage.studies.wcsent.learning import QUESTIONS
 
 Floats: TypeAlias = NDArray[np.float64]
-NODES: Final = (11, 7)
+NODES: Final = (15, 15)
 """Points of quadrature for the places of items, and for their chances to express nothing."""
 DRAWS: Final = 400
 """Draws from the normal distribution of the estimates, behind an interval."""

@@ -12,7 +12,6 @@ from vantage.instruments import Instrument
 from vantage.raters.asked import varied
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
-from vantage.raters.trained.fitting import PROBE_SHARE
 from vantage.studies.base import PROMPT, listed, option, paper_prompts
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 
@@ -90,7 +89,7 @@ def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
         if rater is not None:
             corpus = rater.rate(corpus, test)
             if probe is not None and name == "distribution":
-                corpus = rater.blended(probe, PROBE_SHARE, id_.replace(name, "blend")).rate(corpus, test)
+                corpus = rater.blended(probe, name=id_.replace(name, "blend")).rate(corpus, test)
     return corpus
 
 
