@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from vantage import demo_corpus
+from vantage import Corpus, demo_corpus
+from vantage.corpora.bundled import planted_corpus
 from vantage.measures import registry
 from vantage.report.engine import Analysis
+from vantage.report.groups import trait_figures
 from vantage.report.parts import Figure, Part
 from vantage.report.plots import Plots
 from vantage.report.spectrum import spectrum
@@ -16,17 +18,43 @@ from vantage.report.style import drawn
 from vantage.report.views import present
 
 
-def _shown(measure: str, **options: object) -> Part:
-    """The figure that a measure declares, by question."""
+def _shown(measure: str, corpus: Corpus | None = None, by: str = "question", **options: object) -> Part:
+    """The figure that a measure declares, by question or another column."""
     known = registry()[measure]
-    frame = known.function(demo_corpus(), by="question", **options)
-    parts = present(frame, known.view, name=measure, by=["question"]).parts
+    frame = known.function(corpus or demo_corpus(), by=by.split(","), **options)
+    parts = present(frame, known.view, name=measure, by=by.split(",")).parts
     return next(part for part in parts if isinstance(part, Figure))
+
+
+def _planted() -> Corpus:
+    return planted_corpus().filter(question="trust")
+
+
+def _raters() -> Part:
+    """How well each person follows the others."""
+    frame = registry()["rater-quality"].function(_planted())
+    options = {"category": "rater", "label": "correlation with the others", "reference": 0, "reference_label": "chance"}
+    return Figure("raters", "", "", "points", frame.drop("flags", "left_out"), options)
+
+
+def _needed() -> Part:
+    """The reliability of the mean of more and more raters."""
+    known = registry()["needed-raters"]
+    frame = known.function(demo_corpus(), by="question", resamples=200)
+    options = {**known.view.chart_options, "series": "question", "reference": 0.8}
+    return Figure("needed", "", "", "curve", frame.drop("left_out", strict=False), options)
 
 
 FIGURES: Final[dict[str, Callable[[], Part | str]]] = {
     "spectrum": lambda: spectrum(Analysis(demo_corpus().filter(question="trust"), None, 0))[0],
     "agreement": lambda: _shown("alpha", resamples=200),
+    "models": lambda: spectrum(Analysis(_planted(), None, 0))[0],
+    "gender": lambda: trait_figures(Analysis(demo_corpus().filter(question="trust"), None, 0))[2],
+    "home": lambda: trait_figures(Analysis(_planted(), None, 0))[0],
+    "readings": lambda: _shown("alpha", _planted(), by="reading", resamples=200),
+    "raters": _raters,
+    "needed": _needed,
+    "entropy": lambda: _shown("entropy", by="question", resamples=200),
     "wright": lambda: Plots(demo_corpus()).wright("trust"),
 }
 

@@ -25,7 +25,9 @@ def judged(scale: Scale, **traits: list[object]) -> Corpus:
     ]
     items = pl.DataFrame({"item": ["t0", "t1", "t2", "t3"], "text": ["One.", "Two.", "Three.", "Four."]})
     people = pl.DataFrame({"rater": raters, "kind": ["person"] * 8, **traits})
-    return Corpus(items, people, pl.DataFrame(rows), [Instrument.of_questions("try", "Try", {"q": scale})])
+    return Corpus(
+        items, people, pl.DataFrame(rows), [Instrument.of_questions("try", "Try", {"q": scale, "unasked": scale})]
+    )
 
 
 @pytest.mark.parametrize("kind", SCALES)

@@ -94,12 +94,13 @@ def trait_figures(analysis: Analysis) -> list[Part]:
         level = people.trait_scales[trait].level
         rows, names = grouped
         by_answers: dict[tuple[str, ...], list[Question]] = {}
+        judged = set(rows["question"])
         for question in people.questions:
-            if question.scale.codes or question.scale.slides:
+            if question.id in judged and (question.scale.codes or question.scale.slides):
                 by_answers.setdefault(answers_of(question)[2], []).append(question)
-        counted = {question.id: _counts(rows, question, names) for question in people.questions}
+        counted = {one.id: _counts(rows, one, names) for some in by_answers.values() for one in some}
         asked = max(by_answers.values(), key=lambda some: sum(counted[one.id][1].sum() for one in some), default=[])
-        drawn = [question for question in asked if counted[question.id][1].any()][: max(1, ROWS // len(names))]
+        drawn = asked[: max(1, ROWS // len(names))]
         if not drawn:
             continue
         slug, words = f"trait-{sum(isinstance(part, Figure) for part in shown) + 1}", trait.replace("_", " ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-SLANTED = 34
+SLANTED: Final = 34
 """Categories whose names have more characters than this, all together, are written at a slant."""
+LETTERS: Final = 14
+"""So many letters of a legend fit into an inch."""
 
 
 def bars(
@@ -132,7 +134,9 @@ def shares(
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     axes.set_xlabel(short(label))
-    figure.legend(loc="outside lower center", ncols=min(len(kinds), 7), handlelength=1, columnspacing=1.2)
+    room = sum(len(short(kind, 24)) + 4 for kind in kinds) < LETTERS * width
+    beside = 7 if room else max(1, round(4 * width / PAGE))
+    figure.legend(loc="outside lower center", ncols=min(len(kinds), beside), handlelength=1, columnspacing=1.2)
     return figure
 
 
