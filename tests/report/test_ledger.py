@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.often import times
 from tests.report.noise import Claiming, few
-from tests.report.truth import check_all, check_intervals, findings
+from tests.report.truth import KINDS, check_all, check_intervals, findings, of_every_kind
 from vantage import Corpus, Instrument, Scale
 from vantage.measures import compare, explain
-from vantage.measures.presentation import Against, Rule
+from vantage.measures.presentation import Against, Extremes, Rule
 from vantage.report import beside, whose
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.beside import CorpusAnalysis
@@ -78,6 +78,20 @@ def test_interval_and_p_value_of_a_claim_cannot_disagree(rows: list[tuple[Any, .
         assert claim.low <= claim.estimate - below + 1e-9
         assert claim.high >= claim.estimate + above - 1e-9
         assert claim.seen is None or claim.seen > 0
+
+
+def test_a_test_that_sees_nothing_and_units_that_are_all_alike_leave_no_contradiction() -> None:
+    """An interval without zero beside p = 1, and an error of zero with which everything "would have been seen"."""
+    row = {"of": "x", "estimate": 0.4, "low": 0.3, "high": 0.7, "p": 1.0}
+    rule = replace(RAISED, p="p")
+    [claim] = settle([statement(rule, pl.DataFrame([row]), Words(("of",), table="t")).claims])[0]
+    assert claim.verdict == "within"
+    assert (claim.low or 0.0) < 0 < (claim.high or 0.0)
+    assert (claim.seen or 0.0) > 0.4
+    alike = pl.DataFrame([{"of": name, "estimate": 1.0, "low": 1.0, "high": 1.0} for name in "xyz"])
+    ranked = Extremes(most="Best: {rows}", alike="It is not clear which is best ({range})")
+    (finding,) = decide([statement(ranked, alike, Words(("of",)))])[0]
+    assert finding.text == "It is not clear which is best (1.00 to 1.00)."
 
 
 def simulated(seed: int, effect: float = 0.0) -> list[Claim]:
@@ -298,8 +312,6 @@ def test_random_maps_hardly_ever_find_again_what_people_saw() -> None:
 
 # Raters of every kind, and traits of every scale, through the report on a corpus.
 
-MODELS = ("random", "perfect", "constant", "tied", "steady", "follower", "text-blind", "user-blind")
-
 
 def harness(seed: int, planted: str = "", *, items: int = 24, people: int = 18, signal: float = 1.0) -> Corpus:
     """People with a nominal, an ordered and a numeric trait, of which one may matter, and models of every kind."""
@@ -312,27 +324,16 @@ def harness(seed: int, planted: str = "", *, items: int = 24, people: int = 18, 
     shift = shifts[planted] + rng.normal(0, 0.2, people)
     answers = 4 + truth + shift[:, None] + rng.normal(0, 1, (people, items))
     codes = np.clip(np.rint(answers), 1, 7)
-    middle = np.median(codes, axis=0)
-    others = np.array([np.median(np.delete(codes, n, axis=1)) for n in range(items)])
-    by = {
-        "random": rng.integers(1, 8, items),
-        "perfect": middle,
-        "constant": np.full(items, 4),
-        "tied": np.where(np.arange(items) % 2, 3, 5),
-        "steady": np.clip(np.rint(4 + truth), 1, 7),
-        "follower": np.median(codes[home == 1], axis=0),
-        "text-blind": others,
-        "user-blind": np.clip(np.rint(codes.mean(axis=0)), 1, 7),
-    }
+    by = of_every_kind(codes, np.arange(1, 8), home == 1, rng)
     raters = [
         {"rater": f"p{n}", "kind": "person", "home": ("coast", "hills")[home[n]], "age": float(age[n]),
          "band": ("18-29", "30-44", "45-60")[place[n]]}
         for n in range(people)
     ]  # fmt: skip
-    raters += [{"rater": name, "kind": "model"} for name in MODELS]
-    values = {f"p{n}": codes[n] for n in range(people)} | {name: by[name] for name in MODELS}
+    raters += [{"rater": name, "kind": "model"} for name in KINDS]
+    values = {f"p{n}": codes[n] for n in range(people)} | {name: by[name] for name in KINDS}
     rows = [
-        {"item": f"i{n}", "question": "q", "rater": rater, "value": float(np.rint(value))}
+        {"item": f"i{n}", "question": "q", "rater": rater, "value": float(value)}
         for rater, of_items in values.items()
         for n, value in enumerate(of_items)
     ]
@@ -357,7 +358,7 @@ def test_raters_of_every_kind_have_a_report_without_contradictions() -> None:
     opening = [finding.text for finding in result.findings]
     assert "The same answer to every text: constant about q (“4” 24 times)." in opening
     verdicts = {claim.name: claim.verdict for claim in result.ledger if claim.table == "near-people"}
-    assert set(verdicts) == {f"q ({name})" for name in MODELS}
+    assert set(verdicts) == {f"q ({name})" for name in KINDS}
     assert verdicts["q (random)"] == "above"
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from vantage.report.ledger import Claim
@@ -27,6 +28,36 @@ UNDECIDED = re.compile(
     r"no ranking can be tested|Not tested|found no difference|no clear|about as (often|much|differently)",
     re.IGNORECASE,
 )
+
+
+KINDS: Final = ("random", "perfect", "constant", "tied", "steady", "follower", "text-blind", "user-blind")
+"""Raters of every kind: those who cannot judge, those who judge as people do, and those who do so for some alone."""
+
+
+def of_every_kind(people: Any, codes: Any, side: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """What raters of every kind answer to each item, given people's answers (people × items, NaN where there is none).
+
+    `side` says which people the follower follows.
+    """
+    codes, items = np.asarray(codes, dtype=float), people.shape[1]
+
+    def nearest(values: Any) -> Any:
+        return codes[np.abs(np.asarray(values)[:, None] - codes).argmin(axis=1)]
+
+    mean = np.nanmean(people, axis=0)
+    followed = np.where(np.isfinite(people[side]).any(axis=0), np.nan_to_num(people[side]).sum(axis=0), np.nan)
+    followed = followed / np.maximum(np.isfinite(people[side]).sum(axis=0), 1)
+    others = [np.nanmedian(np.delete(people, n, axis=1)) for n in range(items)]
+    return {
+        "random": rng.choice(codes, items),
+        "perfect": nearest(np.nanmedian(people, axis=0)),
+        "constant": np.full(items, codes[len(codes) // 2]),
+        "tied": np.where(np.arange(items) % 2, codes[0], codes[-1]),
+        "steady": nearest(mean + rng.normal(0, 0.1 * np.ptp(codes), items)),
+        "follower": nearest(np.where(np.isnan(followed), mean, followed)),
+        "text-blind": nearest(others),
+        "user-blind": nearest(mean),
+    }
 
 
 def findings(result: Result) -> Iterator[Finding]:

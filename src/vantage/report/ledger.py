@@ -226,7 +226,8 @@ def _settled(claim: Claim, share: float) -> Claim:
     side = end or ("above" if claim.estimate > claim.reference else "below")
     verdict = side if p < claim.level else "within" if kind == "against" else "alike"
     low, high = (claim.low, claim.high) if end else _widened(claim, beyond)
-    error = claim.error if claim.error is not None else _error(claim, claim.estimate - claim.reference)
+    # An error of zero says that the units are all alike, not that nothing could escape.
+    error = (claim.error if claim.error is not None else _error(claim, claim.estimate - claim.reference)) or None
     seen = None if error is None else error * (beyond + quantile(POWER, claim.units))
     return replace(claim, rule=f"{kind}:{verdict}", p_family=p, low=low, high=high, error=error, seen=seen)
 
@@ -236,8 +237,9 @@ def _error(claim: Claim, apart: float) -> float | None:
     of = []
     if claim.low is not None and claim.high is not None:
         of.append((claim.high - claim.low) / 2 / quantile((1 + claim.confidence) / 2, claim.units))
-    if claim.p is not None and 0 < claim.p < 1 and (not of or abs(apart) > of[0]):
-        of.append(abs(apart) / max(quantile(1 - claim.p / 2, claim.units), 1e-9))
+    if claim.p is not None and claim.p > 0 and (not of or abs(apart) > of[0]):
+        # A test that sees nothing at all where an interval does says that its units are too few for either.
+        of.append(abs(apart) / (max(quantile(1 - claim.p / 2, claim.units), 1e-9) if claim.p < 1 else 1.0))
     return max(of, default=None)
 
 
@@ -248,7 +250,7 @@ def _widened(claim: Claim, beyond: float) -> tuple[float | None, float | None]:
     estimate, p = claim.estimate or 0.0, claim.p or 0.0
     wider = beyond / quantile((1 + claim.confidence) / 2, claim.units)
     below, above = (estimate - claim.low) * wider, (claim.high - estimate) * wider
-    if 0 < p < 1:
+    if p > 0:
         # The test may be stricter than the interval that came with it: then the side that faces the reference follows.
         apart = estimate - (claim.reference or 0.0)
         facing = abs(apart) * min(beyond / max(quantile(1 - p / 2, claim.units), 1e-9), _FARTHEST)

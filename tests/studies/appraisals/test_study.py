@@ -79,10 +79,13 @@ def test_the_model_and_what_takes_no_reading(found: dict[str, pl.DataFrame]) -> 
     assert rows["chatgpt", "parser", "left out"]["delta"] < parser["delta"]
     assert rows["always 5", "", "as 0"]["per_question"] is None
     unread = found["models-unread"].row(0, named=True)
-    assert unread["farther"] == pytest.approx(unread["delta"] - unread["unread"])
+    assert unread["farther"] == pytest.approx(unread["delta"] - unread["floor"])
     assert unread["delta"] == pytest.approx(parser["delta"])
-    profile = rows["mean of the question over other posts", "", "as 0"]
-    assert unread["unread"] == pytest.approx(profile["delta"])
+    guesses = {name: row["delta"] for (name, read_by, _), row in rows.items() if not read_by}
+    assert len(guesses) == 3
+    assert unread["floor"] == pytest.approx(min(guesses.values()))
+    assert guesses[unread["floor_rater"]] == min(guesses.values())
+    assert unread["skill"] == pytest.approx((unread["floor"] - unread["delta"]) / (unread["floor"] - unread["ceiling"]))
     assert found["models-alternative"]["passes"].to_list() == [True]
     assert set(found["models-replies"]["status"]) == {"answered"}
 

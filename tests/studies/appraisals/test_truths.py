@@ -77,9 +77,8 @@ def test_planted_effects_are_found_and_turn_round_with_the_labels(corpus: Corpus
     check_all(turned)
     assert sentences(told, "Two experts agree better than chance")
     assert sentences(turned, "Two experts agree less than chance")
-    unread = "The mean of each question over other posts, which takes no reading, is"
-    assert sentences(told, f"{unread} further from")
-    assert sentences(turned, f"{unread} closer to")
+    for result, side in ((told, "further from"), (turned, "closer to")):
+        assert {f" is {side} people's ratings" in text for text in sentences(result, TRUE_OF_NOISE)} == {True}
     assert sentences(told, "People score the reasons of models higher than the experts': chatgpt in")
     assert sentences(turned, "People score the reasons of models lower than the experts': chatgpt in")
     assert sentences(told, "Two experts' reasons for the same thing share more words than")
@@ -117,8 +116,8 @@ def test_the_sentence_on_reasons_follows_the_difference(beyond: float, word: str
 
 
 SAYING = Claiming("vantage.studies.appraisals", experts, emotions, models, reasons)
-TRUE_OF_NOISE = "The mean of each question over other posts"
-"""Answers at random are truly further from people than a mean is."""
+TRUE_OF_NOISE = "Without reading, the guess"
+"""Answers at random are truly further from people than a guess is."""
 
 
 def shuffled(part: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:

@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 
 from vantage.measures import Floats, several_with_intervals
+from vantage.measures.scoring.floors import Score, share_of_the_way
 from vantage.report.engine import Data, there
 from vantage.studies.appraisals.analysis import Appraised
-from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts, places
+from vantage.studies.appraisals.coding import compared, difference, known_means, matrix, mean_p, p_over_posts, places
 
 ALWAYS: Final = "always 5"
 PROFILE: Final = "mean of the question over other posts"
+MEDIAN: Final = "median of the question over other posts"
 """What it takes no reading to reach."""
 ALL: Final = ("delta", "per_question", "per_post", "spearman", "randolph", "fleiss")
 SHORT: Final = ("delta", "per_question", "per_post", "randolph")
@@ -46,23 +48,28 @@ def models(analysis: Appraised) -> pl.DataFrame:
 
 
 def models_unread(analysis: Appraised) -> pl.DataFrame:
-    """How far each model is from people, and how much farther than the mean of each question over other posts."""
-    profile = there(_unread(analysis).get(PROFILE))
+    """How far each model is from people, between the best guess without reading and a person."""
+    guesses = there(_unread(analysis) or None)
     rows: list[dict[str, Any]] = []
     for model in analysis.model_names:
         runs = analysis.parsed(model, 0.0)
         asked = _asked(runs)
-        posts, gold = int(asked.sum()), analysis.gold[asked]
-        mine, theirs = [difference(run[asked], gold) for run in runs], difference(profile[asked], gold)
+        gold, answered = analysis.gold[asked], [run[asked] for run in runs]
+        mine = _distance(answered, gold)
+        # A guess is judged by what the model answered, so that nobody gains by leaving out what is hard.
+        floors = {
+            name: _distance([np.where(np.isnan(run), np.nan, guess[asked]) for run in answered], gold)
+            for name, guess in guesses.items()
+        }
 
-        def farther(weight: Floats, mine: Any = mine, theirs: Any = theirs) -> Floats:
-            apart = known_means(np.column_stack([one(weight) for one in mine])) - theirs(weight)
-            return np.asarray(apart[:, None])
+        def farther(weight: Floats, mine: Score = mine, floors: Mapping[str, Score] = floors) -> Floats:
+            return mine(weight) - np.min([floor(weight) for floor in floors.values()], axis=0)
 
-        ends = several_with_intervals(["farther"], posts, farther, analysis.how)
-        row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"]), **ends}
-        unread = float(theirs(np.ones((1, posts)))[0])
-        rows.append({**row, "unread": unread, "p": p_over_posts(ends.values(), posts)})
+        posts = pl.Series(analysis.posts).filter(pl.Series(asked))
+        ends = several_with_intervals(["farther"], len(posts), farther, analysis.how)
+        (judged,) = share_of_the_way(mine, floors, _person(analysis, asked), posts, analysis.how, sign=-1.0)
+        row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"]), **ends, **judged}
+        rows.append({**row, "p": p_over_posts(ends.values(), len(posts))})
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
     enough = pl.col("posts") >= 0.9 * pl.col("posts").max()
     frame = there(pl.DataFrame(rows, infer_schema_length=None))
@@ -140,7 +147,23 @@ def _unread(analysis: Appraised) -> dict[str, Floats]:
     if len(gold) < 2:
         return {}
     others = np.array([known_means(np.delete(gold, post, axis=0).T) for post in range(len(gold))])
-    return {ALWAYS: np.full_like(gold, 5.0), PROFILE: others}
+    medians = np.array([np.nanmedian(np.delete(gold, post, axis=0), axis=0) for post in range(len(gold))])
+    return {ALWAYS: np.full_like(gold, 5.0), PROFILE: others, MEDIAN: medians}
+
+
+def _distance(runs: list[Floats], gold: Floats) -> Score:
+    """The mean absolute difference of several runs from people's ratings."""
+    each = [difference(run, gold) for run in runs]
+    return lambda weight: known_means(np.column_stack([one(weight) for one in each]))[:, None]
+
+
+def _person(analysis: Appraised, asked: Any) -> Score | None:
+    """The difference of two people, on the posts that both rated."""
+    names = analysis.by_people["rater"].unique().sort()[:2].to_list()
+    rated = [
+        matrix(analysis.by_people.filter(rater=name), analysis.posts, analysis.questions, 0.0)[asked] for name in names
+    ]
+    return _distance(rated[:1], rated[1]) if len(rated) == 2 else None
 
 
 def _asked(runs: list[Floats]) -> Any:

@@ -33,15 +33,34 @@ def for_whom(analysis: Perspectives) -> Data:
 
 
 def ranking(analysis: Perspectives) -> Data:
-    """Every rater on the texts that all of them judged, by the F1 of the average user."""
+    """Every rater on the texts that all of them judged, by the F1 of the average user, the best first.
+
+    The best of the raters that give one answer throughout, and so read no text, is among them.
+    """
 
     def rows(one: Evaluated) -> Rows:
-        for cell in one.done:
-            common = one.common(cell)
-            judged = counted(common.pairs["item"].n_unique(), "text")
-            yield {"rater": cell.name, "judged": judged, **perspective.average_user(common, one.task.label)}
+        ranked = {cell.name: one.common(cell) for cell in one.done}
+        ranked |= dict(_unread(common, one.task.label) for common in list(ranked.values())[:1])
+        made = [
+            {
+                "rater": name,
+                "judged": counted(common.pairs["item"].n_unique(), "text"),
+                **perspective.average_user(common, one.task.label),
+            }
+            for name, common in ranked.items()
+        ]
+        return sorted(made, key=lambda row: -(row["estimate"] or 0.0))
 
     return Data(per_corpus(rows)(analysis), {"scored_by": analysis.scored_by})
+
+
+def _unread(common: Evaluation, label: str) -> tuple[str, Evaluation]:
+    """The rater that gives one answer throughout and meets the average user best, with its name."""
+    always = {
+        f"(always “{name}”, without reading)": replace(common, pairs=common.pairs.with_columns(predicted=pl.lit(code)))
+        for code, name in zip(common.labels, common.names, strict=True)
+    }
+    return max(always.items(), key=lambda one: replace(one[1], resamples=0).f1("user", label) or 0.0)
 
 
 def bought(analysis: Perspectives) -> pl.DataFrame:
