@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.run import run
 from vantage import Corpus
+from vantage.cli.corpora import texts_or_corpus
 from vantage.collect.study import AnnotationStudy
 
 TABLE = 'id,topic,text\np1,tea,"It rains, how lovely."\np2,law,The bridge is closed.\np3,tea,What a surprise.\n'
@@ -67,3 +68,10 @@ def test_what_is_missing_is_said(
     assert done.code == 2
     assert any(part in done.err for part in said.split("|"))
     assert not Path("posts").exists()
+
+
+def test_a_served_table_keeps_its_ids_and_columns() -> None:
+    folder, corpus = texts_or_corpus(Path("posts.csv"), None, "sentiment", None)
+    assert corpus.items.columns == ["item", "text", "topic"]
+    assert Corpus.read(folder).items["item"].to_list() == ["p1", "p2", "p3"]
+    assert texts_or_corpus(Path("posts.csv"), None, "sentiment", None)[0] == folder, "given again, it is the same"

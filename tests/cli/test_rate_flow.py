@@ -102,9 +102,12 @@ def test_bad_input_gets_one_sentence(vantage: Vantage, words: tuple[str, ...], s
     assert sentence in done.err
 
 
+NAMES = {"appraisals", "context", "context-check", "reason-check", "second-round", "wcsent"}
+
+
 def test_flows_are_listed_printed_and_checked(vantage: Vantage, folder: Path, tmp_path: Path) -> None:
     rows = vantage("collect", "flows", "--json").json
-    assert {row["flow"] for row in rows} == {"appraisals", "context", "context-check", "reason-check", "wcsent"}
+    assert {row["flow"] for row in rows} == NAMES
     file = tmp_path / "mine.yaml"
     file.write_text(vantage("collect", "flows", "context").out, encoding="utf-8")
     done = vantage("collect", "check", file, "--corpus", folder, "--json")

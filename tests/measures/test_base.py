@@ -128,6 +128,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "alt-test": {"alignment": "mae", "min_items": 5},
     "compare": {"between": "trait"},
     "correlate": {"data": pl.concat([_judged(n).with_columns(question=pl.lit(str(n))) for n in (0, 1)])},
+    "defensible": {
+        "data": _judged().with_columns(
+            value=(pl.col("value") > 0).cast(pl.Float64),
+            first_item=pl.col("item").str.slice(0, 2),
+            first_question=pl.lit("q"),
+            given_by=pl.concat_list("rater"),
+        )
+    },
     "dif": {"between": "trait"},
     "distance": {"between": "trait"},
     "error-gaps": {"traits": ["trait"], "level": "ordinal"},

@@ -424,6 +424,31 @@ def _asked(what: str, option: str) -> str:
     return str(typer.prompt(what))
 
 
+@app.command("second-round")
+def second_round(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus with the judgments of the first round.")],
+    to: Annotated[Path, typer.Option(*TO, help="The folder to make.")],
+    question: Annotated[str | None, typer.Option(help="Only the answers to this question.")] = None,
+) -> None:
+    """Make a second round: people say which answers of the first are defensible, others' and their own.
+
+    Answers come with their reasons and without names; `vantage measure defensible` tells errors from perspectives.
+    """
+    from vantage.collect.second_round import second_round
+    from vantage.corpora import Corpus
+
+    if to.exists():
+        raise InputError("there is such a folder already", file=to, remedy="choose another one with --to")
+    made = second_round(Corpus.read(folder), question)
+    made.write(to)
+    texts = made.items["first_item"].n_unique()
+    typer.echo(
+        f"{to}: {len(made.items):,} answers about {texts:,} texts. Next:\n"
+        f"  vantage collect {to} --study flow:second-round\n"
+        f"  vantage collect export {to} && vantage measure defensible {to}"
+    )
+
+
 @app.command()
 def flows(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A flow to print, to start a file from.")] = None,

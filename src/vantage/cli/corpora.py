@@ -431,7 +431,7 @@ def texts_or_corpus(
             raise InputError("--map is for a file of texts", file=path, remedy="leave it out for a corpus folder")
         return path, vantage.Corpus.read(path)
     options = {"map": pairs(mapping or [], "--map"), "instrument": instrument}
-    corpus = load("texts", path, **{name: value for name, value in options.items() if value})
+    corpus = load("texts", path, keep=True, **{name: value for name, value in options.items() if value})
     place = to or Path(path.name.split(".")[0])
     if storage.is_corpus(place):
         known = vantage.Corpus.read(place)

@@ -139,8 +139,10 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
 
 def read(stored: str) -> dict[str, QuestionAnswer]:
     """Stored answers by question."""
+    fields: dict[str, list[Any]] = json.loads(stored)
     return {
-        name: QuestionAnswer(*fields[:3], shares=_of_100(*fields[4:])) for name, fields in json.loads(stored).items()
+        name: QuestionAnswer(value, status, reason, _of_100(*more[1:]))
+        for name, (value, status, reason, *more) in fields.items()
     }
 
 

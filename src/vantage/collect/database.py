@@ -13,10 +13,10 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from vantage.collect import tables
 from vantage.collect.adapting import Adapting
 from vantage.collect.batches import Batches
-from vantage.collect.private import PrivateStore, derived, identities
+from vantage.collect.private import PrivateStore, derived, identities, key_of
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.study_setup import allocations, open_database, stored_rows
-from vantage.collect.tables import items, receipts
+from vantage.collect.tables import items, participants, receipts
 from vantage.collect.withdrawal import TABLES, pending
 
 LOG: Final = logging.getLogger("vantage.collect")
@@ -44,6 +44,9 @@ class StudyDatabase:
             self.sql.close()
             raise
         self.read, self.write = self.sql.read, self.sql.write
+        earlier = study.plan.recruitment.people_of
+        if earlier and not read_only and self.read(lambda c: c.execute(select(participants.c.id)).first()) is None:
+            self.private.set("secret", key_of(earlier if "://" in earlier else str(study.folder / earlier)))
         self.key = self.private.setting("secret") or ""
         known = select(items.c.item, items.c.row).where(items.c.item.in_(study.kept_apart))
         rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(known)})

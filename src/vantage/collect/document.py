@@ -177,6 +177,8 @@ class RecruitmentPart(DocumentPart):
     """Anyone with the link, people with an invitation, or workers sent by a platform."""
     parameter: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")] = "id"
     """With `panel`: the part of the link that identifies the person."""
+    people_of: str = ""
+    """The database of an earlier study of the same people: they have the same names in both exports."""
     offer: OfferPart | None = None
     """What participants are offered on the platform."""
     completion_code: Code | None = None

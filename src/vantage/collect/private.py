@@ -174,6 +174,23 @@ def fill_private(connection: Connection, old: Rows = ()) -> None:
             connection.execute(table.insert(), row)
 
 
+def _no_key(address: str) -> str:
+    raise InputError("This database has no study", file=address, remedy="correct people_of in the study file")
+
+
+def key_of(address: str) -> str:
+    """The pseudonym key of another study, by the address of its database."""
+    main = SqlDatabase(address, read_only=True)
+    try:
+        other = PrivateStore(main, "", apart=False)
+        try:
+            return other.setting("secret") or _no_key(address)
+        finally:
+            other.close()
+    finally:
+        main.close()
+
+
 def create_private(study: str, rows: Rows) -> str:
     """A new private file with the rows of another one; its name."""
     name = _name(study)

@@ -34,6 +34,7 @@ HOMES = {
         "variation.refusals": ["refusals"],
         "scoring.accuracy": ["accuracy", "confusion"],
         "scoring.calibration": ["calibration"],
+        "scoring.defensible": ["defensible"],
         "scoring.error_gaps": ["error_gaps"],
         "scoring.expectations": ["expectations"],
         "means.level": ["mean", "prevalence"],

@@ -343,6 +343,12 @@ def calibration(
     per: Literal['score', 'bin'] = ...,
     **shared: Unpack[ItemInterval],
 ) -> pl.DataFrame: ...
+def defensible(
+    data: Judgments,
+    *,
+    per: Literal['score', 'answer'] = ...,
+    **shared: Unpack[ItemInterval],
+) -> pl.DataFrame: ...
 def error_gaps(
     data: Judgments,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ import uvicorn
 
 from tests.collect.web.studies import OPENED, study_service
 from tests.collect.web.test_browser import browser, fits, new_page
-from tests.instruments.test_kinds import KINDS
+from tests.instruments.test_kinds import KINDS, OPINIONS
 from vantage.collect.service import StudyService
 from vantage.collect.web import create_app
 
@@ -25,8 +26,18 @@ __all__ = ["browser"]
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudyService, str]]:
+    yield from served(tmp_path_factory.mktemp("kinds"), KINDS)
+
+
+@pytest.fixture(scope="module")
+def opinions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudyService, str]]:
+    yield from served(tmp_path_factory.mktemp("opinions"), OPINIONS)
+
+
+def served(folder: Path, instrument: Path) -> Iterator[tuple[StudyService, str]]:
+    """A study of two texts on a server of its own."""
     items = [{"text": "It rained."}, {"text": "It snowed."}]
-    service = study_service(tmp_path_factory.mktemp("kinds"), str(KINDS), items=items, raters=50)
+    service = study_service(folder, str(instrument), items=items, raters=50)
     OPENED.remove(service)
     server = uvicorn.Server(uvicorn.Config(create_app(service), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
@@ -127,7 +138,26 @@ def test_a_slider_runs_from_right_to_left_with_its_anchors(browser: Browser, stu
     assert float(page.input_value("#a0")) < 5
 
 
-def test_a_phone_shows_it_without_faults(browser: Browser, study: tuple[StudyService, str]) -> None:
+def test_sliders_of_shares_end_where_all_is_given_away(browser: Browser, opinions: tuple[StudyService, str]) -> None:
+    page = opened(browser, opinions[1])
+    sliders = page.locator(".shares input[type=range]")
+    sliders.nth(0).fill("70")
+    sliders.nth(1).fill("60")
+    assert [page.input_value(f"[name='s2.{n}']") for n in range(3)] == ["70", "30", ""]
+    assert page.locator(".sum").first.inner_text() == "100 / 100"
+    page.fill("[name='s3.2']", "100")
+    assert sliders.nth(5).input_value() == "100"
+    page.get_by_label("hostile").first.check()
+    page.fill("#a1", "80")
+    page.click("text=Save and continue")
+    page.wait_for_url("**/item/2")
+    answers = opinions[0].researchers.corpus().judgments
+    assert answers["probabilities"].drop_nulls().to_list() == [[0.7, 0.3, 0.0], [0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("kinds", ["study", "opinions"])
+def test_a_phone_shows_it_without_faults(browser: Browser, kinds: str, request: pytest.FixtureRequest) -> None:
+    study: tuple[StudyService, str] = request.getfixturevalue(kinds)
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     page = opened(browser, study[1], "phone")

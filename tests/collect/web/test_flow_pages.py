@@ -166,6 +166,7 @@ NEEDS = {
     "context-check": ("context-quality", ""),
     "appraisals": ("appraisals", ""),
     "reason-check": ("rationale-quality", ""),
+    "second-round": ("defensible", ""),
     "wcsent": ("warmth-competence", ""),
 }
 

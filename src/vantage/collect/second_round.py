@@ -1,0 +1,95 @@
+"""A second round: the answers of people with their reasons, as items of which others and they say whether they hold.
+
+Each item is one answer to one question about one text, without names. Which raters gave it is a column that no page
+shows, so that `vantage.measures.defensible` can tell what people say of their own answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import About, Corpus
+from vantage.errors import InputError
+from vantage.instruments import Instrument, Question
+from vantage.scales import show_code
+
+INSTRUMENT: Final = "defensible"
+NO_REASON: Final = "No reason was given."
+
+
+def second_round(corpus: Corpus, question: str | None = None) -> Corpus:
+    """The answers that people gave in a corpus, as items of a corpus for the bundled flow `second-round`.
+
+    Answers in own words, and those of options that may apply together, have no second round; of repetitions only the
+    first counts.
+    """
+    chosen = [corpus.question(question)] if question else list(corpus.questions)
+    asked = {one.id: one for one in chosen if not one.scale.text and one.whole is None and one.scale.options}
+    if not asked:
+        raise InputError("no question has answers to choose from", remedy="name another one with --question")
+    judged = (
+        corpus.included()
+        .people()
+        .judgments.filter(
+            pl.col("question").is_in([*asked]), pl.col("sample") == 0, pl.col("status").cast(pl.String) != "missing"
+        )
+    )
+    texts = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
+    given: dict[tuple[str, str, str, str], list[tuple[str, str]]] = {}
+    columns = ("item", "condition", "question", "value", "status", "rater", "rationale")
+    for item, condition, name, value, status, rater, reason in judged.select(columns).iter_rows():
+        answer = _answer(asked[name], value, status)
+        if answer:
+            given.setdefault((item, condition, name, answer), []).append((rater, (reason or "").strip()))
+    rows = list(_rows(corpus, asked, texts, given))
+    if not rows:
+        raise InputError("no person has answered these questions", remedy="export the judgments of the first round")
+    about = About(name=f"{corpus.about.name}-second-round", title=f"Second round of {corpus.about.title}")
+    return Corpus.of_items(pl.DataFrame(rows), Instrument.load(INSTRUMENT), about)
+
+
+def _rows(
+    corpus: Corpus,
+    asked: Mapping[str, Question],
+    texts: Mapping[str, Mapping[str, Any]],
+    given: Mapping[tuple[str, str, str, str], list[tuple[str, str]]],
+) -> Iterator[dict[str, Any]]:
+    for (item, condition, name, answer), by in given.items():
+        instrument = next(one for one in corpus.instruments if any(q.id == name for q in one.questions))
+        shown = {field.title: _text(texts[item].get(field.name)) for field in instrument.shown(condition)}
+        shown = {title: text for title, text in shown.items() if text}
+        text = next(iter(shown.values()), "") if len(shown) == 1 else "\n\n".join(f"{t}: {x}" for t, x in shown.items())
+        key = " | ".join(filter(None, (item, condition, name, answer)))
+        # The order of reasons says nothing about who came when.
+        reasons = sorted({reason for _, reason in by if reason}, key=lambda reason: blake2b(reason.encode()).digest())
+        words = {field.name: _text(texts[item].get(field.name)) for field in instrument.fields}
+        yield {
+            "item": key,
+            "text": text,
+            "asked": asked[name].wording(condition, **words),
+            "answer": answer,
+            "reasons": "\n".join(f"• {reason}" for reason in reasons) or NO_REASON,
+            "first_item": " | ".join(filter(None, (item, condition))),
+            "first_question": name,
+            "given_by": [rater for rater, _ in by],
+        }
+
+
+def _answer(question: Question, value: float | None, status: str) -> str:
+    """An answer or an opt-out as people read it; nothing where there is none."""
+    if value is None:
+        return next((o.label for o in question.scale.opt_outs if o.status == status), "")
+    label = question.scale.label(value)
+    return label if label == show_code(value) or not question.scale.ordered else f"{show_code(value)} ({label})"
+
+
+def _text(content: Any) -> str:
+    """A field of an item as text; turns of a conversation one a line."""
+    if isinstance(content, list):
+        said = ((turn.get("speaker"), turn["text"]) for turn in content)
+        return "\n".join(f"{speaker}: {text}" if speaker else text for speaker, text in said)
+    return "" if content is None else str(content).strip()
