@@ -65,6 +65,13 @@ def test_only_those_who_overrate_their_own_answer_are_found_to() -> None:
     assert scores(crowd(0.0))["overconfidence"]["low"] > 0, "all were certain, and not all agreed"
 
 
+def test_the_interval_of_false_consensus_covers() -> None:
+    # A rater expects b(1 − Σp²) too much for the own answer; shares that are uniform on the simplex have Σp² = 1/2.
+    made = [scores(crowd(0.3, seed=seed))["false_consensus"] for seed in range(60)]
+    # Of sixty intervals that cover 95 %, fewer than 52 hold the value less than once in a hundred cases.
+    assert sum(row["low"] <= 0.15 <= row["high"] for row in made) >= 52
+
+
 def test_a_surprisingly_popular_answer_is_one_that_fewer_expect() -> None:
     """Everybody expects the wrong answer of most others, but a large minority knows better."""
     own = [0.0, 0.0, 0.0, 1.0, 1.0]
