@@ -63,7 +63,7 @@ def models_unread(analysis: Appraised) -> pl.DataFrame:
         }
 
         def farther(weight: Floats, mine: Score = mine, floors: Mapping[str, Score] = floors) -> Floats:
-            return mine(weight) - np.min([floor(weight) for floor in floors.values()], axis=0)
+            return np.asarray(mine(weight) - np.min([floor(weight) for floor in floors.values()], axis=0))
 
         posts = pl.Series(analysis.posts).filter(pl.Series(asked))
         ends = several_with_intervals(["farther"], len(posts), farther, analysis.how)
