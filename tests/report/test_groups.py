@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
 
@@ -15,7 +17,7 @@ from vantage.scales import Scale
 SCALES = {"binary": Scale.labels("no", "yes"), "nominal": Scale.labels("a", "b", "c"), "ordinal": Scale.points(1, 5)}
 
 
-def judged(scale: Scale, **traits: list[object]) -> Corpus:
+def judged(scale: Scale, **traits: Sequence[object]) -> Corpus:
     """Eight people who answer alike about four texts, but for t2: there the second four give another answer."""
     raters = [f"p{number}" for number in range(8)]
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -169,7 +169,7 @@ def _shares_of(
         for label, votes in zip(labels, given, strict=True)
     ]
     scale = drawn[0].scale
-    options = {"category": "group", "part": "answer", "value": "answers", "order": list(labels)}
+    options: dict[str, Any] = {"category": "group", "part": "answer", "value": "answers", "order": list(labels)}
     options |= {"sequential": scale.ordered, "bipolar": bipolar(scale), "label": "share of the answers"}
     order = {"ordered": ", in its order", "numeric": ", in three parts from low to high"}.get(level, "")
     about = f" about {drawn[0].title or drawn[0].id}" if len(drawn) == 1 else ""
