@@ -150,8 +150,9 @@ class Block:
         asked = tuple(tuple(self.instrument.question(name) for name in group) for group in self.question_sets)
         if not self.comments:
             return asked
-        free = {"rationale": "optional"}
-        return tuple(tuple(replace(q, **free) if q.rationale == "no" else q for q in group) for group in asked)
+        return tuple(
+            tuple(replace(q, rationale="optional") if q.rationale == "no" else q for q in group) for group in asked
+        )
 
     @cached_property
     def questions(self) -> tuple[str, ...]:

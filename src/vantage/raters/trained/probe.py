@@ -378,5 +378,8 @@ def _held_out(
     for one in labels:
         if not one.question.scale.options:
             id_ = one.question.id
-            said[id_] = [replace(part, spread=np.full(len(part.mean), errors[id_])) for part in said[id_]]
+            said[id_] = [
+                replace(part, spread=np.full(len(aside), errors[id_]))
+                for part, aside in zip(said[id_], rows, strict=True)
+            ]
     return errors, {id_: score for id_, (_, score) in both.items()}, HeldOut.of(rows, labels, said)
