@@ -254,7 +254,7 @@ def test_held_out_texts_say_what_each_of_two_raters_should_count() -> None:
     first, second = (HeldOut.of([row], [labels], {"trust": [answer]}) for row, answer in zip(rows, said, strict=True))
     share, both = first.blended(second, None)
     assert share == pytest.approx(0.2, abs=0.08)
-    assert len(both.rows) == len(np.intersect1d(*rows))
+    assert len(both.rows) == len(np.intersect1d(rows[0], rows[1]))
     means = [one.said["trust"].mean for one in (first, second, both)]
     scores = [one.labels[0].score for one in (first, second, both)]
     errors = [np.abs(mean - score).mean() for mean, score in zip(means, scores, strict=True) if mean is not None]
