@@ -22,7 +22,6 @@ from vantage import Corpus
 from vantage.corpora.readers import load
 from vantage.measures import accuracy
 from vantage.raters.trained import TrainedRater, fit
-from vantage.raters.trained.fitting import PROBE_SHARE
 
 QUESTIONS = ("trust", "sociability", "competence")
 
@@ -55,7 +54,7 @@ def main(folder: Path | None = None, seeds: int = 1) -> None:
         minutes = (time.perf_counter() - started) / 60
         each = (minutes + read) / len(QUESTIONS)
         print(f"\rseed {seed}: {minutes:.1f} minutes; with the probe {each:.1f} per question", encoder.notes)
-        for rater in (encoder, encoder.blended(probe, PROBE_SHARE, "blend")):
+        for rater in (encoder, encoder.blended(probe, name="blend")):
             rows += _figures(rater, test, gold)
     frame = pl.DataFrame(rows)
     for (rater_, question), part in frame.group_by("rater", "question", maintain_order=True):

@@ -36,11 +36,14 @@ from vantage.measures.option_text import parse_options
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
-    *("README.md", "explain.md", "measures.md", "models.md", "presentations.md"),
+    *("README.md", "explain.md", "measures.md", "measures-agreement.md", "measures-answers.md"),
+    *("measures-accuracy.md", "measures-relations.md", "models.md", "presentations.md"),
     *("raters.md", "reports.md", "start.md", "stereomap.md", "studies.md"),
     *("audit.md", "compare-model.md", "panel.md", "perspective.md", "plan.md", "gallery.md"),
 }
 """Pages whose blocks ask a real model, write whole reports or simulate."""
+LONGEST = 3500
+"""Words of a page that people are to read."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"# → (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
@@ -136,6 +139,12 @@ def check_words(words: list[str]) -> None:
         parse_options(find(context.params["name"]), list(context.args))
     if context.info_name == "import":
         assert context.params["reader"] in READERS
+
+
+def test_pages_are_short_unless_they_are_written_from_code() -> None:
+    written = {*(Path(page).name for page in GENERATED), "calibration.md"}
+    long = {page.name: len(page.read_text("utf-8").split()) for page in PAGES if page.name not in written}
+    assert {name: words for name, words in long.items() if words > LONGEST} == {}
 
 
 def test_every_transcript_is_run_or_says_why_not() -> None:

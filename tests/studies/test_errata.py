@@ -19,13 +19,19 @@ OURS = {"always no", "always yes", "always the average answer"}
 SHORTEST = 10
 
 
+def page(study: str) -> Path:
+    """Where the errata stand: on a page of their own, or at the end of the study's."""
+    own = DOCS / f"{study}-errata.md"
+    return own if own.is_file() else DOCS / f"{study}.md"
+
+
 def bare(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.casefold())
 
 
 def quotations(study: str) -> list[str]:
     """What stands in quotation marks in the errata, sentence by sentence; code and names of ours are left out."""
-    text = (DOCS / f"{study}.md").read_text("utf-8")
+    text = page(study).read_text("utf-8")
     errata = re.sub(r"```.*?```", "", text[text.index("## Errata") :], flags=re.DOTALL)
     lines: list[str] = []
     for part in errata.split("\n\n"):
@@ -43,7 +49,7 @@ def test_quotations_stand_in_the_papers(study: str) -> None:
 
 def rows(study: str) -> list[list[str]]:
     """The cells of the table of errata: where, what is printed, what it comes to, and how that was computed."""
-    text = (DOCS / f"{study}.md").read_text("utf-8")
+    text = page(study).read_text("utf-8")
     lines = re.sub(r"```.*?```", "", text[text.index("## Errata") :], flags=re.DOTALL).split("\n\n")
     table = next(part for part in lines if part.startswith("| where"))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.split("\n")[2:]]
