@@ -1,4 +1,4 @@
-"""Whether the traits of raters single out a person, and what to coarsen before the data are given away.
+"""Whether traits of raters single out a person, which texts are not shown, and what to do before data are given away.
 
 A combination of traits that fewer than *k* people share can tell who somebody is (k-anonymity, Sweeney 2002).
 """
@@ -21,6 +21,11 @@ TECHNICAL: Final = (
     *("excluded", "excluded_by", "excluded_rule", "excluded_reason", "excluded_at"),
 )
 """Columns of the raters that say how they took part and not who they are."""
+
+
+NOT_SHOWN: Final = ("no", "false", "0")
+SHOWN: Final = ("yes", "true", "1")
+INSTEAD: Final = "(not shown)"
 
 
 class DisclosureWarning(UserWarning):
@@ -86,6 +91,43 @@ def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: boo
         raise InputError(str(disclosed).rstrip("."), remedy="or pass --allow-unique where they agreed to it")
     warnings.warn(str(disclosed), DisclosureWarning, stacklevel=3)
     return corpus
+
+
+def hidden(corpus: Corpus) -> pl.Series:
+    """The items whose texts others are not to see: those with `no` in a column `show` that says yes or no."""
+    if "show" not in corpus.items.columns:
+        return pl.Series("item", [], dtype=pl.String)
+    words = corpus.items["show"].cast(pl.String, strict=False).str.strip_chars().str.to_lowercase()
+    # A column with other words is another one, such as the name of a television show.
+    marked = words.is_in(NOT_SHOWN).fill_null(value=False) & words.drop_nulls().is_in([*NOT_SHOWN, *SHOWN]).all()
+    return corpus.items["item"].filter(marked)
+
+
+def shown(corpus: Corpus) -> Corpus:
+    """The corpus as others may see it: `hidden` items have no words, and nothing is left that quotes them.
+
+    >>> from vantage import Instrument
+    >>> items = {"item": ["a", "b"], "post": ["Rain.", "Secret."], "reply": ["Lovely.", "Oh."], "show": ["yes", "no"]}
+    >>> shown(Corpus.of_items(pl.DataFrame(items), Instrument.load("irony"))).items["post"].to_list()
+    ['Rain.', '(not shown)']
+    """
+    gone = hidden(corpus)
+    if not len(gone):
+        return corpus
+    fields = {"text", *(field.name for instrument in corpus.instruments for field in instrument.fields)}
+    mine = pl.col("item").is_in(gone.implode())
+
+    def blank(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        words = {name: INSTEAD if table.schema[name] == pl.String else None for name in names}
+        return table.with_columns(
+            pl.when(mine).then(pl.lit(word, dtype=table.schema[name])).otherwise(pl.col(name)).alias(name)
+            for name, word in words.items()
+        )
+
+    texts = [name for name, dtype in corpus.items.schema.items() if name in fields or dtype.is_nested()]
+    quoting = [name for name in ("rationale", "reply", "thinking") if name in corpus.judgments.columns]
+    items, judgments = blank(corpus.items, texts), blank(corpus.judgments, quoting)
+    return Corpus(items, corpus.raters, judgments, corpus.instruments, corpus.about)
 
 
 def _at_risk(people: pl.DataFrame, traits: Sequence[str], k: int) -> int:

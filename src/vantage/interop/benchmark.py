@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.disclosure import K, guard
+from vantage.corpora.disclosure import K, guard, shown
 from vantage.corpora.readers.files import read_table
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.storage import is_corpus
@@ -60,14 +60,14 @@ def write_split(
     folder = Path(folder)
     if (folder / FILE).exists():
         raise InputError("there is a split already", file=folder, remedy="choose another folder")
-    parts = split(corpus, **options)
+    parts, texts = split(corpus, **options), shown(corpus).items
     known = pl.col("rater").is_in(parts.train_users) | pl.lit(parts.users == "named")
     users = guard(corpus.of_raters(corpus.raters.filter(known)), k=k, strict=strict, allow_unique=allow_unique).raters
     tables = {
         "train": parts.train.sort("item", "rater"),
         "adaptation": parts.adaptation.sort("item", "rater"),
         "test": parts.test.select("item", "rater").sort("item", "rater"),
-        "texts": corpus.items.select(name for name, kind in corpus.items.schema.items() if not kind.is_nested()),
+        "texts": texts.select(name for name, kind in texts.schema.items() if not kind.is_nested()),
         "users": users.select("rater", *corpus.traits),
     }
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import shown
 from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError, nearest
 from vantage.report.cells import shortened
@@ -25,7 +26,7 @@ SOURCE: Final = 150
 
 def write_card(corpus: Corpus, place: Path, question: str = "") -> str:
     """Writes the picture of a question, as PNG; gives its sentence."""
-    part = corpus.included()
+    part = shown(corpus.included())
     known = [asked.id for asked, _ in counted_answers(part)]
     if not known:
         raise InputError("no question was answered by two raters about the same text", remedy="collect more judgments")

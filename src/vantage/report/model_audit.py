@@ -12,6 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import shown
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.table_file import ROW
 from vantage.corpora.reading import read
@@ -202,7 +203,7 @@ class ModelAnalysis(CorpusAnalysis):
 
 def model_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The page, ready to be written: `model_report(corpus).write("folder")`."""
-    kept = corpus.included()
+    kept = shown(corpus.included())
     analysis = ModelAnalysis(kept, None, seed, kept.raters.clear())
     if analysis.beside is None:
         raise InputError("people and a model are needed", remedy="name a table of people's judgments, then replies")

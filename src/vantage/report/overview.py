@@ -14,6 +14,7 @@ import polars as pl
 
 from vantage.corpora import PEOPLE, Corpus, undeclared
 from vantage.corpora.describe import describe
+from vantage.corpora.disclosure import shown
 from vantage.errors import InputError
 from vantage.measures.reliability.rater_quality import UNLIKELY
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
@@ -63,7 +64,7 @@ def _first_answers(corpus: Corpus) -> Corpus:
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The report on a plain corpus, ready to be written: `corpus_report(corpus).write("folder")`."""
-    about = corpus.about
+    corpus, about = shown(corpus), corpus.about
     record = made_at_once("corpus", about.title or about.name, corpus, seed=seed)
     result = overview(corpus, seed=seed)
     record.finished = now()

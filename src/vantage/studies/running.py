@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
+from vantage.corpora.disclosure import hidden, shown
 from vantage.errors import InputError, VantageError
 from vantage.raters.models import nothing_sent
+from vantage.report.cells import counted
 from vantage.report.folder import Report, alone, check, is_report, read_manifest
 from vantage.report.overview import overview
 from vantage.report.parts import Result
@@ -203,7 +205,11 @@ def _finished(study: Study[Any], context: Context[Any]) -> Report:
     corpus = study.collect(context)
     context.record.describe(corpus, context.folder, context.data)
     with context.step("measuring"):
-        result = study.analyse(corpus, context)
+        if len(gone := hidden(corpus)):
+            context.warn(
+                f"The words of {counted(len(gone), 'item')} are not shown, and what reads texts has not read them."
+            )
+        result = study.analyse(shown(corpus), context)
     if context.warnings:
         result = dataclasses.replace(result, warnings=list(dict.fromkeys([*context.warnings, *result.warnings])))
     context.record.state, context.record.finished = "complete", now()

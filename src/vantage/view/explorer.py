@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import INSTEAD, hidden, shown
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
@@ -49,6 +50,7 @@ class Explorer:
     read: Callable[[], Corpus | None]
     _stamp: object = None
     _corpus: Corpus | None = None
+    _hidden: set[str] = field(default_factory=set)
     _known: dict[Any, Any] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -79,7 +81,8 @@ class Explorer:
             stamp = tuple(one.stamp() for one in self.opened)
             if stamp != self._stamp:
                 corpus = self.read()
-                self._corpus, self._known, self._stamp = corpus and corpus.with_texts(), {}, stamp
+                self._hidden = set() if corpus is None else set(hidden(corpus))
+                self._corpus, self._known, self._stamp = corpus and shown(corpus.with_texts()), {}, stamp
         return f"{hash(stamp) & 0xFFFFFFFF:08x}"
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
@@ -267,7 +270,13 @@ class Explorer:
 
     def calls(self, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
         """Stored calls with prompt and reply: of an item, of a rater, of a run."""
-        return self.calls_of.calls(item=item, rater=rater, run=run, page=page)
+        self.refresh()
+        made = self.calls_of.calls(item=item, rater=rater, run=run, page=page)
+        calls = [
+            {**call, "messages": [], "reply": INSTEAD} if call.get("item") in self._hidden else call
+            for call in made["calls"]
+        ]
+        return {**made, "calls": calls}
 
     def map(
         self, kind: str = "agreement", question: str = "", x: str = "", y: str = "", trait: str = ""

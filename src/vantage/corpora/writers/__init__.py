@@ -14,6 +14,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
+import polars as pl
+
 from vantage._lazy import provided
 from vantage.corpora.writers.cells import csv_text
 from vantage.errors import InputError, nearest
@@ -58,9 +60,13 @@ class Writer:
         write = resolve_name(full) if self.function else provided(f"writer.{self.name}")
         # A corpus folder keeps excluded raters, marked; every measure leaves them out.
         corpus = corpus if include_excluded or self.name == "folder" else corpus.included()
+        disclosure = import_module("vantage.corpora.disclosure")
         if self.traits:
-            guard = import_module("vantage.corpora.disclosure").guard
-            corpus = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
+            corpus = disclosure.guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
+        if self.options is ASKING:
+            # Nobody can be asked about a text that is not shown.
+            corpus = corpus.filter(~pl.col("item").is_in(disclosure.hidden(corpus).implode()))
+        corpus = disclosure.shown(corpus)
         written: Path = write(corpus, Path(path), overwrite=overwrite, **options)
         return written
 
