@@ -135,15 +135,13 @@ def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | 
     """
     notes: list[str] = []
     changed: dict[str, Any] = {}
-    if profile is not None:
-        tells = profile.logprobs != 0
-    else:
-        tells = getattr(kind_of(rater.model_name), "tells_probabilities", True)
-    otherwise = profile is not None and profile.begins == "other" and rater.remote
-    if rater.parts.scoring and (otherwise or not tells):
-        changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
-        why = "tells no probabilities" if not tells else "begins its replies otherwise than with an option"
-        notes.append(f"{rater.model_name} {why}, so {SAMPLES} replies are drawn for each item instead.")
+    if rater.parts.scoring:
+        tells = profile.logprobs != 0 if profile else getattr(kind_of(rater.model_name), "tells_probabilities", True)
+        otherwise = profile is not None and profile.begins == "other" and rater.remote
+        if otherwise or not tells:
+            changed["style"] = replace(rater.parts, scoring=False, sampling=SAMPLES)
+            why = "tells no probabilities" if not tells else "begins its replies otherwise than with an option"
+            notes.append(f"{rater.model_name} {why}, so {SAMPLES} replies are drawn for each item instead.")
     if profile is not None:
         if profile.thinks and max_tokens is None:
             # Twice what a rating question took, in steps that do not change with every probe.

@@ -106,12 +106,6 @@ def on_noise(corpus: Corpus, seed: int) -> Result:
 
 
 @pytest.mark.slow
-def test_noise_claims_nothing(release: Path) -> None:
-    corpus = load("wcsent", release)
-    assert claiming(partial(on_noise, corpus), range(2)) == {}
-
-
-@pytest.mark.slow
 def test_noise_hardly_ever_claims_anything(release: Path) -> None:
     corpus = load("wcsent", release)
     assert len(found := claiming(partial(on_noise, corpus), range(SEEDS))) <= few(SEEDS), found

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
@@ -25,12 +24,12 @@ from vantage.raters.models.base import note_once, require
 from vantage.raters.trained.base import Floats, PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
 from vantage.raters.trained.examples import Examples, HeldOut, Instances, Labels, Rows, held_out
+from vantage.raters.trained.gradients import Gradients
 from vantage.raters.trained.lesson import Inputs, Lesson, OutputHead, heads, outputs_of, predicted
 from vantage.raters.trained.network import (
     Tokens,
     build,
     groups,
-    half_precision,
     pretrained,
     put,
     read_weights,
@@ -79,37 +78,37 @@ class Checkpoint:
 
     def __init__(self, folder: Path | None, member: int, training: str) -> None:
         self.training = training
-        self._file = None if folder is None else folder / f"member-{member}.safetensors"
+        self.file = None if folder is None else folder / f"member-{member}.safetensors"
 
     def read(self) -> tuple[State, dict[str, Any]] | None:
         """What an earlier run left; one of another training is refused."""
-        if self._file is None or not self._file.exists():
+        if self.file is None or not self.file.exists():
             return None
         safetensors = require("safetensors", "local")
         try:
-            with safetensors.safe_open(self._file, framework="pt") as opened:
+            with safetensors.safe_open(self.file, framework="pt") as opened:
                 stored = opened.metadata() or {}
                 training, state = stored["training"], State(**json.loads(stored["state"]))
                 tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
         except (KeyError, TypeError, ValueError, OSError, safetensors.SafetensorError) as error:
             reason = " ".join(str(error).split())[:120]
             problem = f"the checkpoint cannot be read ({reason})"
-            raise InputError(problem, file=self._file, remedy="delete it to begin anew") from None
+            raise InputError(problem, file=self.file, remedy="delete it to begin anew") from None
         if training != self.training:
             raise InputError(
                 "the checkpoint belongs to another training (other texts, labels, settings or seed)",
-                file=self._file,
+                file=self.file,
                 remedy="choose another folder, or delete the checkpoints to begin anew",
             )
         return state, tensors
 
     def write(self, state: State, tensors: Mapping[str, Any]) -> None:
         """Keeps the state."""
-        if self._file is None:
+        if self.file is None:
             return
         save = require("safetensors.torch", "local").save_file
         header = {"training": self.training, "state": json.dumps(asdict(state))}
-        put_file(self._file, lambda path: save(dict(tensors), path, metadata=header), overwrite=True)
+        put_file(self.file, lambda path: save(dict(tensors), path, metadata=header), overwrite=True)
 
 
 def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:
@@ -150,9 +149,10 @@ def train(
     highest = [group["lr"] for group in optimizer.param_groups]
     parameters = dict(network.named_parameters())
     learned = [parameters[name] for name in names]
+    gradients = Gradients(network, lesson, settings, device)
     per_epoch = -(-len(lesson) // settings.batch)
     total = per_epoch * settings.epochs
-    state, best = State(), {name: parameters[name].detach().cpu().clone() for name in names}
+    state, best = State(), {name: parameters[name].detach().clone() for name in names}
     if (before := checkpoint.read()) is not None:
         state, tensors = before
         put(network, {key.removeprefix("now."): value for key, value in tensors.items() if key.startswith("now.")})
@@ -168,42 +168,30 @@ def train(
             share = rate_share(per_epoch * state.epoch + done, total, settings.warm_up)
             for group, rate in zip(optimizer.param_groups, highest, strict=True):
                 group["lr"] = rate * share
-            _step(network, lesson, rows, settings, device)
+            gradients(rows)
             torch.nn.utils.clip_grad_norm_(learned, 1.0)
             optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
             moved(1)
         _, score = lesson.examine(network)
         if state.note(score, settings.patience, settings.epochs):
-            best = {name: parameters[name].detach().cpu().clone() for name in names}
-        kept = {f"now.{name}": parameters[name].detach().cpu().contiguous() for name in names}
-        kept |= {f"best.{name}": value.contiguous() for name, value in best.items()}
-        for number, moments in optimizer.state_dict()["state"].items():
-            kept |= {f"optimizer.{number}.{name}": value.detach().clone() for name, value in moments.items()}
-        checkpoint.write(state, kept)
+            best = {name: parameters[name].detach().clone() for name in names}
+        if checkpoint.file is not None:
+            checkpoint.write(state, _kept(names, parameters, best, optimizer))
     moved(per_epoch * (settings.epochs - state.epoch))
-    rounded = {name: value.half().float() for name, value in best.items()}
-    put(network, rounded)
-    return Trained(rounded, lesson.examine(network)[0], state)
+    rounded_ = rounded(best)
+    put(network, rounded_)
+    return Trained(rounded_, lesson.examine(network)[0], state)
 
 
-def _step(network: Any, lesson: Lesson, rows: NDArray[np.intp], settings: EncoderSettings, device: str) -> None:
-    """The gradients of one batch, and of the same batch with its word vectors moved against the loss."""
-    adversarial = settings.adversarial > 0
-    network.keep_vectors, network.moved = adversarial, None
-    with half_precision(device, settings):
-        loss = lesson.loss(network, rows)
-    loss.backward()
-    network.keep_vectors = False
-    if not adversarial or network.vectors.grad is None:
-        return
-    vectors, slope = network.vectors.detach(), network.vectors.grad
-    length = vectors.norm(dim=(1, 2), keepdim=True) / (slope.norm(dim=(1, 2), keepdim=True) + 1e-12)
-    network.moved, network.vectors = settings.adversarial * length * slope, None
-    with half_precision(device, settings):
-        loss = lesson.loss(network, rows)
-    loss.backward()
-    network.moved = None
+def _kept(
+    names: Sequence[str], parameters: Mapping[str, Any], best: Mapping[str, Any], optimizer: Any
+) -> dict[str, Any]:
+    """What is needed to go on after an epoch."""
+    kept = {f"now.{name}": parameters[name].detach().cpu().contiguous() for name in names}
+    kept |= {f"best.{name}": value.cpu().contiguous() for name, value in best.items()}
+    for number, moments in optimizer.state_dict()["state"].items():
+        kept |= {f"optimizer.{number}.{name}": value.detach().clone() for name, value in moments.items()}
+    return kept
 
 
 def rate_share(step: int, total: int, warm_up: float) -> float:

@@ -67,6 +67,25 @@ def _weights(labels: Labels, settings: EncoderSettings) -> tuple[float, ...]:
     return tuple((inverse * np.count_nonzero(inverse) / inverse.sum()).tolist())
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some units as a network reads them, and the labels that its outputs are held against."""
+
+    texts: dict[str, Any]
+    ids: Any
+    """Per instance what the network knows of the user."""
+    place: Any
+    """Which of the texts each instance is about."""
+    rows: Any
+    """The rows of the labels."""
+    real: Any
+    """Whether an instance is one, and not there to fill the batch up."""
+
+    def tensors(self) -> list[Any]:
+        """All tensors, in one order."""
+        return [*self.texts.values(), self.ids, self.place, self.rows, self.real]
+
+
 class Goal:
     """The loss of a batch: the mean over questions of the mean over the items that have an answer."""
 
@@ -86,37 +105,32 @@ class Goal:
         self.codes = [tensor(one.question.scale.codes) for one in labels]
         self.single = [_single(one) for one in labels]
 
-    def __call__(self, outputs: Any, rows: Any) -> Any:
-        """The loss of the outputs for some rows."""
-        torch = self.torch
-        where = torch.as_tensor(rows, device=outputs.device)
-        losses = []
+    def __call__(self, outputs: Any, batch: Batch) -> Any:
+        """The loss of the outputs for a batch; nothing in it waits for the device."""
+        losses, there = [], []
         for n, head in enumerate(self.heads):
-            there = self.answered[n][where]
-            if not bool(there.any()):
-                continue
-            out = outputs[:, head.start : head.start + head.width].float()[there]
-            losses.append(self._loss(n, head, out, where[there]))
-        return torch.stack(losses).mean() if losses else outputs.sum() * 0.0
+            counted = self.answered[n][batch.rows] & batch.real
+            each = self._each(n, head, outputs[:, head.start : head.start + head.width].float(), batch.rows)
+            losses.append((each * counted).sum() / counted.sum().clamp(min=1))
+            there.append(counted.any())
+        asked = self.torch.stack(there)
+        return (self.torch.stack(losses) * asked).sum() / asked.sum().clamp(min=1)
 
-    def _loss(self, n: int, head: OutputHead, out: Any, rows: Any) -> Any:
+    def _each(self, n: int, head: OutputHead, out: Any, rows: Any) -> Any:
+        """The loss of every row; rows without an answer have one too, which does not count."""
         functional = self.torch.nn.functional
         if head.number:
             value = out[:, 0] * head.scale + head.centre
+            how = {"delta": self.settings.delta, "reduction": "none"}
             if self.single[n] or not len(self.codes[n]):
-                return functional.huber_loss(value, self.score[n][rows], delta=self.settings.delta)
-            each = functional.huber_loss(
-                value[:, None].expand(-1, len(self.codes[n])),
-                self.codes[n].expand(len(value), -1),
-                delta=self.settings.delta,
-                reduction="none",
-            )
-            return (each * self.shares[n][rows]).sum(1).mean()
+                return functional.huber_loss(value, self.score[n][rows], **how)
+            codes = self.codes[n].expand(len(value), -1)
+            return (functional.huber_loss(value[:, None].expand_as(codes), codes, **how) * self.shares[n][rows]).sum(1)
         logs = out.log_softmax(-1)
         terms = self.shares[n][rows] * self.weights[n] * logs
         if self.settings.loss == "focal":
             terms = terms * (1 - logs.exp()) ** self.settings.focus
-        return -terms.sum(1).mean()
+        return -terms.sum(1)
 
 
 def _single(labels: Labels) -> bool:
@@ -171,7 +185,7 @@ class Units:
     """Instances in the portions that the encoder reads at once: each pair alone, or each text for all its users."""
 
     def __init__(self, tokens: Tokens, text: Rows, ids: Ids, *, by_pair: bool) -> None:
-        self.tokens, self.text, self.ids = tokens, text, ids
+        self.tokens, self.text, self.ids, self.by_pair = tokens, text, ids, by_pair
         if by_pair:
             self.rows = [np.array([row]) for row in range(len(text))]
         else:
@@ -184,14 +198,17 @@ class Units:
         """How many tokens each unit has."""
         return self.tokens.lengths[self._texts]
 
-    def batch(self, units: Rows, device: str) -> tuple[dict[str, Any], Any, Any, Rows]:
-        """Texts, ids and places of the instances of some units, and which instances these are."""
+    def batch(self, units: Rows, device: str, *, like: int = 1) -> Batch:
+        """Texts and instances of some units, filled up so that their numbers are multiples of `like`."""
         torch = require("torch", "local")
         rows = np.concatenate([self.rows[unit] for unit in units])
         place = np.repeat(np.arange(len(units)), [len(self.rows[unit]) for unit in units])
-        texts = self.tokens.batch(self._texts[units], device)
-        ids = torch.from_numpy(self.ids[rows].astype(np.int64)).to(device)
-        return texts, ids, torch.from_numpy(place.astype(np.int64)).to(device), rows
+        # What fills up repeats the first instance, and does not count.
+        filler = 0 if self.by_pair else -len(rows) % like
+        filled = np.concatenate([np.arange(len(rows)), np.zeros(filler, dtype=np.intp)])
+        texts = self.tokens.batch(self._texts[units], device, like=like)
+        columns = self.ids[rows][filled].astype(np.int64), place[filled], rows[filled], filled == np.arange(len(filled))
+        return Batch(texts, *(torch.from_numpy(column).to(device, non_blocking=True) for column in columns))
 
     def in_order(self) -> list[Rows]:
         """All units in batches from the shortest to the longest."""
@@ -225,10 +242,14 @@ class Lesson:
         """All units once in random order, those of similar length together."""
         return shuffled(self.units.lengths, size, rng)
 
-    def loss(self, network: Any, units: Rows) -> Any:
-        """The mean over questions of the mean over the instances of some units."""
-        texts, ids, place, rows = self.units.batch(units, self.device)
-        return self.goal(network(texts, self._forgotten(ids), place), rows)
+    def batch(self, units: Rows, *, like: int = 1) -> Batch:
+        """Some units, with users and traits that the network is not told of drawn anew."""
+        batch = self.units.batch(units, self.device, like=like)
+        return replace(batch, ids=self._forgotten(batch.ids))
+
+    def loss(self, network: Any, batch: Batch) -> Any:
+        """The mean over questions of the mean over the instances of a batch."""
+        return self.goal(network(batch.texts, batch.ids, batch.place), batch)
 
     def examine(self, network: Any) -> tuple[Floats, float]:
         """The outputs for the held-out part, and the mean over questions of how good they are."""
@@ -263,11 +284,11 @@ def outputs_of(network: Any, inputs: Inputs, settings: EncoderSettings, device: 
     outputs = np.zeros((len(units.text), network.outputs))
     with torch.inference_mode(), half_precision(device, settings):
         for batch in units.in_order():
-            texts, ids, place, rows = units.batch(batch, device)
+            part = units.batch(batch, device)
             if inputs.method != "heads":
-                outputs[rows] = network(texts, ids, place).float().cpu().numpy()
+                outputs[part.rows.cpu().numpy()] = network(part.texts, part.ids, part.place).float().cpu().numpy()
                 continue
-            every = network.every_head(texts).float().softmax(-1).cpu().numpy()
+            every = network.every_head(part.texts).float().softmax(-1).cpu().numpy()
             for unit, shares in zip(batch, every, strict=True):
                 mine = units.rows[unit]
                 outputs[mine] = np.log(np.maximum(weights[user[mine]] @ shares, 1e-300))

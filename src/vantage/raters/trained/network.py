@@ -167,8 +167,13 @@ def _network_class() -> Any:
 
         def _pooled(self, batch: dict[str, Any]) -> Any:
             """The mean of the last layer over what is no padding."""
+            mask = batch["attention_mask"]
+            if mask.is_cuda and getattr(self.encoder.config, "_attn_implementation", None) == "eager":
+                # What Transformers makes of it, too, but without a number that comes from the processor.
+                hidden = mask[:, None, None, :] == 0
+                batch = {**batch, "attention_mask": hidden * torch.finfo(torch.float32).min}
             states = self.encoder(**batch).last_hidden_state
-            mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
+            mask = mask.unsqueeze(-1).to(states.dtype)
             return (states * mask).sum(1) / mask.sum(1).clamp(min=1)
 
         def forward(self, batch: dict[str, Any], ids: Any, place: Any) -> Any:
@@ -265,17 +270,18 @@ class Tokens:
             f"{self.cut:,} of {len(self):,} texts are longer than {self.longest} tokens; what is beyond was not read."
         )
 
-    def batch(self, rows: Sequence[int] | NDArray[np.intp], device: str) -> dict[str, Any]:
-        """Some of the texts side by side, padded to the longest."""
+    def batch(self, rows: Sequence[int] | NDArray[np.intp], device: str, *, like: int = 1) -> dict[str, Any]:
+        """Some of the texts side by side, padded to the longest, or to the next multiple of `like` tokens."""
         torch = require("torch", "local")
         width = int(max(self.lengths[row] for row in rows))
+        width = max(width, min(-(-width // like) * like, self.longest))
         made = {}
         for name, values in self._fields.items():
             fill = self._pad if name == "input_ids" else 0
             table = np.full((len(rows), width), fill, dtype=np.int64)
             for place, row in enumerate(rows):
                 table[place, : len(values[row])] = values[row]
-            made[name] = torch.from_numpy(table).to(device)
+            made[name] = torch.from_numpy(table).to(device, non_blocking=True)
         return made
 
 
@@ -294,7 +300,8 @@ def half_precision(device: str, settings: EncoderSettings) -> Any:
     """Half-precision arithmetic where the GPU has the sixteen-bit format that needs no scaling; else nothing."""
     torch = require("torch", "local")
     if settings.mixed_precision and device.startswith("cuda") and torch.cuda.is_bf16_supported():
-        return torch.autocast("cuda", dtype=torch.bfloat16)
+        # Steps that are recorded read each weight once, and what was converted in another step is no longer there.
+        return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
     return nullcontext()
 
 
