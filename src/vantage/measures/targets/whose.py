@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -242,7 +242,7 @@ class _Tally:
         away = np.abs(now - self.raw).max(axis=1)
 
         def further(shares: Floats) -> Floats:
-            return (np.abs(shares - self.raw).max(axis=1) >= away - 1e-12).sum(axis=1, keepdims=True)
+            return np.asarray((np.abs(shares - self.raw).max(axis=1) >= away - 1e-12).sum(axis=1, keepdims=True))
 
         p = np.where(
             np.isfinite(away[:, 0]), (self.dealt(weight, further).sum(axis=1) + 1) / (self.permutations + 1), np.nan
@@ -268,8 +268,8 @@ class _Tally:
             if not known.any():
                 continue
             own = said[known] / said[known].sum(axis=1, keepdims=True)
-            away, floor = float(_apart(own, now[known])[0]), _floor(now[known], hard=bool((own.max(axis=1) == 1).all()))
-            by_chance = self.dealt(weight, lambda shares, known=known, own=own: _apart(own, shares[known]))
+            away, floor = float(_apart(own, known, now)[0]), _floor(known, now, hard=bool((own.max(axis=1) == 1).all()))
+            by_chance = self.dealt(weight, partial(_apart, own, known))
             yield {
                 **about, "rater": model, "estimate": away, "floor": floor, "expected": float(by_chance.mean()),
                 "skill": 1 - away / floor if floor > 0 else None, "p": share_beyond(by_chance <= away),
@@ -288,13 +288,13 @@ def _matrix(answered: pl.DataFrame, units: dict[str, int], codes: Floats, who: d
     return csr_array((np.ones(int(kept.sum())), at), shape=(len(units) * len(codes), len(who)))
 
 
-def _apart(own: Floats, shares: Floats) -> Floats:
-    """The mean total variation between answers and shares, for each column."""
-    return np.asarray(np.nanmean(np.abs(own - shares).sum(axis=1) / 2, axis=0))
+def _apart(own: Floats, known: NDArray[np.bool_], shares: Floats) -> Floats:
+    """The mean total variation between answers and the shares of units that are known, for each column."""
+    return np.asarray(np.nanmean(np.abs(own - shares[known]).sum(axis=1) / 2, axis=0))
 
 
-def _floor(shares: Floats, *, hard: bool) -> float:
+def _floor(known: NDArray[np.bool_], now: Floats, *, hard: bool) -> float:
     """How far a rater that never reads is from shares at least: one answer to all items, or the overall shares."""
-    constant = [np.eye(shares.shape[1])[[k]][:, :, None] for k in range(shares.shape[1])]
-    never = constant if hard else [*constant, shares.mean(axis=0, keepdims=True)]
-    return min(float(_apart(one, shares)[0]) for one in never)
+    constant = [np.eye(now.shape[1])[[k]][:, :, None] for k in range(now.shape[1])]
+    never = constant if hard else [*constant, now[known].mean(axis=0, keepdims=True)]
+    return min(float(_apart(one, known, now)[0]) for one in never)
