@@ -21,7 +21,7 @@ from vantage.measures import find
 from vantage.measures.intervals import SHARES, Spread, interval
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.joint import BLOCK, Blocks, Floats, JointTest
-from vantage.robust.offered import default_universe, used_judgments
+from vantage.robust.offered import MANY, default_universe, used_judgments
 from vantage.robust.universe import MOST, Universe
 
 OF_INTERVALS: Final = ("ci", "interval", "resamples", "confidence", "seed")
@@ -169,24 +169,19 @@ def by_block(conclusion: Conclusion, blocks: Blocks, part: Corpus, options: Mapp
     plain = {name: value for name, value in options.items() if name not in OF_INTERVALS}
     plain |= {"ci": "none"} if "ci" in measure.options else {}
     plain["by"] = [*([by] if isinstance(by, str) else by), BLOCK]
-    asked = conclusion.model_copy(update={"options": plain})
-
-    def found(judgments: Corpus) -> Floats:
-        return blocks.vector(dict(asked.result(judgments).select(BLOCK, conclusion.value).iter_rows()))
-
+    if between is not None:
+        # A part of the items may leave blocks without one of the groups: these have no estimate.
+        groups = used_judgments(conclusion, part, [BLOCK, between]).drop_nulls([BLOCK, between, "value"])
+        wanted = [str(one) for one in options.get("values") or groups[between].unique()]
+        groups = groups.filter(pl.col(between).cast(pl.String).is_in(wanted))
+        counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique().alias("groups"))
+        complete = counts.filter(pl.col("groups") == len(wanted))[BLOCK].to_list() if len(wanted) <= MANY else []
+        part = part.filter(**{BLOCK: complete}) if 0 < len(complete) < blocks.number else part
     try:
-        return found(part)
-    except InputError:
-        if between is None:
-            return nothing
-    # A part of the items may leave blocks without one of the groups: these have no estimate.
-    groups = used_judgments(conclusion, part, [BLOCK, between]).drop_nulls([BLOCK, between, "value"])
-    counts = groups.group_by(BLOCK).agg(pl.col(between).n_unique().alias("groups"))
-    complete = counts.filter(pl.col("groups") == groups[between].n_unique())[BLOCK].sort().to_list()
-    try:
-        return found(part.filter(**{BLOCK: complete})) if complete else nothing
+        frame = conclusion.model_copy(update={"options": plain}).result(part)
     except InputError:
         return nothing
+    return blocks.vector(dict(frame.select(BLOCK, conclusion.value).iter_rows()))
 
 
 def _column(decision: str) -> str:
