@@ -164,7 +164,8 @@ def curve(made: Multiverse, name: str = "specification-curve") -> Figure:
         f"Specification curve of {about.sentence()}: every estimate with its 95 % interval, and below it the "
         "choices that it rests on. Blue lies above the reference (or holds), orange below (or fails)."
     )
-    options = {"decisions": list(made.decisions), "reference": about.reference, "label": about.measure}
+    varied = [one for one in made.decisions if frame[one].n_unique() > 1]
+    options = {"decisions": varied, "reference": about.reference, "label": about.measure}
     return Figure(name, caption, "", "specifications", frame, options)
 
 
