@@ -16,6 +16,7 @@ from vantage.report.plots import Plots
 from vantage.report.spectrum import spectrum
 from vantage.report.style import drawn
 from vantage.report.views import present
+from vantage.robust import Conclusion, curve, robust
 
 
 def _shown(measure: str, corpus: Corpus | None = None, by: str = "question", **options: object) -> Part:
@@ -45,6 +46,11 @@ def _needed() -> Part:
     return Figure("needed", "", "", "curve", frame.drop("left_out", strict=False), options)
 
 
+def _robust() -> Part:
+    """A difference of two groups of people under other reasonable choices."""
+    return curve(robust(_planted(), Conclusion.of("mean", {"between": "home"}, {"question": ["trust"]})))
+
+
 FIGURES: Final[dict[str, Callable[[], Part | str]]] = {
     "spectrum": lambda: spectrum(Analysis(demo_corpus().filter(question="trust"), None, 0))[0],
     "agreement": lambda: _shown("alpha", resamples=200),
@@ -56,6 +62,7 @@ FIGURES: Final[dict[str, Callable[[], Part | str]]] = {
     "needed": _needed,
     "entropy": lambda: _shown("entropy", by="question", resamples=200),
     "wright": lambda: Plots(demo_corpus()).wright("trust"),
+    "robust": _robust,
 }
 
 

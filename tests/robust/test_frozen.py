@@ -81,7 +81,7 @@ def test_who_is_excluded_must_have_been_planned() -> None:
     universe = Universe().varied(claim, marked, "confidence=0.95,0.9")
     made = robust(marked, claim, universe)
     for exclusions, said in (
-        ([], "1 raters are excluded, and nobody was to be"),
+        ([], "1 rater excluded for reasons that were not planned: failed checks"),
         (["too fast"], "for reasons that were not planned: failed checks"),
         (["failed checks"], "As planned"),
     ):

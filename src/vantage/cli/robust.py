@@ -62,7 +62,7 @@ def robust(
 
     vantage robust "REPORT#3" CORPUS --figure curve.svg
     """
-    from vantage.robust import curve, risk_frame, risk_sentences, risks, robust_report, sentences
+    from vantage.robust import curve, risk_sentences, risks, robust_report, sentences
     from vantage.robust import robust as multiverse
 
     corpus, conclusion, plan = claimed(claim, folder, context.args, where, row, reference)
@@ -93,7 +93,10 @@ def robust(
         if len(made.rules):
             print_frame(made.rules, title="\nExcluded by rule")
         if risk is not None:
-            print_frame(risk_frame(risk), title="\nModels beside people")
+            print_frame(
+                risk.table[[one.name for one in risk.table if one.null_count() < len(one)]],
+                title="\nModels beside people",
+            )
         print_lines(["", *lines])
 
 

@@ -104,7 +104,7 @@ def read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
     facts: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
     facts["traits"] = {str(trait): TraitScale.of(scale) for trait, scale in traits.items()}
     try:
-        facts["weights"] = {str(name): StoredWeights.from_plain(record) for name, record in weights.items()}
+        facts["weights"] = {str(name): StoredWeights.model_validate(record) for name, record in weights.items()}
     except (KeyError, TypeError, ValueError):
         raise InputError("the part 'weights' cannot be read", file=manifest.file, remedy="weight it again") from None
     instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, RootModel, computed_field
 
 from vantage.corpora.schema import PEOPLE, RATERS, is_excluded
 from vantage.errors import InputError, nearest
@@ -33,12 +35,20 @@ UNEVEN: Final = 2.0
 """From this design effect on the weights are called uneven."""
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+Shares: TypeAlias = Annotated[
+    Mapping[tuple[str, ...], float],
+    BeforeValidator(lambda v: {tuple(one["value"]): one["share"] for one in v} if isinstance(v, list) else v),
+    PlainSerializer(lambda shares: [{"value": list(value), "share": share} for value, share in shares.items()]),
+]
+"""Shares of values; a manifest has a list of them."""
+
+
+class Margin(BaseModel):
     """The shares of the values of a trait, or of combinations of the values of several."""
 
+    model_config = ConfigDict(frozen=True)
     traits: tuple[str, ...]
-    shares: Mapping[tuple[str, ...], float]
+    shares: Shares
 
     @classmethod
     def of(cls, traits: Sequence[str], shares: Mapping[tuple[str, ...], float]) -> Margin:
@@ -51,18 +61,22 @@ class Margin:
         if not counted and not any(abs(total / whole - 1) <= 0.02 for whole in (1.0, 100.0)):
             remedy = "use shares that add up to 1 or 100, or numbers of people"
             raise InputError(f"the shares of {name} add up to {total:g}", remedy=remedy)
-        return cls(tuple(traits), {value: share / total for value, share in shares.items()})
+        return cls(traits=tuple(traits), shares={value: share / total for value, share in shares.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(RootModel[tuple[Margin, ...]]):
     """The people whom raters are to stand for: one or several margins.
 
     >>> Target.of({"gender": {"f": 51, "m": 49}}).describe()
     'gender (f 51 %, m 49 %)'
     """
 
-    margins: tuple[Margin, ...]
+    model_config = ConfigDict(frozen=True)
+
+    @property
+    def margins(self) -> tuple[Margin, ...]:
+        """The margins."""
+        return self.root
 
     @classmethod
     def of(cls, given: object) -> Target:
@@ -92,19 +106,16 @@ class Target:
         if "share" not in table.columns or not traits or not len(table):
             remedy = "give trait,value,share, or a column for each trait and share"
             raise InputError(f"the columns are {', '.join(table.columns)}", file=file, remedy=remedy)
-        shares = table["share"].str.strip_chars().str.strip_suffix("%").cast(pl.Float64, strict=False)
-        for row, (one, *named) in enumerate(zip(shares, *(table[name] for name in traits), strict=True), start=2):
-            if one is None or any(not (value or "").strip() for value in named):
-                column = "share" if one is None else traits[[bool((v or "").strip()) for v in named].index(False)]
-                raise InputError(
-                    "the cell is empty or not a number", file=file, row=row, column=column, remedy="fill it"
-                )
-        long = set(traits) == {"trait", "value"}
+        words = table.select(pl.all().fill_null("").str.strip_chars())
+        shares = words["share"].str.strip_suffix("%").cast(pl.Float64, strict=False)
         known: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
-        for share, *named in zip(shares.to_list(), *(table[name].str.strip_chars() for name in traits), strict=True):
-            at = dict(zip(traits, named, strict=True))
-            margin = (at["trait"],) if long else tuple(traits)
-            value = (at["value"],) if long else tuple(named)
+        for row, (share, cells) in enumerate(zip(shares, words.drop("share").iter_rows(named=True), strict=True), 2):
+            empty = ["share"] if share is None else [name for name, cell in cells.items() if not cell]
+            if empty:
+                problem = "the cell is empty or not a number"
+                raise InputError(problem, file=file, row=row, column=empty[0], remedy="fill it")
+            long = cells.keys() == {"trait", "value"}
+            margin, value = ((cells["trait"],), (cells["value"],)) if long else (tuple(traits), tuple(cells.values()))
             if value in known.setdefault(margin, {}):
                 raise InputError(f"'{' × '.join(value)}' is there twice", file=file, remedy="keep one row for it")
             known[margin][value] = share
@@ -139,21 +150,6 @@ class Target:
         """Its margins in one line."""
         return "; ".join(f"{' × '.join(margin.traits)} ({_listed(margin)})" for margin in self.margins)
 
-    def to_plain(self) -> list[dict[str, Any]]:
-        """As a manifest holds it."""
-        return [
-            {"traits": list(m.traits), "shares": [{"value": list(v), "share": s} for v, s in m.shares.items()]}
-            for m in self.margins
-        ]
-
-    @classmethod
-    def from_plain(cls, given: Iterable[Mapping[str, Any]]) -> Target:
-        """From what a manifest holds."""
-        margins = (
-            Margin(tuple(m["traits"]), {tuple(s["value"]): float(s["share"]) for s in m["shares"]}) for m in given
-        )
-        return cls(tuple(margins))
-
     def cells(self, raters: pl.DataFrame) -> dict[tuple[str, ...], float]:
         """The share of each combination of all traits.
 
@@ -162,8 +158,6 @@ class Target:
         """
         if len(self.margins) == 1 and list(self.margins[0].traits) == self.traits:
             return dict(self.margins[0].shares)
-        from itertools import product
-
         values = {
             t: sorted({v[m.traits.index(t)] for m in self.margins if t in m.traits for v in m.shares})
             for t in self.traits
@@ -301,10 +295,10 @@ def effective(weight: Floats) -> float:
     return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredWeights:
+class StoredWeights(BaseModel):
     """Where a column of weights comes from, kept with the corpus."""
 
+    model_config = ConfigDict(frozen=True)
     target: Target
     method: str
     raters: int
@@ -313,8 +307,9 @@ class StoredWeights:
     bounds: tuple[float, float] | None = None
     base: str = ""
     """The column of weights from which raking started, where they were not equal."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def design_effect(self) -> float:
         """By how much unequal weights make the variance of a mean larger."""
@@ -331,23 +326,7 @@ class StoredWeights:
 
     def to_plain(self) -> dict[str, Any]:
         """As a manifest holds it."""
-        plain = {key: value for key, value in asdict(self).items() if value not in ((), "", None) and key != "target"}
-        plain |= {key: list(plain[key]) for key in ("bounds", "notes") if key in plain}
-        return plain | {"design_effect": self.design_effect, "target": self.target.to_plain()}
-
-    @classmethod
-    def from_plain(cls, given: Mapping[str, Any]) -> StoredWeights:
-        """From what a manifest holds."""
-        bounds = given.get("bounds")
-        return cls(
-            Target.from_plain(given["target"]),
-            str(given["method"]),
-            int(given["raters"]),
-            float(given["effective"]),
-            None if bounds is None else (float(bounds[0]), float(bounds[1])),
-            str(given.get("base", "")),
-            tuple(given.get("notes", ())),
-        )
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def weighted_people(raters: pl.DataFrame) -> pl.Expr:
@@ -377,7 +356,8 @@ def raked(
     worth, notes = effective(weight), [*raking.notes, *raking.missed(weight)]
     if len(chosen) / worth >= UNEVEN:
         notes.append("the weights are uneven: a few raters speak for many, and intervals are long")
-    record = StoredWeights(target, "raking", len(chosen), worth, bounds, base or "", tuple(notes))
+    how: dict[str, Any] = {"method": "raking", "bounds": bounds, "base": base or ""}
+    record = StoredWeights(target=target, raters=len(chosen), effective=worth, notes=tuple(notes), **how)
     column = pl.DataFrame({"rater": chosen["rater"], name: weight})
     return raters.drop(name, strict=False).join(column, on="rater", how="left", maintain_order="left"), record
 

@@ -60,26 +60,17 @@ class Conclusion(BaseModel):
         >>> Conclusion.of("alpha").reference, Conclusion.of("compare", {"between": "condition"}).value
         (0.0, 'difference')
         """
-        known = find(measure)
-        for option in options or {}:
-            if option not in known.options:
-                raise InputError(
-                    f"measure '{measure}' has no option '{option}'", remedy=nearest(option, list(known.options))
-                )
-        rule = _comparison(measure)
-        usual = rule.reference if rule is not None and isinstance(rule.reference, float | int) else None
-        if usual is None and (options or {}).get("between") is not None:
-            usual = 0.0
-        elif usual is None and _decision(measure):
-            usual = HALF
-        chosen = usual if reference is None else reference
-        if chosen is None:
-            raise InputError(
-                f"measure '{measure}' has no value to compare with", remedy="pass one, such as --reference 0.5"
-            )
-        return cls(
-            measure=measure, options=dict(options or {}), where=where or {}, row=dict(row or {}), reference=chosen
-        )
+        known, given = find(measure).options, dict(options or {})
+        for option in (one for one in given if one not in known):
+            raise InputError(f"measure '{measure}' has no option '{option}'", remedy=nearest(option, list(known)))
+        if reference is None:
+            rule, decided = _compares(measure)
+            usual = None if rule is None or isinstance(rule.reference, str) else rule.reference
+            reference = 0.0 if usual is None and given.get("between") is not None else HALF if decided else usual
+        if reference is None:
+            remedy = "pass one, such as --reference 0.5"
+            raise InputError(f"measure '{measure}' has no value to compare with", remedy=remedy)
+        return cls(measure=measure, options=given, where=where or {}, row=dict(row or {}), reference=reference)
 
     @classmethod
     def of_ledger(
@@ -93,12 +84,9 @@ class Conclusion(BaseModel):
         table = next((one.frame for one in report.result.tables if one.name == claim.table), pl.DataFrame())
         row = table.row(claim.row, named=True) if claim.row is not None and claim.row < len(table) else {}
         if claim.reference is None or not {"measure", "options"} <= row.keys():
-            what = claim.name or claim.table or "it"
-            raise InputError(
-                f"row {number} of the ledger ({what}) is not a comparison made by a measure",
-                file=file,
-                remedy="name the measure with its options instead",
-            )
+            what = f"row {number} of the ledger ({claim.name or claim.table or 'it'})"
+            remedy = "name the measure with its options instead"
+            raise InputError(f"{what} is not a comparison made by a measure", file=file, remedy=remedy)
         options = {name: value for name, value in json.loads(row["options"]).items() if value is not None}
         by = options.get("by") or []
         by = [by] if isinstance(by, str) else by
@@ -114,7 +102,7 @@ class Conclusion(BaseModel):
     def reproduced(self, corpus: Corpus) -> bool:
         """Whether the corpus gives what the report said."""
         try:
-            frame = self.located(find(self.measure).function(self.part(corpus), **self.options))
+            frame = self.result(self.part(corpus))
         except InputError:
             return False
         (estimate,) = frame[self.value].to_list() if len(frame) == 1 else [None]
@@ -123,47 +111,43 @@ class Conclusion(BaseModel):
     @property
     def value(self) -> str:
         """The column of the estimate."""
-        return "estimate" if (rule := _comparison(self.measure)) is None else rule.value
+        return "estimate" if (rule := _compares(self.measure)[0]) is None else rule.value
 
     @property
     def columns(self) -> list[str]:
         """The columns of a row that a verdict rests on."""
-        known = [self.value, "low", "high", self.p, _decision(self.measure)]
-        return [one for one in dict.fromkeys(known) if one]
-
-    @property
-    def p(self) -> str:
-        """The column of p values, if the measure has one."""
-        return "" if (rule := _comparison(self.measure)) is None else rule.p
+        rule, decided = _compares(self.measure)
+        return [one for one in (self.value, "low", "high", decided or (rule.p if rule else "")) if one]
 
     def claims(self, frame: pl.DataFrame) -> list[Claim]:
         """Each row of a frame as a claim with a verdict of its own: that of the measure, where it decides itself."""
-        if decided := _decision(self.measure):
+        rule, decided = _compares(self.measure)
+        if decided:
             verdicts = {True: "holds", False: "fails", None: "untested"}
             return [Claim(f"against:{verdicts[one]}", estimate, reference=self.reference)
                     for estimate, one in frame.select(self.value, decided).iter_rows()]  # fmt: skip
-        rule = Against(self.reference, above="{rows}", value=self.value, p=self.p if self.p in frame.columns else "")
-        drafts = {claim.row: claim for claim in statement(rule, frame, Words()).claims}
+        p = rule.p if rule is not None and rule.p in frame.columns else ""
+        made = statement(Against(self.reference, above="{rows}", value=self.value, p=p), frame, Words())
+        drafts = {claim.row: claim for claim in made.claims}
         missing = Claim("against:untested", None)
         return [settle([[drafts[place]]])[0][0] if place in drafts else missing for place in range(len(frame))]
 
-    def located(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a result that the claim is about."""
+    def result(self, part: Corpus, **options: Any) -> pl.DataFrame:
+        """What the measure says of these judgments, with its options and further ones: the rows of the claim."""
+        frame = find(self.measure).function(part, **{**self.options, **options})
         for column, value in self.row.items():
             if column not in frame.columns:
                 raise InputError(f"the result has no column '{column}'", remedy=nearest(column, frame.columns))
             frame = frame.filter(pl.col(column).cast(pl.String) == str(value))
         return frame
 
-    def part(self, corpus: Corpus, further: Where | None = None) -> Corpus:
-        """The judgments that it is about, or of them those that fit further conditions."""
-        wanted = {**self.where, **(further or {})}
-        return corpus.filter(**wanted) if wanted else corpus
+    def part(self, corpus: Corpus) -> Corpus:
+        """The judgments that it is about."""
+        return corpus.filter(**self.where) if self.where else corpus
 
     def written(self, options: Mapping[str, Any] | None = None) -> dict[str, str]:
         """The options, and others that take their place, as a command has them; what is not set is left out."""
-        known = find(self.measure).options
-        given = {**self.options, **(options or {})}
+        known, given = find(self.measure).options, {**self.options, **(options or {})}
         unset = [name for name, value in given.items() if value is None or value == []]
         unset += [name for name, value in given.items() if value is False and known[name].default is False]
         return {name.replace("_", "-"): _word(value) for name, value in given.items() if name not in unset}
@@ -179,23 +163,22 @@ class Conclusion(BaseModel):
 
     def sentence(self) -> str:
         """The claim in words, before anything is computed."""
-        about = [f"{name} {_word(value)}" for name, value in self.options.items() if value not in (None, False, [])]
-        parts = [f"{column} {','.join(map(str, values))}" for column, values in self.where.items()]
-        rows = [f"{column} {value}" for column, value in self.row.items()]
-        named = "; ".join([*about, *parts, *rows])
+        about = {name: value for name, value in self.options.items() if value not in (None, False, [])}
+        named = "; ".join(
+            f"{name} {_word(value)}" for name, value in [*about.items(), *self.where.items(), *self.row.items()]
+        )
         return f"{self.measure}{f' ({named})' if named else ''} against {self.reference:g}"
 
 
-def _comparison(measure: str) -> Against | None:
-    """What a measure compares first."""
-    return next((one for one in find(measure).view.says if isinstance(one, Against)), None)
+def _compares(measure: str) -> tuple[Against | None, str]:
+    """What a measure compares first; or the column of yes or no with which it answers itself where it compares nothing.
 
-
-def _decision(measure: str) -> str:
-    """The column of yes or no with which a measure answers itself, such as whether a model can stand in for people."""
-    known = find(measure).view.says
-    facts = [one.where for one in known if isinstance(one, Fact) and one.where]
-    return facts[0] if facts and _comparison(measure) is None else ""
+    Such a column says, for instance, whether a model can stand in for people.
+    """
+    says = find(measure).view.says
+    rule = next((one for one in says if isinstance(one, Against)), None)
+    decided = [one.where for one in says if isinstance(one, Fact) and one.where]
+    return rule, decided[0] if decided and rule is None else ""
 
 
 def _word(value: Any) -> str:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 from vantage.corpora import Corpus
 from vantage.documents import Document, dump
 from vantage.errors import InputError
+from vantage.report import counted
 from vantage.robust.conclusion import Conclusion
 from vantage.robust.universe import Universe
 
@@ -97,53 +98,42 @@ class FrozenPlan(BaseModel):
 
     def deviations(self, made: Multiverse, corpus: Corpus) -> list[str]:
         """Every deviation of an analysis from the plan, or one sentence that there is none."""
-        stated = [*self._of_file(), *self._of_claim(made.conclusion), *self._of_universe(made.universe)]
-        stated += [*self._of_data(corpus)]
         name = f"plan of {self.frozen}, {self.digest.removeprefix('sha256:')[:SHOWN]}"
-        if not stated:
-            return [f"As planned ({name})."]
-        return [f"Deviation from the {name}: {one}." for one in stated]
+        stated = [f"Deviation from the {name}: {one}." for one in self._deviations(made, corpus)]
+        return stated or [f"As planned ({name})."]
 
-    def _of_file(self) -> Iterator[str]:
+    def _deviations(self, made: Multiverse, corpus: Corpus) -> Iterator[str]:
         if self.hash and self.hash != self.digest:
             yield "the file was changed after it was frozen, so that its hash does not fit"
-
-    def _of_claim(self, conclusion: Conclusion) -> Iterator[str]:
-        for part, before in self.claim.model_dump().items():
-            now = getattr(conclusion, part)
-            if not isinstance(before, dict):
-                if before != now:
-                    yield f"the {part} is {now}, and {before} was planned"
-                continue
-            for name in sorted({*before, *now}):
-                one, other = ("nothing" if (value := mine.get(name)) is None else value for mine in (before, now))
-                if one != other:
-                    yield f"{part} {name} is {other}, and {one} was planned"
-
-    def _of_universe(self, universe: Universe) -> Iterator[str]:
-        planned, used = self.universe.choices, universe.choices
-        for name in planned.keys() | used.keys():
+        claimed, now = _parts(self.claim), _parts(made.conclusion)
+        for name in claimed | now:
+            before, after = ("nothing" if one.get(name) is None else one[name] for one in (claimed, now))
+            if before != after:
+                yield f"{name} is {after}, and {before} was planned"
+        planned, used = self.universe.choices, made.universe.choices
+        for name in planned | used:
             if name not in used:
                 yield f"the choice '{name}' was planned and is not varied"
             elif name not in planned:
                 yield f"the choice '{name}' is varied and was not planned"
             elif planned[name] != used[name]:
                 yield f"the alternatives of '{name}' are not those that were planned"
-        if self.universe.exclude != universe.exclude:
+        if self.universe.exclude != made.universe.exclude:
             yield "other combinations are excluded than was planned"
-
-    def _of_data(self, corpus: Corpus) -> Iterator[str]:
         people = corpus.people()
-        out = people.raters.join(people.included().raters, on="rater", how="anti")
-        if len(out):
-            reasons = out["excluded"].cast(pl.String).unique().sort().to_list()
-            unplanned = [one for one in reasons if one not in self.exclusions]
-            if not self.exclusions:
-                yield f"{len(out):,} raters are excluded, and nobody was to be"
-            elif unplanned:
-                yield f"raters are excluded for reasons that were not planned: {', '.join(unplanned)}"
-        used = people.included()
+        kept = people.included()
+        out = people.raters.join(kept.raters, on="rater", how="anti")
+        reasons = out["excluded"].cast(pl.String).unique().sort().to_list() if len(out) else []
+        if unplanned := [one for one in reasons if one not in self.exclusions]:
+            yield f"{counted(len(out), 'rater')} excluded for reasons that were not planned: {', '.join(unplanned)}"
         for name, number in self.stopping.items():
-            there = used.judgments[name.removesuffix("s")].n_unique() if name != "judgments" else len(used.judgments)
+            there = kept.judgments[name.removesuffix("s")].n_unique() if name != "judgments" else len(kept.judgments)
             if there != number:
                 yield f"there are {there:,} {name}, and collection was to end with {number:,}"
+
+
+def _parts(claim: Conclusion) -> dict[str, Any]:
+    """What a claim consists of, as a sentence names it."""
+    known = claim.model_dump()
+    nested = {f"{part} {name}": value for part in ("options", "where", "row") for name, value in known[part].items()}
+    return {f"the {part}": known[part] for part in ("measure", "reference")} | nested

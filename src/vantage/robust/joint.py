@@ -59,14 +59,11 @@ class Blocks:
         held = whole or corpus
         raters = between is not None and between in corpus.raters.columns and between not in corpus.items.columns
         sources = None if raters else corpus.design.sources
-        key = "rater" if raters else "item"
+        key, table = ("rater", corpus.raters) if raters else ("item", corpus.items)
         column, unit = (sources, "sources") if sources else (key, f"{key}s")
-        table = corpus.raters if raters else corpus.items
         table = table.filter(pl.col(key).is_in(corpus.judgments[key].unique().implode()))
-        constant = between in table.columns and table.group_by(column).agg(
-            pl.col(str(between)).n_unique().alias("n")
-        )["n"].max() == 1  # fmt: skip
-        strata = [str(between)] if constant else []
+        apart = between in table.columns and table.group_by(column).agg(pl.col(str(between)).n_unique())[between].max()
+        strata = [str(between)] if apart == 1 else []
         mine = (corpus.judgments if used is None else used)[key].unique()
         claimed = pl.col(key).is_in(mine.implode()).any().over(column).alias("__claimed")
         units = table.with_columns(claimed).select(column, *strata, "__claimed").unique().sort(column, *strata)
@@ -84,8 +81,7 @@ class Blocks:
 
     def vector(self, estimates: Mapping[Any, float | None]) -> Floats:
         """Estimates by block as an array; NaN where a block has none."""
-        values = [estimates.get(number) for number in range(self.number)]
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        return np.array([estimates.get(number) for number in range(self.number)], dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -26,10 +27,10 @@ CONDITIONS: Final = ("condition", "presentation")
 OF_MODELS: Final = ("model", "style", "persona")
 
 
-def used_judgments(conclusion: Conclusion, part: Corpus, columns: Sequence[str | None] = ()) -> pl.DataFrame:
+def used_judgments(conclusion: Conclusion, part: Corpus, columns: Sequence[str] = ()) -> pl.DataFrame:
     """The judgments that the measure of a claim uses, with columns of items and raters."""
     data: Any = find(conclusion.measure).whose(part, conclusion.options).data
-    joined: pl.DataFrame = data.with_columns_of([name for name in columns if name is not None])
+    joined: pl.DataFrame = data.with_columns_of(list(columns))
     return joined
 
 
@@ -53,12 +54,15 @@ class Offer:
     @property
     def taken(self) -> set[str]:
         """Columns that the claim itself compares or selects by."""
-        options = self.conclusion.options
-        named = [options.get(name) for name in ("between", "on", "sources")]
-        by = options.get("by") or ()
-        traits = options.get("traits") or ()
-        several = [*([by] if isinstance(by, str) else by), *([traits] if isinstance(traits, str) else traits)]
-        return {str(one) for one in (*named, *several, *self.conclusion.where) if one}
+        named = [self.conclusion.options.get(name) or () for name in ("between", "on", "sources", "by", "traits")]
+        listed = [[one] if isinstance(one, str) else one for one in named]
+        return {*self.conclusion.where, *(name for one in listed for name in one)}
+
+    @property
+    def people(self) -> pl.DataFrame:
+        """The answers that are used, where people gave them."""
+        mine = self.judgments.join(self.part.people().raters.select("rater"), on="rater", how="semi")
+        return mine.filter(pl.col("value").is_not_null())
 
     def option(self, name: str, *values: Any) -> Alternatives:
         """Other values of an option of the measure, the claimed one first; none where the measure does not have it."""
@@ -71,24 +75,20 @@ class Offer:
         first = str(usual) if usual is not None else AS_CLAIMED
         return {first: Alternative(), **{str(one): Alternative(options={name: one}) for one in other}}
 
-    def without(self, name: str, column: str, ids: Sequence[str]) -> Alternatives:
-        """An alternative that leaves out some items or raters; none where a command could not name them."""
-        if not 0 < len(ids) <= LONGEST or any("," in one for one in ids):
-            return {}
-        return {name: Alternative(where={f"{column}!": sorted(ids)})}
 
-    def each(self, column: str, values: Sequence[str], claimed: str) -> Alternatives:
-        """Each value of a column by itself, beside what was claimed; none where there are none, or too many."""
-        known = [one for one in values if one and "," not in one]
-        if not 0 < len(known) <= MANY:
-            return {}
-        return {claimed: Alternative(), **{one: Alternative(where={column: [one]}) for one in known}}
+def _without(name: str, column: str, ids: Sequence[str]) -> Alternatives:
+    """An alternative that leaves out some items or raters; none where a command could not name them."""
+    if not 0 < len(ids) <= LONGEST or any("," in one for one in ids):
+        return {}
+    return {name: Alternative(where={f"{column}!": sorted(ids)})}
 
-    @property
-    def people(self) -> pl.DataFrame:
-        """The answers that are used, where people gave them."""
-        mine = self.judgments.join(self.part.people().raters.select("rater"), on="rater", how="semi")
-        return mine.filter(pl.col("value").is_not_null())
+
+def _each(column: str, values: Sequence[str], claimed: str) -> Alternatives:
+    """Each value of a column by itself, beside what was claimed; none where there are none, or too many."""
+    known = [one for one in values if one and "," not in one]
+    if not 0 < len(known) <= MANY:
+        return {}
+    return {claimed: Alternative(), **{one: Alternative(where={column: [one]}) for one in known}}
 
 
 def _level(offer: Offer) -> Alternatives:
@@ -99,18 +99,12 @@ def _level(offer: Offer) -> Alternatives:
     return offer.option("level", *(one for one in ("ordinal", "interval") if one != claimed))
 
 
-def _unit(offer: Offer) -> Alternatives:
-    """What counts as drawn: items, or sources of them that nobody declared."""
-    return offer.option("sources", *likely_sources(offer.part))
-
-
 def _weights(offer: Offer) -> Alternatives:
     """The probabilities with which items were drawn, or the weights of raters that the corpus has."""
     drawn = [one for one in ("probability",) if one in offer.corpus.items.columns]
-    made = offer.option("probability", *drawn) or {AS_CLAIMED: Alternative()}
     raked = offer.corpus.about.weights if offer.conclusion.options.get("between") is None else ()
-    others = {name: how for name, how in offer.option("weights", *raked).items() if how.options}
-    return {**made, **others}
+    others = offer.option("probability", *drawn) | offer.option("weights", *raked)
+    return {AS_CLAIMED: Alternative(), **{name: how for name, how in others.items() if how.options}}
 
 
 def _exclusions(offer: Offer) -> Alternatives:
@@ -120,22 +114,21 @@ def _exclusions(offer: Offer) -> Alternatives:
     if marked and not offer.conclusion.options.get("include_excluded"):
         made["excluded let in"] = Alternative(options={"include_excluded": True})
     people = offer.people
-    if people["rater"].n_unique() >= 5:
-        try:
-            quality = find("rater-quality").function(people, by="question")
-        except InputError:
-            return made
-        careless = quality.filter(pl.col("flags").list.len() > 0)
-        made |= offer.without("careless left out", "rater", careless["rater"].unique().to_list())
-    return made
+    if people["rater"].n_unique() < 5:
+        return made
+    try:
+        quality = find("rater-quality").function(people, by="question")
+    except InputError:
+        return made
+    careless = quality.filter(pl.col("flags").list.len() > 0)["rater"].unique().to_list()
+    return made | _without("careless left out", "rater", careless)
 
 
 def _trimming(offer: Offer) -> Alternatives:
     """Without the people whose mean answers are the lowest and the highest."""
-    means = offer.people.group_by("rater").agg(pl.col("value").mean()).sort("value", "rater")
+    means = offer.people.group_by("rater").agg(pl.col("value").mean()).sort("value", "rater")["rater"]
     cut = round(TRIMMED * len(means))
-    ends = [*means["rater"].head(cut), *means["rater"].tail(cut)]
-    return {"none": Alternative(), **offer.without("extreme raters", "rater", ends)}
+    return {"none": Alternative(), **_without("extreme raters", "rater", [*means.head(cut), *means.tail(cut)])}
 
 
 def _opt_outs(offer: Offer) -> Alternatives:
@@ -143,7 +136,7 @@ def _opt_outs(offer: Offer) -> Alternatives:
     silent = offer.judgments.filter(pl.col("value").is_null())["item"].unique().to_list()
     if len(silent) * 2 > offer.judgments["item"].n_unique():
         return {}
-    return {"answers left out": Alternative(), **offer.without("items without all answers", "item", silent)}
+    return {"answers left out": Alternative(), **_without("items without all answers", "item", silent)}
 
 
 def _readings(offer: Offer) -> Alternatives:
@@ -153,7 +146,7 @@ def _readings(offer: Offer) -> Alternatives:
     rules = offer.judgments["rule"].cast(pl.String).drop_nulls().unique().sort().to_list()
     made = {"all": Alternative()}
     for name in ("clarified", "prose"):
-        made |= offer.without(f"{name} left out", "rule", [rule for rule in rules if rule.startswith(f"{name}:")])
+        made |= _without(f"{name} left out", "rule", [rule for rule in rules if rule.startswith(f"{name}:")])
     return made
 
 
@@ -164,32 +157,26 @@ def _samples(offer: Offer) -> Alternatives:
     return {"all": Alternative(), "first": Alternative(where={"sample": [str(numbers[0])]})}
 
 
-def _condition(column: str) -> Callable[[Offer], Alternatives]:
+def _condition(column: str, offer: Offer) -> Alternatives:
     """Each value of a column of judgments, or of the raters who were claimed, by itself, beside all of them."""
-
-    def each(offer: Offer) -> Alternatives:
-        mine = offer.part.raters.join(offer.judgments.select("rater").unique(), on="rater", how="semi")
-        held = mine if column in OF_MODELS else offer.judgments
-        if column not in held.columns or column in offer.taken:
-            return {}
-        values = [one for one in held[column].cast(pl.String).drop_nulls().unique().sort() if one]
-        return offer.each(column, values, "all") if len(values) > 1 else {}
-
-    return each
+    mine = offer.part.raters.join(offer.judgments.select("rater").unique(), on="rater", how="semi")
+    held = mine if column in OF_MODELS else offer.judgments
+    if column not in held.columns or column in offer.taken:
+        return {}
+    values = [one for one in held[column].cast(pl.String).drop_nulls().unique().sort() if one]
+    return _each(column, values, "all") if len(values) > 1 else {}
 
 
 def _whose(offer: Offer) -> Alternatives:
     """Each model by itself, instead of those who were claimed; models must have judged as many items."""
     if {"rater", "kind"} & offer.taken or offer.conclusion.options.get("powered_by"):
         return {}
-    there = offer.judgments["item"].n_unique()
-    questions = offer.judgments["question"].unique()
+    there, questions = offer.judgments["item"].n_unique(), offer.judgments["question"].unique()
+    models = offer.part.included().raters.filter(pl.col("kind").cast(pl.String) != "aggregate")
     others = offer.part.judgments.filter(pl.col("question").is_in(questions.implode()), pl.col("value").is_not_null())
-    others = others.join(offer.judgments.select("rater").unique(), on="rater", how="anti")
+    others = others.join(models, on="rater", how="semi").join(offer.judgments, on="rater", how="anti")
     items = others.group_by("rater").agg(pl.col("item").n_unique().alias("items")).sort("rater")
-    models = set(offer.part.included().raters.filter(pl.col("kind").cast(pl.String) != "aggregate")["rater"])
-    return offer.each("rater", [name for name, count in items.iter_rows() if 2 * count >= there and name in models],
-                      AS_CLAIMED)  # fmt: skip
+    return _each("rater", [name for name, count in items.iter_rows() if 2 * count >= there], AS_CLAIMED)
 
 
 def _left_out(offer: Offer) -> Alternatives:
@@ -198,26 +185,26 @@ def _left_out(offer: Offer) -> Alternatives:
     sources = offer.part.design.sources
     if sources is not None and 2 < len(values := offer.part.values_of(sources)) <= 2 * MANY:
         for one in values:
-            made |= offer.without(f"without {one}", sources, [one])
+            made |= _without(f"without {one}", sources, [one])
     raters = offer.judgments["rater"].unique().sort().to_list()
     if 2 < len(raters) <= BLOCKS and "rater" not in offer.taken:
         for name in raters:
-            made |= offer.without(f"without {name}", "rater", [name])
+            made |= _without(f"without {name}", "rater", [name])
     elif len(raters) > BLOCKS:
         for number in range(BLOCKS):
-            made |= offer.without(f"without raters {number + 1} of {BLOCKS}", "rater", raters[number::BLOCKS])
+            made |= _without(f"without raters {number + 1} of {BLOCKS}", "rater", raters[number::BLOCKS])
     return made
 
 
 OFFERED: Final[dict[str, Callable[[Offer], Alternatives]]] = {
     "whose": _whose,
-    **{column: _condition(column) for column in (*CONDITIONS, *OF_MODELS)},
+    **{column: partial(_condition, column) for column in (*CONDITIONS, *OF_MODELS)},
     "reading": _readings,
     "samples": _samples,
     "aggregation": lambda offer: offer.option("aggregate", "mean", "median"),
     "level": _level,
     "design": lambda offer: offer.option("ci", "items"),
-    "unit": _unit,
+    "unit": lambda offer: offer.option("sources", *likely_sources(offer.part)),
     "weights": _weights,
     "opt-outs": _opt_outs,
     "exclusions": _exclusions,

@@ -40,6 +40,10 @@ MOST_ACCURATE: Final = "taking the most accurate model"
 LIMIT: Final = 0.05
 FEWEST: Final = 0.5
 """A model must have judged this share of the items that people judged."""
+WORDS: Final = ("configuration", "verdict", "powered_verdict")
+COLUMNS: Final = ("configuration", "estimate", "low", "high", "verdict", "accuracy", "risk", "risk_low", "risk_high",
+                  *ERRORS, "powered", "powered_low", "powered_high", "powered_verdict", "powered_risk",
+                  "more")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,32 +61,30 @@ class PairedEstimates:
         """The blocks in which both have an estimate, less the reference."""
         return np.asarray(self.estimates[np.isfinite(self.estimates).all(axis=1)] - self.reference)
 
+    def _fitted(self) -> tuple[int, Floats, Floats]:
+        """How many blocks there are, the means of both, and a square root of the covariance of these means."""
+        known = self.known
+        values, vectors = np.linalg.eigh(np.cov(known.T) / len(known))
+        return len(known), known.mean(axis=0), np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
     def risk(self, seed: int = 0) -> Floats:
         """How often each error happens, on average over what fits people's part."""
-        known = self.known
-        centre, error = known.mean(axis=0), _root(np.cov(known.T) / len(known))
-        rng = np.random.default_rng(seed)
-        chance = np.sqrt((len(known) - 1) / rng.chisquare(len(known) - 1, DRAWS))
+        (n, centre, error), rng = self._fitted(), np.random.default_rng(seed)
+        chance = np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS))
         means = centre + (rng.normal(size=(DRAWS, 2)) * chance[:, None]) @ error.T
         return np.asarray(_errors(means, error / np.sqrt(self.growth), rng.normal(size=(DRAWS, 2))).mean(axis=0))
 
     def interval(self, seed: int = 0, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """The lowest and the highest risk, of each error and of any that is wrong, that fit people's part."""
-        known = self.known
-        n = len(known)
-        centre, error = known.mean(axis=0), _root(np.cov(known.T) / n)
+        n, centre, error = self._fitted()
         reach = np.sqrt(2 * (n - 1) / (n - 2) * fdtri(2, n - 2, confidence))
         turn = np.linspace(0, 2 * np.pi, 16, endpoint=False)
         circle = np.column_stack([np.cos(turn), np.sin(turn)])
-        around = np.concatenate([np.zeros((1, 2)), 0.5 * circle, circle])
-        points = centre + reach * around @ error.T
+        points = centre + reach * np.concatenate([np.zeros((1, 2)), 0.5 * circle, circle]) @ error.T
         noise = np.random.default_rng(seed).normal(size=(DRAWS // 2, 2))
-        scales = [np.sqrt((n - 1) / chdtri(n - 1, tail)) for tail in ((1 - confidence) / 2, 0.5, (1 + confidence) / 2)]
-        made = []
-        for scale in scales:
-            spread = scale * error / np.sqrt(self.growth)
-            made += [_errors(np.broadcast_to(point, noise.shape), spread, noise).mean(axis=0) for point in points]
-        risks = np.array(made)
+        tails = np.array([(1 - confidence) / 2, 0.5, (1 + confidence) / 2])
+        spreads = np.sqrt((n - 1) / chdtri(n - 1, tails) / self.growth)
+        risks = np.array([_errors(point, one * error, noise).mean(axis=0) for one in spreads for point in points])
         whole = np.column_stack([risks, risks[:, WRONG].sum(axis=1)])
         return whole.min(axis=0), whole.max(axis=0)
 
@@ -99,21 +101,14 @@ class PairedEstimates:
         noise = rng.normal(size=(DRAWS, 2))
         means = said["estimate"] - self.reference + error * rng.normal(size=(DRAWS, 1))
         whole = min(np.sqrt(self.known[:, 0].var(ddof=1) / len(self.known) / self.growth), error)
-        now = None
+        risks: list[float] = []
         for times in np.geomspace(1.0, self.growth, 40):
             added = np.sqrt(max(error**2 / times - whole**2, 0.0)) if times < self.growth else 0.0
             spread = np.array([[whole, 0.0], [whole, added]])
-            risk = float(_errors(np.hstack([means, means]), spread, noise)[:, WRONG].sum(axis=1).mean())
-            now = risk if now is None else now
-            if risk <= limit:
-                return {"powered_risk": now, "more": float(times)}
-        return {"powered_risk": now, "more": None}
-
-
-def _root(covariance: Floats) -> Floats:
-    """A square root of a covariance, also of one without full rank."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+            risks.append(float(_errors(means, spread, noise)[:, WRONG].sum(axis=1).mean()))
+            if risks[-1] <= limit:
+                return {"powered_risk": risks[0], "more": float(times)}
+        return {"powered_risk": risks[0], "more": None}
 
 
 def _errors(means: Floats, spread: Floats, noise: Floats) -> Floats:
@@ -121,15 +116,9 @@ def _errors(means: Floats, spread: Floats, noise: Floats) -> Floats:
     error = np.sqrt(np.maximum(np.square(spread).sum(axis=1), 1e-300))
     said = means + noise @ spread.T
     people, model = (np.sign(said) * (np.abs(said) > CRITICAL * error)).T
-    size = np.abs(said)
-    return np.column_stack(
-        [
-            (model != 0) & (people == 0),
-            (model == 0) & (people != 0),
-            model * people < 0,
-            (model * people > 0) & (size[:, 1] > TWICE * size[:, 0]),
-        ]
-    ).astype(np.float64)
+    large = np.abs(said[:, 1]) > TWICE * np.abs(said[:, 0])
+    wrong = ((model != 0) & (people == 0), (model == 0) & (people != 0), model * people < 0)
+    return np.column_stack([*wrong, (model * people > 0) & large]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -147,89 +136,71 @@ class Risks:
 
     def needed(self, price: float = 1.0) -> pl.DataFrame:
         """What people must judge for a risk below the limit, alone or with each model, the cheapest first."""
-        if "more" not in self.table.columns:
+        known = self.table.filter(pl.col("powered_risk").is_not_null())
+        if known.is_empty():
             raise InputError(
                 "people judged all items, or the measure cannot be powered, so there is nothing to plan",
                 remedy="plan a risk for a mean or a share where people judged a part of the items",
             )
+        who, helped = pl.col("configuration"), pl.concat_str(pl.lit(f"{PEOPLE} and "), "configuration")
         items = (pl.col("more") * self.items).ceil().clip(upper_bound=self.of).cast(pl.Int64)
-        further = (items - self.items).clip(lower_bound=0)
-        answers = (further * self.per_item).ceil().cast(pl.Int64)
-        helped = pl.concat_str(pl.lit(f"{PEOPLE} and "), "configuration")
-        return (
-            self.table.filter(pl.col("powered_risk").is_not_null())
-            .select(
-                pl.when(pl.col("configuration") == PEOPLE).then(pl.lit(PEOPLE)).otherwise(helped).alias("who"),
-                pl.col("powered_risk").alias("risk"),
-                items.alias("items"),
-                further.alias("further"),
-                answers.alias("answers"),
-                (answers * price).alias("cost"),
-            )
-            .sort("further", "risk", nulls_last=True)
+        further = (pl.col("items") - self.items).clip(lower_bound=0)
+        made = known.select(
+            pl.when(who == PEOPLE).then(who).otherwise(helped).alias("who"), risk="powered_risk", items=items
         )
+        made = made.with_columns(further=further, answers=(further * self.per_item).ceil().cast(pl.Int64))
+        return made.with_columns(cost=pl.col("answers") * price).sort("further", "risk", nulls_last=True)
 
 
 def risks(corpus: Corpus, conclusion: Conclusion, *, limit: float = LIMIT, seed: int = 0) -> Risks | None:
     """The risk of each model, and of each of its prompts, and of taking the most accurate; null where there is none."""
     part = conclusion.part(corpus).included()
     people = part.people()
-    judged = people.judgments.filter(pl.col("value").is_not_null())["item"].unique()
-    names = _models(part, judged)
-    if not names or judged.is_empty():
-        return None
+    answers = people.judgments.filter(pl.col("value").is_not_null())
+    judged = answers["item"].unique()
     blocks = Blocks.of(part.filter(pl.col("item").is_in(judged.implode())), conclusion.options.get("between"), seed)
-    if not blocks.number or blocks.unit == "raters":
+    configurations = [*_configurations(part, judged)]
+    if not configurations or not blocks.number or blocks.unit == "raters":
         return None
-    both = blocks.corpus
-    theirs = by_block(conclusion, blocks, both.people(), conclusion.options)
-    rows, pairs = [], {}
-    for name, where in _configurations(part, names):
-        mine = by_block(conclusion, blocks, both.filter(**where), conclusion.options)
+    both, rows, pairs = blocks.corpus, [], {}
+    theirs = by_block(conclusion, blocks, both.people(), {})
+    for name, where in configurations:
         own = part.filter(**where)
-        growth = own.judgments["item"].n_unique() / len(judged)
-        pair = PairedEstimates(np.column_stack([theirs, mine]), conclusion.reference, max(growth, 1.0))
+        mine = by_block(conclusion, blocks, both.filter(**where), {})
+        growth = max(own.judgments["item"].n_unique() / len(judged), 1.0)
+        pair = PairedEstimates(np.column_stack([theirs, mine]), conclusion.reference, growth)
         if len(pair.known) < FEWEST_BLOCKS:
             continue
         try:
-            said = _said(conclusion, own)
+            said = _said(conclusion, conclusion.result(own))
         except InputError:  # the measure says nothing of one rater
             continue
+        low, high = pair.interval(seed)
+        risk = pair.risk(seed)
+        row = {"configuration": name, "risk": float(np.clip(risk[WRONG].sum(), low[-1], high[-1])),
+               "risk_low": float(low[-1]), "risk_high": float(high[-1])}  # fmt: skip
+        powered = _powered(conclusion, part, name, pair, limit) if len(where) == 1 else {}
+        rows.append({**row, **dict(zip(ERRORS, risk.tolist(), strict=True)), **said, **powered})
         pairs[name] = pair
-        powered = _powered(conclusion, part, name, pair, limit) if name in names else {}
-        rows.append({**_row(name, pair, seed), **said, **powered})
     if not rows:
         return None
-    accuracy = _accuracies(both, list(pairs), blocks)
-    for row in rows:
-        row["accuracy"] = (
-            float(np.nanmean(accuracy[row["configuration"]])) if row["configuration"] in accuracy else None
-        )
-    if len(pairs) > 1 and len(accuracy) > 1:
-        rows.append(_most_accurate(pairs, accuracy, rows, seed))
-    said, of = _said(conclusion, people), part.judgments["item"].n_unique()
-    first = {"configuration": PEOPLE, **said, **dict.fromkeys(("risk", "risk_low", "risk_high", *ERRORS))}
+    accuracy = _accuracies(both, blocks)
+    rows = [{**row, "accuracy": _average(accuracy.get(row["configuration"]))} for row in rows]
+    if len(known := [name for name in pairs if name in accuracy]) > 1:
+        rows.append(_most_accurate({name: pairs[name] for name in known}, accuracy, rows, seed))
+    said, of = _said(conclusion, conclusion.result(people)), part.judgments["item"].n_unique()
     alone = PairedEstimates(np.column_stack([theirs, theirs]), conclusion.reference, of / len(judged))
-    table = pl.DataFrame([{**first, **alone.needed(said, limit)}, *rows], infer_schema_length=None)
-    per_item = people.judgments.filter(pl.col("value").is_not_null()).select("item", "rater").n_unique() / len(judged)
-    return Risks(table, len(judged), of, limit, per_item)
+    first = {"configuration": PEOPLE, **said, **alone.needed(said, limit)}
+    table = pl.DataFrame([first, *rows], {name: pl.String if name in WORDS else pl.Float64 for name in COLUMNS})
+    return Risks(table, len(judged), of, limit, answers.select("item", "rater").n_unique() / len(judged))
 
 
-def _models(part: Corpus, judged: pl.Series) -> list[str]:
-    """The models that judged enough of the items that people judged, with names that a condition can hold."""
-    models = part.included().raters.filter(pl.col("kind").cast(pl.String).is_in(["model", "persona", "trained"]))
-    answered = part.judgments.filter(
-        pl.col("rater").is_in(models["rater"].implode()),
-        pl.col("item").is_in(judged.implode()),
-        pl.col("value").is_not_null(),
-    )
-    counts = answered.group_by("rater").agg(pl.col("item").n_unique().alias("items")).sort("rater")
-    return counts.filter(pl.col("items") >= FEWEST * len(judged))["rater"].to_list()
-
-
-def _configurations(part: Corpus, names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each model, and each of its conditions and presentations where it has several."""
-    for name in names:
+def _configurations(part: Corpus, judged: pl.Series) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each model that judged enough of the items that people judged, and each of its conditions and presentations."""
+    models = part.raters.filter(pl.col("kind").cast(pl.String).is_in(["model", "persona", "trained"]))
+    answered = part.judgments.filter(pl.col("item").is_in(judged.implode()), pl.col("value").is_not_null())
+    counts = answered.join(models, on="rater", how="semi").group_by("rater").agg(pl.col("item").n_unique())
+    for name in counts.filter(pl.col("item") >= FEWEST * len(judged))["rater"].sort():
         yield name, {"rater": name}
         mine = part.judgments.filter(rater=name)
         for column in (one for one in CONDITIONS if one in mine.columns):
@@ -238,76 +209,56 @@ def _configurations(part: Corpus, names: Sequence[str]) -> Iterator[tuple[str, d
                 yield from ((f"{name}, {value}", {"rater": name, column: value}) for value in values)
 
 
-def _row(name: str, pair: PairedEstimates, seed: int) -> dict[str, Any]:
-    risk, (low, high) = pair.risk(seed), pair.interval(seed)
-    wrong = float(risk[WRONG].sum())
-    row = {"configuration": name, "risk": float(np.clip(wrong, low[-1], high[-1]))}
-    return {
-        **row,
-        "risk_low": float(low[-1]),
-        "risk_high": float(high[-1]),
-        **dict(zip(ERRORS, risk.tolist(), strict=True)),
-    }
-
-
-def _said(conclusion: Conclusion, part: Corpus) -> dict[str, Any]:
-    """What the conclusion would be from these judgments alone."""
-    frame = conclusion.located(find(conclusion.measure).function(part, **conclusion.options))
+def _said(conclusion: Conclusion, frame: pl.DataFrame) -> dict[str, Any]:
+    """What the conclusion would be from the row of a result."""
     claim = conclusion.claims(frame)[0] if len(frame) == 1 else None
-    known = ("estimate", "low", "high", "verdict")
-    return {name: None if claim is None else getattr(claim, name) for name in known}
+    return {name: getattr(claim, name, None) for name in ("estimate", "low", "high", "verdict")}
 
 
 def _powered(conclusion: Conclusion, part: Corpus, name: str, pair: PairedEstimates, limit: float) -> dict[str, Any]:
     """The powered estimate, its verdict, and how many more items people must judge for a risk below the limit."""
-    measure = find(conclusion.measure)
-    if "powered_by" not in measure.options or pair.growth <= 1:
+    if "powered_by" not in find(conclusion.measure).options or pair.growth <= 1:
         return {}
     try:
-        frame = conclusion.located(measure.function(part, **conclusion.options, powered_by=name))
+        said = _said(conclusion, conclusion.result(part, powered_by=name).filter(judged_by="both"))
     except InputError:
         return {}
-    rows = frame.filter(judged_by="both")
-    claim = conclusion.claims(rows)[0] if len(rows) == 1 else None
-    if claim is None or claim.estimate is None or claim.low is None or claim.high is None:
+    if said["low"] is None:
         return {}
-    said = {"estimate": claim.estimate, "low": claim.low, "high": claim.high}
-    named = {"powered": claim.estimate, "powered_low": claim.low, "powered_high": claim.high}
-    return {**named, "powered_verdict": claim.verdict, **pair.needed(said, limit)}
+    named = {"powered" if one == "estimate" else f"powered_{one}": value for one, value in said.items()}
+    return {**named, **pair.needed(said, limit)}
 
 
-def _accuracies(both: Corpus, names: Sequence[str], blocks: Blocks) -> dict[str, Floats]:
+def _accuracies(both: Corpus, blocks: Blocks) -> dict[str, Floats]:
     """How often each model gives people's answer, by block."""
     try:
-        frame = find("accuracy").function(both, by=["rater", BLOCK], metric="accuracy", ci="none", skill=False)
+        rows = find("accuracy").function(both, by=["rater", BLOCK], metric="accuracy", ci="none", skill=False)
     except InputError:
         return {}
-    rows = frame.filter(pl.col("rater").is_in(list(names)))
-    return {
-        str(name): blocks.vector(dict(part.select(BLOCK, "estimate").iter_rows()))
-        for (name,), part in rows.group_by("rater", maintain_order=True)
-    }
+    parts = rows.partition_by("rater", as_dict=True, maintain_order=True).items()
+    return {str(name): blocks.vector(dict(own.select(BLOCK, "estimate").iter_rows())) for (name,), own in parts}
+
+
+def _average(values: Floats | None) -> float | None:
+    return None if values is None else float(np.nanmean(values))
 
 
 def _most_accurate(
     pairs: dict[str, PairedEstimates], accuracy: dict[str, Floats], rows: Sequence[dict[str, Any]], seed: int
 ) -> dict[str, Any]:
     """The model that is most accurate in one half of the blocks, judged by the other half."""
-    rng, names = np.random.default_rng(seed), [name for name in pairs if name in accuracy]
-    number = len(next(iter(accuracy.values())))
+    rng, number = np.random.default_rng(seed), len(next(iter(accuracy.values())))
     chosen, made = [], []
     for _ in range(SPLITS):
         half = rng.permutation(number) < number // 2
-        name = max(names, key=lambda one: float(np.nan_to_num(np.nanmean(accuracy[one][half]), nan=-1.0)))
-        pair = pairs[name]
+        name = max(pairs, key=lambda one: float(np.nan_to_num(np.nanmean(accuracy[one][half]), nan=-1.0)))
         # Half of the blocks know half as much: the corpus is then so many times as large.
-        held_out = PairedEstimates(pair.estimates[~half], pair.reference, pair.growth * number / max((~half).sum(), 1))
+        growth = pairs[name].growth * number / max((~half).sum(), 1)
+        held_out = PairedEstimates(pairs[name].estimates[~half], pairs[name].reference, growth)
         if len(held_out.known) >= FEWEST_BLOCKS // 2:
             chosen.append(name)
             made.append(held_out.risk(seed))
-    mine = [row for row in rows if row["configuration"] in set(chosen)]
-    risk = np.mean(made, axis=0)
+    mine, risk = [row for row in rows if row["configuration"] in chosen], np.mean(made, axis=0)
     low, high = min(row["risk_low"] for row in mine), max(row["risk_high"] for row in mine)
-    wrong = float(np.clip(risk[WRONG].sum(), low, high))
-    return {"configuration": MOST_ACCURATE, "risk": wrong, "risk_low": low, "risk_high": high,
-            **dict(zip(ERRORS, risk.tolist(), strict=True))}  # fmt: skip
+    ends = {"risk": float(np.clip(risk[WRONG].sum(), low, high)), "risk_low": low, "risk_high": high}
+    return {"configuration": MOST_ACCURATE, **ends, **dict(zip(ERRORS, risk.tolist(), strict=True))}

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -26,7 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, fie
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
-from vantage.measures import find
+from vantage.measures import find, parse_words
 from vantage.robust.conclusion import Conclusion, Where
 
 MOST: Final = 1000
@@ -104,12 +103,14 @@ class Universe(BaseModel):
         """The universe with one more decision, as `--vary` writes it: an option or a column, with values or without."""
         name, _, listed = text.partition("=")
         measure, values = find(conclusion.measure), [one.strip() for one in listed.split(",") if one.strip()]
-        option = name.strip().replace("-", "_")
+        flag, option = name.strip().replace("_", "-"), name.strip().replace("-", "_")
         if option in measure.options:
             choices = values or [str(one) for one in measure.choices.get(option) or () if one is not None]
             if not choices:
                 raise InputError(f"--vary {name} has no values", remedy=f"write --vary {name}=VALUE,VALUE")
-            made = {one: Alternative(options={option: _typed(one)}) for one in choices}
+            verb, types = f"vantage measure {measure.name}", {flag: measure.types[option]}
+            typed = [parse_words([f"--{flag}={one}"], types, InputError, verb)[flag] for one in choices]
+            made = {one: Alternative(options={option: value}) for one, value in zip(choices, typed, strict=True)}
             claimed = str(conclusion.options.get(option, measure.options[option].default))
         else:
             rest = {column: kept for column, kept in conclusion.where.items() if column != name}
@@ -134,16 +135,14 @@ class Universe(BaseModel):
         names = [[*one] for one in self.choices.values()]
         sizes, rng = [len(one) for one in names], np.random.default_rng(seed)
         if self.size <= ENUMERATED:
-            every = list(product(*map(range, sizes)))
-            order = rng.permutation(len(every)) if len(every) > most else range(len(every))
-            places = [every[number] for number in order]
+            places = np.indices(sizes).reshape(len(sizes), self.size).T
+            places = rng.permutation(places) if self.size > most else places
         else:
-            places = [tuple(one) for one in rng.integers(0, sizes, (ENUMERATED, len(sizes))).tolist()]
-        near = [tuple(place if k == at else 0 for k in range(len(sizes)))
-                for at, size in enumerate(sizes) for place in range(1, size)]  # fmt: skip
+            places = rng.integers(0, sizes, (ENUMERATED, len(sizes)))
+        near = [one * k for size, one in zip(sizes, np.eye(len(sizes), dtype=int), strict=True) for k in range(size)]
         kept: dict[tuple[int, ...], Specification] = {}
         excluded: Counter[str] = Counter()
-        for place in dict.fromkeys([(0,) * len(sizes), *near, *places]):
+        for place in dict.fromkeys(tuple(one.tolist()) for one in (*near, *places)):
             chosen = tuple(own[number] for own, number in zip(names, place, strict=True))
             if any(place) and (reason := self._unreasonable(chosen)) is not None:
                 excluded[reason] += 1
@@ -151,26 +150,23 @@ class Universe(BaseModel):
                 kept[place] = self._specification(chosen)
         return [kept[place] for place in sorted(kept)], excluded
 
-    @cached_property
-    def _selects(self) -> list[bool]:
-        """Whether the alternatives of each decision choose among the judgments."""
-        return [any(one.where for one in alternatives.values()) for alternatives in self.choices.values()]
-
     def _unreasonable(self, chosen: tuple[str, ...]) -> str | None:
         """Why alternatives do not go together, if so."""
-        named = [column for own, one in zip(self.choices.values(), chosen, strict=True) for column in own[one].where]
-        kept = Counter(column for column in named if not column.endswith("!"))
-        if any(count > 1 or f"{column}!" in named for column, count in kept.items()):
+        made = [own[one] for own, one in zip(self.choices.values(), chosen, strict=True)]
+        named = Counter(column for one in made for column in one.where)
+        if any(not c.endswith("!") and (count > 1 or f"{c}!" in named) for c, count in named.items()):
             return SAME_COLUMN
         by_name = dict(zip(self.choices, chosen, strict=True))
-        if by_name.get(LEFT_OUT, "") != next(iter(self.choices.get(LEFT_OUT, {"": ""}))):
-            moved = [one != next(iter(own)) for own, one in zip(self.choices.values(), chosen, strict=True)]
-            if sum(a and b for a, b in zip(moved, self._selects, strict=True)) > 1:
-                return ONE_AT_A_TIME
-        for rule in self.exclude:
-            if all(by_name.get(decision) in names for decision, names in rule.when.items()):
-                return rule.because
-        return None
+        moved = [name for name, first in self._selecting.items() if by_name[name] != first]
+        if LEFT_OUT in moved and len(moved) > 1:
+            return ONE_AT_A_TIME
+        rules = (one for one in self.exclude if all(by_name.get(name) in names for name, names in one.when.items()))
+        return next((one.because for one in rules), None)
+
+    @cached_property
+    def _selecting(self) -> dict[str, str]:
+        """The decisions that choose among the judgments, and the first alternative of each."""
+        return {name: next(iter(own)) for name, own in self.choices.items() if any(one.where for one in own.values())}
 
     def _specification(self, chosen: tuple[str, ...]) -> Specification:
         """The options and conditions of several alternatives together; what is left out adds up."""
@@ -182,12 +178,3 @@ class Universe(BaseModel):
                 before = where.get(column, []) if column.endswith("!") else []
                 where[column] = [*dict.fromkeys([*before, *values])]
         return Specification(chosen, options, where)
-
-
-def _typed(word: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(word.lower(), word)

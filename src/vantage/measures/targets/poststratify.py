@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -152,50 +152,30 @@ def _rows(
     part: Part, target: Target, columns: Mapping[str, str], per: Per, confidence: float, seed: int
 ) -> list[dict[str, Any]]:
     answered, scale = target.in_words(part.answered, columns), part.scale()
-    based = {**part.key, **counts(answered, part.frame)}
+    based = {**part.key, **counts(answered, part.frame), "over": "raters"}
     if answered["value"].n_unique() < 2:
-        return [{**based, "reason": ALIKE if len(answered) else "no item has an answer"}]
+        return [{**based, "over": None, "reason": ALIKE if len(answered) else "no item has an answer"}]
     raters = answered.unique("rater", maintain_order=True).rename({column: trait for trait, column in columns.items()})
     shares = target.cells(raters)
     cells, weight = list(shares), np.array(list(shares.values()))
-    own = raters.select(as_text(raters[trait]) for trait in target.traits).rows()
-    empty = [cell for cell in cells if cell not in own and shares[cell] > 0]
     ordered = scale is None or scale.ordered
     made = Poststratified.of(answered, list(columns.values()), cells, ordered=ordered, seed=seed)
-    item_of = {item: number for number, item in enumerate(made.items)}
+    texts = answered["item"].cast(pl.String)
+    item_of, cell_of = ({one: number for number, one in enumerate(known)} for known in (made.items, cells))
     seen = np.zeros((len(made.items), len(cells)), dtype=np.bool_)
-    given = answered.select(pl.col("item").cast(pl.String), *(as_text(answered[c]) for c in columns.values())).rows()
-    for item, *cell in set(given):
+    for item, *cell in set(answered.select(texts, *(as_text(answered[c]) for c in columns.values())).rows()):
         if tuple(cell) in shares:
-            seen[item_of[item], cells.index(tuple(cell))] = True
+            seen[item_of[item], cell_of[tuple(cell)]] = True
     both = np.stack([np.broadcast_to(weight, seen.shape), np.where(seen, 0.0, weight)], axis=-1)
     estimate, draws = np.einsum("uca,c->ua", made.shares, weight), made.draws(both)
-    unit = np.array([item_of[str(item)] for item in answered["item"]], dtype=np.int64)
-    column = np.searchsorted(made.codes, answered["value"].to_numpy())
-    raw = np.bincount(unit * len(made.codes) + column, minlength=estimate.size).reshape(estimate.shape) * 1.0
+    raw = np.zeros(estimate.shape)
+    unit = np.array([item_of[one] for one in texts], dtype=np.int64)
+    np.add.at(raw, (unit, np.searchsorted(made.codes, answered["value"].to_numpy())), 1.0)
     raw /= raw.sum(axis=1, keepdims=True)
-    notes = [*(f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)]
-    without = {trait: raters[trait].null_count() for trait in target.traits}
-    notes += [
-        UNKNOWN.format("1 rater has" if number == 1 else f"{number} raters have", trait)
-        for trait, number in without.items()
-        if number
-    ]
-    few = [
-        f"{trait} '{value}'"
-        for trait in target.traits
-        for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
-        if number <= FEW_OF and any(value == cell[target.traits.index(trait)] for cell in cells)
-    ]
-    apart = [trait for k, trait in enumerate(target.traits) if k in made.models[0].single]
-    notes += [SINGLE.format(" and ".join(apart))] if apart and empty else []
-    notes += [*made.models[0].notes, *([SHRUNK.format(", ".join(few))] if few else [])]
-    notes += [UNSURE] if len(raters) < FEW_IN_CELLS else []
-    about = {"note": "; ".join(notes) or None, "over": "raters"}
+    based["note"] = "; ".join(_notes(raters, target, shares, made.models[0])) or None
     labels = [show_code(c) if scale is None else scale.label(c) for c in made.codes.tolist()]
     answers: list[tuple[str, float | None, Floats]] = [
-        (label, code, np.eye(len(labels))[k])
-        for k, (label, code) in enumerate(zip(labels, made.codes.tolist(), strict=True))
+        *zip(labels, made.codes.tolist(), np.eye(len(labels)), strict=True)
     ]
     if ordered and len(labels) > 2:
         answers.insert(0, (MEAN, None, made.codes))
@@ -203,19 +183,39 @@ def _rows(
     groups = [slice(i, i + 1) for i in range(len(made.items))] if per == "item" else [slice(None)]
     rows = []
     for chosen in groups:
+        key: dict[str, Any] = {}
+        if per == "item":
+            rests = counts(answered.filter(texts == made.items[chosen.start]), part.frame.head(0))
+            key = {**rests, "item": made.items[chosen.start]}
         modelled = float(both[chosen, :, 1].sum(axis=1).mean())
-        key = {"item": made.items[chosen.start]} if per == "item" else {}
-        rests = (
-            counts(answered.filter(pl.col("item").cast(pl.String) == key["item"]), part.frame.head(0)) if key else {}
-        )
         for label, code, score in answers:
             drawn = np.einsum("duaw,a->dw", draws[:, chosen], score) / draws[:, chosen].shape[1]
             filled, unfilled = float((drawn[:, 0] - drawn[:, 1]).var()), float(drawn[:, 1].var())
-            low, high = np.quantile(drawn[:, 0], tails)
+            low, high = np.quantile(drawn[:, 0], tails).tolist()
             rows.append({
-                **based, **rests, **key, "code": code, "answer": label,
-                "raw": float((raw[chosen] @ score).mean()), "modelled": modelled,
-                "modelled_variance": unfilled / max(filled + unfilled, 1e-300),
-                "estimate": float((estimate[chosen] @ score).mean()), "low": float(low), "high": float(high), **about,
+                **based, **key, "code": code, "answer": label, "raw": float((raw[chosen] @ score).mean()),
+                "modelled": modelled, "modelled_variance": unfilled / max(filled + unfilled, 1e-300),
+                "estimate": float((estimate[chosen] @ score).mean()), "low": low, "high": high,
             })  # fmt: skip
     return rows
+
+
+def _notes(raters: pl.DataFrame, target: Target, shares: Mapping[Cell, float], model: CellModel) -> Iterator[str]:
+    """What an estimate rests on that is no answer of a rater."""
+    own = set(raters.select(as_text(raters[trait]) for trait in target.traits).rows())
+    empty = [cell for cell, share in shares.items() if cell not in own and share > 0]
+    yield from (f"no rater is {' × '.join(cell)} ({shares[cell]:.1%} of the target)" for cell in empty)
+    for trait in target.traits:
+        if number := raters[trait].null_count():
+            yield UNKNOWN.format("1 rater has" if number == 1 else f"{number} raters have", trait)
+    few = [
+        f"{trait} '{value}'"
+        for k, trait in enumerate(target.traits)
+        for value, number in as_text(raters[trait]).drop_nulls().value_counts(sort=True).iter_rows()
+        if number <= FEW_OF and any(value == cell[k] for cell in shares)
+    ]
+    if empty and model.single:
+        yield SINGLE.format(" and ".join(target.traits[k] for k in sorted(model.single)))
+    yield from (*model.notes, *([SHRUNK.format(", ".join(few))] if few else []))
+    if len(raters) < FEW_IN_CELLS:
+        yield UNSURE

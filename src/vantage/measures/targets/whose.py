@@ -8,9 +8,9 @@ little by it: they do so in the permutations too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -121,7 +121,7 @@ def whose_label(
     texts = getattr(getattr(data, "corpus", data), "items", pl.DataFrame())
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=extra):
-        rows += _Tally.of(part, columns, chosen, named).rows(part, per, permutations, seed)
+        rows += _Tally.of(part, columns, chosen, named, permutations, seed).rows(part, per)
     made = table(rows, [*names(by), *(["item"] if per == "item" else [])])
     if per == "item" and "text" in getattr(texts, "columns", ()) and len(made):
         made = made.join(texts.select("item", "text"), on="item", how="left", maintain_order="left")
@@ -137,39 +137,39 @@ class _Tally:
     given: csr_array
     """One row for each unit and answer, one column for each person: their share of answers."""
     targets: dict[str, Floats]
-    sizes: dict[str, int]
     hidden: int
     """How many groups are too small to be shown."""
     models: dict[str, csr_array]
+    permutations: int
+    seed: int
 
     @classmethod
-    def of(cls, part: Part, columns: dict[str, str], traits: Sequence[str], named: tuple[str, Any] | None) -> _Tally:
+    def of(
+        cls, part: Part, columns: dict[str, str], traits: Sequence[str], named: tuple[str, Any] | None, *how: int
+    ) -> _Tally:
         answered = part.answered if named is None else named[1].in_words(part.answered, columns)
-        person = answered["kind"].cast(pl.String).is_in(PEOPLE) if "kind" in answered.columns else None
-        people = answered if person is None or not person.any() else answered.filter(person)
+        kind = answered["kind"].cast(pl.String) if "kind" in answered.columns else pl.Series([""]).head(0)
+        person = kind.is_in(PEOPLE)
+        people, others = (
+            (answered.filter(person), answered.filter(~person)) if person.any() else (answered, answered.head(0))
+        )
         raters = people.unique("rater", maintain_order=True).rename({c: t for t, c in columns.items()})
         unit_of = {unit: k for k, unit in enumerate(people["item"].cast(pl.String).unique().sort())}
-        codes = np.unique(people["value"].to_numpy())
-        who = {rater: k for k, rater in enumerate(raters["rater"])}
-        targets, sizes, hidden = {}, {}, 0
-        if named is not None:
-            raking = Raking.of(raters, named[1])
-            targets[named[0]] = raking.weights(np.ones(len(raters)))
-            sizes[named[0]] = len(raters)
+        codes, hidden = np.unique(people["value"].to_numpy()), 0
+        targets = {} if named is None else {named[0]: Raking.of(raters, named[1]).weights(np.ones(len(raters)))}
         for trait in traits:
             values = as_text(raters[trait])
             for value in values.drop_nulls().unique().sort():
                 weight = (values == value).fill_null(value=False).to_numpy().astype(np.float64)
-                if int(weight.sum()) < ENOUGH or int(weight.sum()) == len(raters):
-                    hidden += int(weight.sum()) < ENOUGH
-                    continue
-                targets[f"{trait}: {value}"], sizes[f"{trait}: {value}"] = weight, int(weight.sum())
-        others = answered.filter(~person) if person is not None and person.any() else answered.head(0)
+                hidden += weight.sum() < ENOUGH
+                if ENOUGH <= weight.sum() < len(raters):
+                    targets[f"{trait}: {value}"] = weight
         models = {
             str(model): _matrix(of_model, unit_of, codes, {model: 0})
             for (model,), of_model in others.partition_by("rater", as_dict=True, maintain_order=True).items()
         }
-        return cls(list(unit_of), codes, _matrix(people, unit_of, codes, who), targets, sizes, hidden, models)
+        given = _matrix(people, unit_of, codes, {rater: k for k, rater in enumerate(raters["rater"])})
+        return cls(list(unit_of), codes, given, targets, int(hidden), models, *how)
 
     def shares(self, weight: Floats) -> Floats:
         """Units × answers × columns of weights; not a number where nobody of the target answered."""
@@ -192,109 +192,89 @@ class _Tally:
         first = (shares >= shares.max(axis=1, keepdims=True) - 1e-9) & np.isfinite(shares)
         return np.asarray(first.any(axis=1) & ~(first & self.leading).any(axis=1))
 
-    def dealt(self, weight: Floats, permutations: int, seed: int) -> Iterator[Floats]:
-        """The shares under the same weights dealt out to raters at random, some permutations at a time."""
-        rng = np.random.default_rng(seed)
+    def dealt(self, weight: Floats, seen: Callable[[Floats], Floats]) -> Floats:
+        """What is seen in the shares under the same weights dealt out to raters at random, once each permutation."""
+        rng = np.random.default_rng(self.seed)
         step = max(1, AT_ONCE // max(self.given.shape[0], len(weight)))
-        for begin in range(0, permutations, step):
-            some = min(step, permutations - begin)
-            yield self.shares(rng.permuted(np.tile(weight, (some, 1)), axis=1).T)
+        some = [min(step, self.permutations - begin) for begin in range(0, self.permutations, step)]
+        return np.concatenate(
+            [seen(self.shares(rng.permuted(np.tile(weight, (n, 1)), axis=1).T)) for n in some], axis=-1
+        )
 
-    def rows(self, part: Part, per: Per, permutations: int, seed: int) -> list[dict[str, Any]]:
+    def rows(self, part: Part, per: Per) -> list[dict[str, Any]]:
         """The rows of one group."""
         about = {**part.key, **counts(part.answered, part.frame)}
         about |= {"raters": self.given.shape[1], "judgments": int(self.given.sum())}
         if not self.targets:
             return [{**about, "reason": f"no group has {ENOUGH} people or more"}]
-        note = f"groups of fewer than {ENOUGH} people are not shown ({self.hidden})" if self.hidden else None
         scale = part.scale()
         labels = [show_code(c) if scale is None else scale.label(c) for c in self.codes.tolist()]
-        made = [(name, self.shares(weight[:, None]), weight) for name, weight in self.targets.items()]
+        rows: list[dict[str, Any]] = []
+        for name, weight in self.targets.items():
+            now = self.shares(weight[:, None])
+            asked = {**about, "target": name}
+            if per == "item":
+                rows += self._of_items(asked, now, weight, labels)
+                continue
+            asked["raters"] = np.count_nonzero(weight)
+            rows += self._of_models(asked, now, weight) if per == "model" else [self._of_target(asked, now, weight)]
         if per == "item":
-            return [
-                row
-                for name, now, weight in made
-                for row in self._of_items(about, name, now, weight, labels, permutations, seed)
-            ]
-        if per == "model":
-            rows = [
-                r for name, now, weight in made for r in self._of_models(about, name, now, weight, permutations, seed)
-            ]
-            return _corrected(rows) if rows else [{**about, "reason": "there are no models"}]
-        rows = []
-        for name, now, weight in made:
-            known = np.isfinite(now[:, 0, 0])
-            changed, items = int(self.changes(now).sum()), int(known.sum())
-            by_chance = np.concatenate(
-                [self.changes(shares).sum(axis=0) for shares in self.dealt(weight, permutations, seed)]
-            )
-            expected = float(by_chance.mean())
-            row = {"target": name, "raters": self.sizes[name], "effective": effective(weight), "changed": changed}
-            ends = np.quantile(by_chance, [0.025, 0.975]).tolist()
-            row |= {"expected": expected, **dict(zip(("chance_from", "chance_to"), ends, strict=True))}
-            row |= {"estimate": (changed - expected) / max(items, 1), "items": items}
-            rows.append({**about, **row, "p": share_beyond(by_chance >= changed), "note": note})
-        return _corrected(rows)
+            return rows
+        values = adjusted([row["p"] for row in rows], "holm")
+        corrected = [{**row, "p_adjusted": p} for row, p in zip(rows, values, strict=True)]
+        return corrected or [{**about, "reason": "there are no models"}]
+
+    def _of_target(self, about: dict[str, Any], now: Floats, weight: Floats) -> dict[str, Any]:
+        changed, items = int(self.changes(now).sum()), int(np.isfinite(now[:, 0, 0]).sum())
+        by_chance = self.dealt(weight, lambda shares: self.changes(shares).sum(axis=0))
+        low, high = np.quantile(by_chance, [0.025, 0.975]).tolist()
+        expected = float(by_chance.mean())
+        note = f"groups of fewer than {ENOUGH} people are not shown ({self.hidden})" if self.hidden else None
+        return {
+            **about, "effective": effective(weight), "changed": changed, "expected": expected, "chance_from": low,
+            "chance_to": high, "estimate": (changed - expected) / max(items, 1), "items": items,
+            "p": share_beyond(by_chance >= changed), "note": note,
+        }  # fmt: skip
 
     def _of_items(
-        self,
-        about: dict[str, Any],
-        name: str,
-        now: Floats,
-        weight: Floats,
-        labels: list[str],
-        permutations: int,
-        seed: int,
+        self, about: dict[str, Any], now: Floats, weight: Floats, labels: list[str]
     ) -> Iterator[dict[str, Any]]:
-        away = np.abs(now - self.raw).max(axis=1)[:, 0]
-        further = np.zeros(len(self.units))
-        for shares in self.dealt(weight, permutations, seed):
-            beyond = np.abs(shares - self.raw).max(axis=1)
-            further += (beyond >= away[:, None] - 1e-12).sum(axis=1)
-        p = np.where(np.isfinite(away), (further + 1) / (permutations + 1), np.nan)
-        known = np.isfinite(p)
-        corrected = np.full(len(p), np.nan)
-        corrected[known] = adjusted(p[known].tolist(), "bh")
+        away = np.abs(now - self.raw).max(axis=1)
+
+        def further(shares: Floats) -> Floats:
+            return np.asarray((np.abs(shares - self.raw).max(axis=1) >= away - 1e-12).sum(axis=1, keepdims=True))
+
+        p = np.where(
+            np.isfinite(away[:, 0]), (self.dealt(weight, further).sum(axis=1) + 1) / (self.permutations + 1), np.nan
+        )
+        corrected = adjusted([None if np.isnan(one) else one for one in p.tolist()], "bh")
         changed = self.changes(now)[:, 0]
         answered = np.asarray(self.given.sign() @ (weight > 0)).reshape(len(self.units), -1).sum(axis=1)
-        for unit in np.flatnonzero(known & (answered >= ENOUGH)).tolist():
+        for unit in np.flatnonzero(np.isfinite(p) & (answered >= ENOUGH)).tolist():
             first, before = int(now[unit, :, 0].argmax()), int(self.raw[unit, :, 0].argmax())
             for k, label in enumerate(labels):
                 yield {
-                    **about, "item": self.units[unit], "target": name, "answer": label,
+                    **about, "item": self.units[unit], "answer": label,
                     "raw": float(self.raw[unit, k, 0]), "estimate": float(now[unit, k, 0]),
                     "label": labels[first], "raters_label": labels[before],
-                    "changed": bool(changed[unit]), "p": float(p[unit]), "p_adjusted": float(corrected[unit]),
-                    "depends": bool(changed[unit] and corrected[unit] <= SEEN), "items": 1,
+                    "changed": bool(changed[unit]), "p": float(p[unit]), "p_adjusted": corrected[unit],
+                    "depends": bool(changed[unit] and (corrected[unit] or 0.0) <= SEEN), "items": 1,
                 }  # fmt: skip
 
-    def _of_models(
-        self, about: dict[str, Any], name: str, now: Floats, weight: Floats, permutations: int, seed: int
-    ) -> Iterator[dict[str, Any]]:
+    def _of_models(self, about: dict[str, Any], now: Floats, weight: Floats) -> Iterator[dict[str, Any]]:
         for model, given in self.models.items():
             said = np.asarray(given.todense()).reshape(len(self.units), len(self.codes), 1)
             known = (said.sum(axis=1)[:, 0] > 0) & np.isfinite(now[:, 0, 0])
             if not known.any():
                 continue
             own = said[known] / said[known].sum(axis=1, keepdims=True)
-            away = float(_apart(own, now[known])[0])
-            floor = _floor(now[known], hard=bool((own.max(axis=1) == 1).all()))
-            by_chance = np.concatenate(
-                [_apart(own, shares[known]) for shares in self.dealt(weight, permutations, seed)]
-            )
-            row = {
-                "rater": model,
-                "target": name,
-                "estimate": away,
-                "floor": floor,
-                "expected": float(by_chance.mean()),
-            }
-            row |= {
-                "skill": 1 - away / floor if floor > 0 else None,
-                "p": share_beyond(by_chance <= away),
+            away, floor = float(_apart(own, known, now)[0]), _floor(known, now, hard=bool((own.max(axis=1) == 1).all()))
+            by_chance = self.dealt(weight, partial(_apart, own, known))
+            yield {
+                **about, "rater": model, "estimate": away, "floor": floor, "expected": float(by_chance.mean()),
+                "skill": 1 - away / floor if floor > 0 else None, "p": share_beyond(by_chance <= away),
                 "items": int(known.sum()),
-            }
-            yield {**about, **row, "raters": self.sizes[name]}
+            }  # fmt: skip
 
 
 def _matrix(answered: pl.DataFrame, units: dict[str, int], codes: Floats, who: dict[Any, int]) -> csr_array:
@@ -308,18 +288,13 @@ def _matrix(answered: pl.DataFrame, units: dict[str, int], codes: Floats, who: d
     return csr_array((np.ones(int(kept.sum())), at), shape=(len(units) * len(codes), len(who)))
 
 
-def _apart(own: Floats, shares: Floats) -> Floats:
-    """The mean total variation between answers and shares, for each column."""
-    return np.asarray(np.nanmean(np.abs(own - shares).sum(axis=1) / 2, axis=0))
+def _apart(own: Floats, known: NDArray[np.bool_], shares: Floats) -> Floats:
+    """The mean total variation between answers and the shares of units that are known, for each column."""
+    return np.asarray(np.nanmean(np.abs(own - shares[known]).sum(axis=1) / 2, axis=0))
 
 
-def _floor(shares: Floats, *, hard: bool) -> float:
+def _floor(known: NDArray[np.bool_], now: Floats, *, hard: bool) -> float:
     """How far a rater that never reads is from shares at least: one answer to all items, or the overall shares."""
-    constant = [np.eye(shares.shape[1])[[k]][:, :, None] for k in range(shares.shape[1])]
-    never = constant if hard else [*constant, shares.mean(axis=0, keepdims=True)]
-    return min(float(_apart(one, shares)[0]) for one in never)
-
-
-def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    values = adjusted([row["p"] for row in rows], "holm")
-    return [{**row, "p_adjusted": p} for row, p in zip(rows, values, strict=True)]
+    constant = [np.eye(now.shape[1])[[k]][:, :, None] for k in range(now.shape[1])]
+    never = constant if hard else [*constant, now[known].mean(axis=0, keepdims=True)]
+    return min(float(_apart(one, known, now)[0]) for one in never)

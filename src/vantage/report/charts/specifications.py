@@ -72,5 +72,6 @@ def specifications(
     choices.set_yticks(range(len(rows)), [short(f"{name}: {one}", 34) for name, one in rows], fontsize=6)
     choices.set_ylim(len(rows) - 0.4, -0.6)
     choices.tick_params(axis="y", length=0)
+    choices.set_xticks([])
     choices.set_xlabel(f"{len(ordered)} specifications, sorted; the ring is the claim")
     return figure
