@@ -31,7 +31,7 @@ class EncoderSettings:
         epochs: The most passes over the data.
         patience: Training stops after so many epochs without a gain on the held-out part.
         batch: How many texts are learned from at a time.
-        rate: The highest learning rate, of the encoder's last layer.
+        rate: The highest learning rate, of the encoder's last layer; null for one that suits its depth.
         head_rate: How many times that for the new layer on top.
         layer_decay: By what the rate falls from each layer to the one below.
         warm_up: The share of steps in which the rate rises; then it falls to nothing.
@@ -56,7 +56,7 @@ class EncoderSettings:
     epochs: int = 4
     patience: int = 2
     batch: int = 16
-    rate: float = 2.5e-4
+    rate: float | None = None
     head_rate: float = 5.0
     layer_decay: float = 0.9
     warm_up: float = 0.1
@@ -77,6 +77,14 @@ class EncoderSettings:
                 raise InputError(f"{name} is {getattr(self, name)}", remedy=f"give at least {lowest}")
         if self.members is not None and self.members < 1:
             raise InputError(f"members is {self.members}", remedy="give at least 1")
+
+    def highest_rate(self, layers: int) -> float:
+        """The highest learning rate of an encoder with so many layers; deep ones, which know more, learn more slowly.
+
+        >>> EncoderSettings().highest_rate(6), EncoderSettings().highest_rate(12)
+        (0.00025, 0.0001)
+        """
+        return self.rate or (2.5e-4 if layers <= 6 else 1e-4)
 
     def size(self, questions: int) -> int:
         """How many members are trained for so many questions.

@@ -221,6 +221,7 @@ def build(encoder: Any, method: str, people: People | None, outputs: int, dropou
 def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
     """The parameters that learn, with the rate and the decay of each (discriminative rates, Howard and Ruder 2018)."""
     depth = 1 + max((int(m.group(1)) for n, _ in network.named_parameters() if (m := _LAYER.search(n))), default=0)
+    highest = settings.highest_rate(depth)
     parameters: dict[tuple[float, float], list[Any]] = {}
     for name, parameter in network.named_parameters():
         layer = _LAYER.search(name)
@@ -230,10 +231,10 @@ def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
             parameter.requires_grad_(False)
             continue
         if not name.startswith("encoder."):
-            rate = settings.rate * settings.head_rate
+            rate = highest * settings.head_rate
         else:
             below = depth - int(layer.group(1)) if layer else depth + 1
-            rate = settings.rate * settings.layer_decay**below
+            rate = highest * settings.layer_decay**below
         parameters.setdefault((rate, 0.0 if parameter.ndim < 2 else settings.decay), []).append(parameter)
     return [{"params": p, "lr": rate, "weight_decay": decay} for (rate, decay), p in parameters.items()]
 
