@@ -45,7 +45,6 @@ class AppraisalsOptions:
 
 
 INSTRUMENT: Final = "appraisals"
-RELEASE: Final = "CovidET-Appraisals.csv"
 _ANCHOR: Final = re.compile(r'(\d) being "([^"]+)"')
 _STEM: Final = re.compile(r"\s*Rate on a scale from.*$", re.DOTALL)
 
