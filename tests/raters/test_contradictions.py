@@ -97,3 +97,23 @@ def test_a_condition_that_shows_no_conversation_is_noticed() -> None:
     writer = Prompter(instrument, Style(), "static")
     assert "not shown under the condition static" in contradictions(writer, instrument.questions)[0]
     assert contradictions(replace(writer, condition="context"), instrument.questions) == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "style", "voice", "sentence"),
+    [
+        ("Is it ironic? Answer 1 if it is.", "zero-shot", "", "The question tells to answer 1"),
+        (
+            "What do you read? Say what you think of it.",
+            "zero-shot",
+            "Age: 30.",
+            "The question asks for “what you think”",
+        ),
+    ],
+)
+def test_what_a_question_writes_out_is_noticed_too(ask: str, style: str, voice: str, sentence: str) -> None:
+    document = dict(Instrument.load("irony").document)
+    questions = [{**document["questions"][0], "ask": ask}, *document["questions"][1:]]
+    instrument = Instrument.from_document({**document, "questions": questions})
+    (note,) = contradictions(Prompter(instrument, Style.parse(style), voice=voice), instrument.questions[:1])
+    assert sentence in note

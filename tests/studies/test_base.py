@@ -29,5 +29,3 @@ def test_unknown_studies_and_options_get_a_hint() -> None:
         find("steromap")
     with pytest.raises(InputError, match="study 'small' has no option 'item'; did you mean 'items'"):
         STUDY.options(item=3)
-    with pytest.raises(InputError, match="the option 'generator' is called 'writer' now"):
-        find("context").options(generator="x")

@@ -23,7 +23,7 @@ from vantage.report.record import Record
 from vantage.studies.appraisals.collecting import AppraisalsOptions, read_release
 from vantage.studies.appraisals.study import STUDY as APPRAISALS
 from vantage.studies.execution import Context
-from vantage.studies.perseval import learning
+from vantage.studies.perseval import study
 from vantage.studies.perseval.cells import PersevalOptions
 from vantage.studies.perseval.study import STUDY as PERSEVAL
 from vantage.studies.stereomap.elicitation import StereomapOptions
@@ -136,7 +136,7 @@ def perseval(folder: Path, kinds: tuple[str, ...], patch: pytest.MonkeyPatch) ->
     def fitted(split: Any, method: str, **_: Any) -> Known:
         return Known(split, people, kinds[methods.index(method) % len(kinds)])
 
-    patch.setattr(learning, "fit_pairs", fitted)
+    patch.setattr(study, "fit_pairs", fitted)
     options = PersevalOptions(encoder="none", resamples=20, methods=",".join(methods))
     context = Context(options, Record("perseval", ""), data=people.write(folder / "made"))
     return PERSEVAL.analyse(PERSEVAL.collect(context), context)

@@ -120,7 +120,6 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
 
     def unknown(flag: str) -> InputError:
-        study.check_former(flag.replace("-", "_"))
         return InputError(f"study '{study.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
 
     set_ = [f"--{flag}={value}" for flag, value in pairs(given, "--set", comma=False).items()]

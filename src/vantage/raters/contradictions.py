@@ -1,4 +1,4 @@
-"""What a prompt says against itself: a linter of guidelines as they are put to a model.
+"""What a prompt says against itself: a linter of guidelines and questions as they are put to a model.
 
 Guidelines that refer to answers, readers and circumstances by role (`vantage.instruments.guidance`) cannot contradict
 the rest of the prompt. Those that are written out can, and whoever wrote them should know before anything is asked.
@@ -28,13 +28,15 @@ _OWN: Final = re.compile(
     re.IGNORECASE,
 )
 """Where guidelines ask for the reader's own judgment, or for that of most readers."""
+_PLACE: Final = re.compile(r"[\"“]?\{\w+\}[\"”]?")
+"""Where a question holds what the item says."""
 _REASON: Final = re.compile(
     r"\b(?:in|with|for)\syour\sreasons?\b|\bsay\swhy\b|\bgive\s(?:a|your)\sreasons?\b", re.IGNORECASE
 )
 
 
 def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[str]:
-    """What the guidelines of a prompt say against the rest of it, each in a sentence; nothing for a sound prompt.
+    """What guidelines and questions say against the rest of a prompt, each in a sentence; nothing for a sound prompt.
 
     Args:
         prompter: The writer of the prompt, with its style, voice, condition and presentation.
@@ -54,15 +56,20 @@ def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[st
     text = "\n".join(prompter.guided(questions))
     plain = re.sub(r"\s+", " ", text)
     asked = put(questions)
+    own_words = "\n".join(_PLACE.sub("it", one.ask) for one in asked)
     offered = [choice for one in asked for choice in choices(one.scale, letters=prompter.letters(one))]
     words = {word.casefold() for choice in offered for word in (choice.word, choice.meaning.partition(" (")[0])}
     words |= {option.label.casefold() for one in asked if not one.scale.called for option in one.scale.options}
     notes = []
-    for match in _TOLD.finditer(text):
-        told_to = next(group for group in match.groups() if group)
-        if told_to.replace("−", "-").lstrip("+").casefold() not in words and not _slides(told_to, asked):
-            shown = ", ".join(dict.fromkeys(choice.word for choice in offered))
-            notes.append(f"The guidelines tell to answer {told_to}, and the answers are {shown}; write {{answer:…}}.")
+    shown = ", ".join(dict.fromkeys(choice.word for choice in offered))
+    for said, where, remedy in (
+        (text, "guidelines tell", "write {answer:…}"),
+        (own_words, "question tells", "leave it to the guidelines"),
+    ):
+        for match in _TOLD.finditer(said):
+            told_to = next(group for group in match.groups() if group)
+            if told_to.replace("−", "-").lstrip("+").casefold() not in words and not _slides(told_to, asked):
+                notes.append(f"The {where} to answer {told_to}, and the answers are {shown}; {remedy}.")
     for out in {out for one in prompter.instrument.questions for out in one.scale.opt_outs}:
         name = out.label.partition(":")[0]
         if out.status not in {choice.status for choice in offered} and re.search(
@@ -73,6 +80,10 @@ def contradictions(prompter: Prompter, questions: Sequence[Question]) -> list[st
         notes.append(
             f"The guidelines ask for “{own[0]}” of somebody who answers for another person; "
             "write {whose} or {readers}."
+        )
+    if prompter.voice and (own := _OWN.search(own_words)):
+        notes.append(
+            f"The question asks for “{own[0]}” of somebody who answers for another person; leave it to the guidelines."
         )
     if not prompter.reasons(questions) and (why := _REASON.search(plain)):
         notes.append(f"The guidelines say “{why[0]}”, and no reason is asked for; write {{when:reason}} before it.")

@@ -36,7 +36,7 @@ vantage.errors.InputError: study 'agreement' has no option 'levl'; did you mean 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -57,7 +57,6 @@ STUDIES: Final[dict[str, str]] = {
     for name in ("appraisals", "context", "demo", "perseval", "stereomap", "wcsent")
 }
 """The studies by name: where each is found when it is asked for."""
-PROMPT: Final = "how models are asked: as everywhere in Vantage, or with the steps and examples of the paper"
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,13 @@ class Study(Generic[O]):
         name: What it is called on the command line.
         title: The title of its report.
         questions: The questions it answers, as a reader would ask them.
-        kind: The dataclass of its options; each field is made with `option`. What became of options that are gone is
-            told in its `GONE`.
+        kind: The dataclass of its options.
         collect: From a context to the corpus.
         analyse: From corpus and context to the result.
         needs_data: Where its `--data` come from, if it needs some: a sentence for those who gave none.
         default_models: The models that are asked where none is named; empty for a study that asks none.
         libraries: Further libraries whose version the report states.
+        helps: What the options mean, by name, where their fields are not made with `option`.
     """
 
     name: str
@@ -86,33 +85,26 @@ class Study(Generic[O]):
     needs_data: str = ""
     default_models: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    helps: Mapping[str, str] = field(default_factory=dict)
 
     def options(self, **given: Any) -> O:
         """The options with some of them given; an option or a word that the study does not have is named."""
         known = {entry.name: entry.type for entry in self.described()}
         for name, value in given.items():
-            self.check_former(name)
             if name not in known:
                 raise InputError(f"study '{self.name}' has no option '{name}'", remedy=nearest(name, list(known)))
             if get_origin(known[name]) is Literal and value not in get_args(known[name]):
                 raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), get_args(known[name])))
         return self.kind(**given)
 
-    def check_former(self, name: str) -> None:
-        """Says what became of an option that was renamed or that is gone."""
-        kind: Any = self.kind
-        for part in fields(kind):
-            if name == part.metadata.get("formerly"):
-                raise InputError(f"the option '{name}' is called '{part.name}' now")
-        if name in (gone := getattr(kind, "GONE", {})):
-            raise InputError(f"the option '{name}' of study '{self.name}' is gone: {gone[name]}")
-
     def described(self) -> list[OptionEntry]:
         """Every option with its type, default and meaning, for the command line."""
         kind: Any = self.kind
         hints = get_type_hints(kind, vars(sys.modules[kind.__module__]))
         return [
-            OptionEntry(part.name, hints[part.name], part.default, part.metadata.get("help", ""))
+            OptionEntry(
+                part.name, hints[part.name], part.default, self.helps.get(part.name) or part.metadata.get("help", "")
+            )
             for part in fields(kind)
         ]
 
@@ -127,12 +119,9 @@ class OptionEntry:
     help: str
 
 
-def option(default: Any, help: str, formerly: str = "") -> Any:  # noqa: A002
-    """A field of a study's options, with the sentence that explains it; a list of words is a tuple.
-
-    `formerly` is a name that it had, which is answered with the new one.
-    """
-    return field(default=default, metadata={"help": help, "formerly": formerly})
+def option(default: Any, help: str) -> Any:  # noqa: A002
+    """A field of a study's options, with the sentence that explains it; a list of words is a tuple."""
+    return field(default=default, metadata={"help": help})
 
 
 def paper_prompts(study: str) -> dict[str, Any]:

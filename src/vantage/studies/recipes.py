@@ -24,7 +24,7 @@ from vantage.errors import InputError, VantageError
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
 from vantage.report.recipe import Analysis, Recipe, functions_of
-from vantage.studies.base import O, Study, option
+from vantage.studies.base import O, Study
 from vantage.studies.execution import Context
 
 
@@ -42,7 +42,7 @@ def recipe_study(
     Args:
         name: What it is called on the command line.
         source: The recipe, or the package with `recipe.yaml` and, where there are published figures, `published.yaml`.
-        kind: The dataclass of its options.
+        kind: The dataclass of its options, which the recipe explains.
         collect: From a context to the corpus.
         modules: The modules whose public functions the recipe can call; each takes what `prepare` gives.
         prepare: From corpus and context to what functions are given.
@@ -69,6 +69,7 @@ def recipe_study(
         needs_data=recipe.data,
         default_models=tuple(recipe.models),
         libraries=tuple(recipe.libraries),
+        helps={name: how.get("help", "") for name, how in recipe.options.items()},
     )
 
 
@@ -122,11 +123,8 @@ def _recipe(path: Path) -> Study[Any]:
 
 def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:
     """The options of a recipe as a dataclass; the type of each is that of its default."""
-    fields = [
-        (name, type(default := how.get("default", "")), option(default, how.get("help", "")))
-        for name, how in declared.items()
-    ]
-    return make_dataclass("Options", fields, frozen=True)
+    defaults = {name: how.get("default", "") for name, how in declared.items()}
+    return make_dataclass("Options", [(name, type(value), value) for name, value in defaults.items()], frozen=True)
 
 
 def _module(path: Path) -> ModuleType:

@@ -15,8 +15,8 @@ from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context.analysis import ContextOptions
-from vantage.studies.context.collecting import POOR, Roles, collect
 from vantage.studies.context.pipeline.dialogue import CONVERSATION
+from vantage.studies.context.study import POOR, Roles, collect
 from vantage.studies.execution import Context
 
 
@@ -86,7 +86,7 @@ def test_real_conversations_are_shown_without_a_writer_with_those_of_the_example
     asked.models = ("planted",)
     judged = collect(asked).judgments.filter(pl.col("rater").str.contains("few-shot"))
     assert judged["condition"].value_counts().sort("condition").rows() == [("context", 4), ("static", 4)]
-    with pytest.raises(InputError, match="the control 'turns' is gone; put what was really said into the column"):
+    with pytest.raises(InputError, match="there is no control 'turns'"):
         collect(context(tmp_path / "data", controls="turns"))
 
 

@@ -13,9 +13,9 @@ from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
 from vantage.report.record import Record
 from vantage.studies.context.analysis import ContextOptions
-from vantage.studies.context.collecting import EXAMPLES, Roles, ask_models, example_corpus
 from vantage.studies.context.pipeline.controls import attached
 from vantage.studies.context.pipeline.generation import generate
+from vantage.studies.context.study import EXAMPLES, Roles, ask_models, example_corpus
 from vantage.studies.context.tasks import TASKS, read_task
 from vantage.studies.execution import Context
 

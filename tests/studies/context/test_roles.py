@@ -14,7 +14,7 @@ from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import Context, preview, run
 from vantage.studies.context.analysis import ContextOptions
-from vantage.studies.context.collecting import Roles
+from vantage.studies.context.study import Roles
 
 TALK = "Person A: The train is late again.\nPerson B: How late?\nPerson A: Forty minutes."
 

@@ -15,7 +15,7 @@ from vantage import Corpus, InputError, Instrument, Scale
 from vantage.raters.trained import pairs
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.studies import run
-from vantage.studies.perseval import learning
+from vantage.studies.perseval import study
 
 LIGHT: dict[str, Any] = {"encoder": "none", "resamples": 50}
 
@@ -164,7 +164,7 @@ def test_finished_cells_are_read_back(
         fitted.append(method)
         return pairs.fit_pairs(split, method, **more)
 
-    monkeypatch.setattr(learning, "fit_pairs", counted)
+    monkeypatch.setattr(study, "fit_pairs", counted)
     with pytest.raises(KeyboardInterrupt):
         run("perseval", data=folder, out=tmp_path / "out", **options)
     left = Corpus.read(tmp_path / "out" / "corpus").raters.filter(kind="trained")
@@ -175,7 +175,7 @@ def test_finished_cells_are_read_back(
         fitted_again.append(method)
         return pairs.fit_pairs(split, method, **options)
 
-    monkeypatch.setattr(learning, "fit_pairs", more)
+    monkeypatch.setattr(study, "fit_pairs", more)
     again = run("perseval", data=folder, out=tmp_path / "out", **options)
     assert "majority" not in fitted_again
     first = table(report[0], "scores-made").filter(rater="user-majority").select("global", "user", "text")
@@ -184,7 +184,7 @@ def test_finished_cells_are_read_back(
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(learning, "fit_pairs", never)
+    monkeypatch.setattr(study, "fit_pairs", never)
     run("perseval", data=folder, out=tmp_path / "out", **options)
 
 
@@ -196,7 +196,7 @@ def test_without_torch_the_light_raters_run_and_the_report_says_so(
             raise InputError(f"the method '{method}' needs torch, which is not installed", remedy="install it")
         return pairs.fit_pairs(split, method, **more)
 
-    monkeypatch.setattr(learning, "fit_pairs", missing)
+    monkeypatch.setattr(study, "fit_pairs", missing)
     told = run("perseval", data=folder, methods="majority,baseline,tokens", quick=True, resamples=0)
     assert any("No encoder was trained: The method 'baseline' needs torch" in text for text in told.result.warnings)
     assert set(table(told, "scores-made")["rater"]) == {"majority"}

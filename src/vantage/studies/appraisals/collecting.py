@@ -18,37 +18,33 @@ from vantage.corpora.readers import load
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.runs.reparse import reparse
-from vantage.studies.base import PROMPT, option
 from vantage.studies.execution import blinded
 
 
 @dataclass(frozen=True)
 class AppraisalsOptions:
-    """What can be changed about the study."""
+    """What can be changed about the study; the recipe says what each means."""
 
-    steps: Literal["one", "two", "both"] = option(
-        "both", "how models are asked: rating and reason at once, the reason after the rating, or each way"
-    )
-    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT)
-    runs: int = option(5, "how often a model is asked, each time with another seed")
-    temperature: float = option(0.1, "of models that are asked")
-    max_tokens: int = option(400, "the longest reply")
-    posts: int = option(0, "how many posts models are asked about, from the first; 0 for all")
-    encoder: str = option("", "minilm, tfidf or hf:NAME, for the likeness of rationales in meaning; none without it")
-    bertscore: str = option("", "minilm or a Transformers encoder, for BERTScore; needs torch and bert-score")
-    bertscore_layers: int = option(0, "from which layer; 0 for what bert-score knows, 6 for minilm")
-    draws: int = option(3, "how many texts the chance baselines draw for each pair")
-    topics: int = option(3, "how many topics per question; 0 for none")
-    fits: int = option(3, "how many fits a topic's stability rests on")
-    folds: int = option(5, "folds of the cross-validation")
-    evaluate: int = option(0, "leave a blinded study of so many reasons per source in evaluation/, for vantage collect")
-    judged: str = option("", "the corpus that was exported from that study: people's judgments of the reasons")
-    epsilon: float = option(0.2, "what a model saves, in the alternative annotator test; 0.2 is for experts")
-    resamples: int = option(1000, "how often posts are resampled")
+    steps: Literal["one", "two", "both"] = "both"
+    prompt: Literal["vantage", "paper"] = "vantage"
+    runs: int = 5
+    temperature: float = 0.1
+    max_tokens: int = 400
+    posts: int = 0
+    encoder: str = ""
+    bertscore: str = ""
+    bertscore_layers: int = 0
+    draws: int = 3
+    topics: int = 3
+    fits: int = 3
+    folds: int = 5
+    evaluate: int = 0
+    judged: str = ""
+    epsilon: float = 0.2
+    resamples: int = 1000
 
 
 INSTRUMENT: Final = "appraisals"
-RELEASE: Final = "CovidET-Appraisals.csv"
 _ANCHOR: Final = re.compile(r'(\d) being "([^"]+)"')
 _STEM: Final = re.compile(r"\s*Rate on a scale from.*$", re.DOTALL)
 

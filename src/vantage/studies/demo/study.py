@@ -8,7 +8,6 @@ from typing import Final
 from vantage.corpora import Corpus
 from vantage.corpora.bundled import planted_corpus
 from vantage.raters.models.base import ModelError
-from vantage.studies.base import option
 from vantage.studies.demo import analysis
 from vantage.studies.demo.analysis import QUESTION, Demo
 from vantage.studies.execution import Context
@@ -21,9 +20,9 @@ SYNTHETIC: Final = (
 
 @dataclass(frozen=True)
 class Options:
-    """What can be changed about the demo."""
+    """What can be changed about the demo; the recipe says what it means."""
 
-    asked: int = option(60, "how many of the 120 sentences the model is asked about; 0 for none")
+    asked: int = 60
 
 
 def collect(context: Context[Options]) -> Corpus:

@@ -10,43 +10,30 @@ from typing import Final, Literal, TypeAlias, get_args
 from vantage.errors import InputError
 from vantage.perspective.splits import Adaptation, Users
 from vantage.raters.trained.pairs import PAIR_METHODS
-from vantage.studies.base import listed, option
+from vantage.studies.base import listed
 from vantage.studies.perseval.sources import CorpusTask
 
 
 @dataclass(frozen=True)
 class PersevalOptions:
-    """What can be changed about the study."""
+    """What can be changed about the study; the recipe says what each means."""
 
-    corpus: str = option(
-        "hs-brexit", "corpora by name, separated by commas: hs-brexit, md-agreement, mp, mp-en, csc, …"
-    )
-    question: str = option("", "the question that is looked at, or CORPUS=QUESTION for some of them")
-    traits: str = option(
-        "auto", "the traits that are told of users, separated by commas; those of the paper by default"
-    )
-    methods: str = option("all", "the ways to learn that are run, separated by commas")
-    encoder: str = option(
-        "auto", "auto (the embedded MiniLM where it is installed), none, a folder or a name on the hub"
-    )
-    prompts: str = option("base,perspective,history", "how models named with --model are prompted")
-    shown: int = option(5, "how many earlier answers of a user a prompt shows")
-    retrieval: str = option("auto", "what makes texts similar: minilm, tfidf, hf:NAME, or auto")
-    scoring: Literal["auto", "on", "off"] = option(
-        "auto", "whether options are scored instead of replies read; auto for the embedded model"
-    )
-    texts: int = option(0, "how many texts of the test set are put to models; 0 for all, or 12 with quick")
-    quick: bool = option(False, "two encoders on the strict split for two epochs, and 12 texts for models")
-    draw: Literal["auto", "balanced", "paper"] = option(
-        "auto", "auto (the paper's draw for its corpora), balanced, or paper"
-    )
-    split_seed: int = option(42, "the seed of the split; the paper's is 42")
-    groups: str = option("hub", "names of the groups of HS-Brexit: hub (the paper's) or lewidi (swapped)")
-    threshold: float = option(
-        0.5,
-        "users with a lower F1 are not served; on ordered scales, those missed by more than a step on average",
-    )
-    resamples: int = option(500, "resamples behind every interval; 0 for none")
+    corpus: str = "hs-brexit"
+    question: str = ""
+    traits: str = "auto"
+    methods: str = "all"
+    encoder: str = "auto"
+    prompts: str = "base,perspective,history"
+    shown: int = 5
+    retrieval: str = "auto"
+    scoring: Literal["auto", "on", "off"] = "auto"
+    texts: int = 0
+    quick: bool = False
+    draw: Literal["auto", "balanced", "paper"] = "auto"
+    split_seed: int = 42
+    groups: str = "hub"
+    threshold: float = 0.5
+    resamples: int = 500
 
     @property
     def names(self) -> list[str]:

@@ -26,7 +26,7 @@ from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.replies.keywords import MOST, read_keywords
 from vantage.scales import Scale
-from vantage.studies.base import PROMPT, listed, option, paper_prompts
+from vantage.studies.base import listed, paper_prompts
 from vantage.studies.execution import Context, blinded
 from vantage.studies.stereomap.groups import seed_dictionary
 
@@ -38,37 +38,31 @@ MOST_AXES: Final = 4
 
 @dataclass(frozen=True)
 class StereomapOptions:
-    """The options of the study."""
+    """What can be changed about the study; the recipe says what each means."""
 
-    groups: str = option("published", 'published, reference, a file, or names: "nurses, lawyers"')
-    names: Literal["people-first", "published"] = option("people-first", "in whose words the groups are named")
-    form: Literal["short", "extended"] = option("extended", "which form of the instrument is asked")
-    society: str = option("American society", "whose view is asked for")
-    instrument: str = option("", "a translated instrument file with the same forms, instead of the bundled one")
-    keyword_prompts: str = option("", "a file with the wording of the keyword questions, for other languages")
-    answers: Literal["auto", "sampling", "scoring"] = option(
-        "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
-    )
-    replies: Literal["free", "schema"] = option(
-        "free", "free: sampled replies in the model's own words, so that it can refuse; schema: held to a JSON schema"
-    )
-    first: Literal["auto", "keywords", "nothing"] = option(
-        "auto", "what comes before the ratings: keywords with reasons, or nothing; auto asks for them when sampling"
-    )
-    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT + "; this replaces --first, --replies and --answers")
-    runs: int = option(10, "how often everything is asked")
-    temperature: float = option(1.0, "of sampled replies")
-    max_tokens: int = option(700, "the longest reply")
-    variants: str = option("", "variants of the prompt: no-reasoning, no-instructions, bare, with commas, or all")
-    variant_runs: int = option(5, "how often each variant is asked")
-    axes: str = option("", "the scores of the map, with commas; competence and warmth, else those in no other score")
-    people: str = option("", "a corpus in which people judged the same groups, shown beside the models")
-    evaluate: int = option(0, "leave so many answers per group and model in evaluation/, for people to judge blinded")
-    k: int = option(5, "how many clusters")
-    dictionary: str = option("", "a dictionary file for the keywords; without it the small one that comes with Vantage")
-    encoder: str = option("", "minilm or hf:NAME, for key phrases by likeness; without it by counting")
-    listed: int = option(10, "how many of the highest and lowest groups are listed")
-    resamples: int = option(200, "how often runs are resampled")
+    groups: str = "published"
+    names: Literal["people-first", "published"] = "people-first"
+    form: Literal["short", "extended"] = "extended"
+    society: str = "American society"
+    instrument: str = ""
+    keyword_prompts: str = ""
+    answers: Literal["auto", "sampling", "scoring"] = "auto"
+    replies: Literal["free", "schema"] = "free"
+    first: Literal["auto", "keywords", "nothing"] = "auto"
+    prompt: Literal["vantage", "paper"] = "vantage"
+    runs: int = 10
+    temperature: float = 1.0
+    max_tokens: int = 700
+    variants: str = ""
+    variant_runs: int = 5
+    axes: str = ""
+    people: str = ""
+    evaluate: int = 0
+    k: int = 5
+    dictionary: str = ""
+    encoder: str = ""
+    listed: int = 10
+    resamples: int = 200
 
 
 def instrument_of(options: StereomapOptions) -> Instrument:

@@ -12,34 +12,25 @@ from vantage.instruments import Instrument
 from vantage.raters.asked import varied
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
-from vantage.studies.base import PROMPT, listed, option, paper_prompts
+from vantage.studies.base import listed, paper_prompts
 from vantage.studies.execution import NO_ENCODER, Context, hundredths
 
 
 @dataclass(frozen=True)
 class WcsentOptions:
-    """What can be changed about the study."""
+    """What can be changed about the study; the recipe says what each means."""
 
-    predict: bool = option(True, "whether raters learn from the training part and judge the test part")
-    encoder: str = option(
-        "auto", "auto (the embedded MiniLM where it is installed), none, a folder or a name on the hub"
-    )
-    probe: str = option(
-        "auto", "the language model that is probed: auto (the embedded one where it is installed), none, or hf:NAME"
-    )
-    variants: str = option(
-        "distribution", "distribution, huber-mean, huber-median, coarse-mean, coarse-median, coarse-focal"
-    )
-    seeds: int = option(1, "how often every encoder is trained, with one seed after the other")
-    members: int = option(0, "how many networks an encoder consists of; 0 for the default")
-    styles: str = option(
-        "reasoning,few-shot:4+reasoning,coarse+reasoning,few-shot:4+coarse+reasoning",
-        "the prompting styles of models that are named with --model; reasons come before the answer, as in the paper",
-    )
-    prompt: Literal["vantage", "paper"] = option("vantage", PROMPT + "; this replaces --styles")
-    limit: int = option(0, "only the first pairs of the test part are put to models; 0 for all")
-    stance: str = option("", "the folder of SemEval-2016 Task 6, or a CSV file with text, target, stance, sentiment")
-    demographics: str = option("", "a CSV file with the annotators' traits and a column rater")
+    predict: bool = True
+    encoder: str = "auto"
+    probe: str = "auto"
+    variants: str = "distribution"
+    seeds: int = 1
+    members: int = 0
+    styles: str = "reasoning,few-shot:4+reasoning,coarse+reasoning,few-shot:4+coarse+reasoning"
+    prompt: Literal["vantage", "paper"] = "vantage"
+    limit: int = 0
+    stance: str = ""
+    demographics: str = ""
 
 
 QUESTIONS: Final = ("trust", "sociability", "competence")
