@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -27,9 +27,8 @@ from vantage.runs.records import records
 from vantage.runs.store import RunStore
 from vantage.scales import Scale
 
-if TYPE_CHECKING:
-    from vantage.runs.execution import Outcome
-
+Asked: TypeAlias = Callable[[RunPlan], tuple[pl.DataFrame, int]]
+"""Carries a plan out: its judgments, and how many requests have no answer."""
 NAME: Final = "canary-1"
 """The instrument; the prompts of a name never change, and other prompts are another instrument."""
 SAMPLES: Final = 10
@@ -74,9 +73,7 @@ def sitting_plan(rater: ChatRater, when: str) -> RunPlan:
     return RunPlan.of(Corpus.of_items(items, _instrument()), fixed, _instrument(), condition=when)
 
 
-def checked(
-    rater: ChatRater, store: RunStore, ask: Callable[[RunPlan], Outcome], read: Callable[[RunPlan], Outcome]
-) -> tuple[list[str], list[str]]:
+def checked(rater: ChatRater, store: RunStore, ask: Asked, read: Asked) -> tuple[list[str], list[str]]:
     """Puts the fixed prompts to a rater's model, once in a sitting: what has changed since others, and what has not.
 
     `ask` carries a plan out, `read` only looks up what an earlier sitting was answered.
@@ -85,11 +82,11 @@ def checked(
     now = _now()
     if times and time.time() - datetime.fromisoformat(times[-1]).timestamp() < SITTING:
         now = times.pop()
-    today = _answers(ask(sitting_plan(rater, now)))
+    today = _answers(*ask(sitting_plan(rater, now)))
     if today is None:
         return [], [f"{rater.model_name} did not answer all fixed prompts of the canary; nothing is compared."]
     compared = list(dict.fromkeys([times[0], times[-1]])) if times else []
-    read_then = [(when, _answers(read(sitting_plan(rater, when)))) for when in compared]
+    read_then = [(when, _answers(*read(sitting_plan(rater, when)))) for when in compared]
     earlier = [(when, answers) for when, answers in read_then if answers is not None]
     if not earlier:
         said = f"{rater.model_name} has answered {len(_TEXTS)} fixed prompts; the next sitting is compared with this."
@@ -142,9 +139,8 @@ def _sittings(rater: ChatRater, store: RunStore) -> list[str]:
     return sorted({str(part["condition"]) for part in mine})
 
 
-def _answers(outcome: Outcome) -> pl.DataFrame | None:
+def _answers(rows: pl.DataFrame, missing: int) -> pl.DataFrame | None:
     """The answers of a sitting, unless some are missing."""
-    rows = outcome.judged[0].judgments
-    if outcome.judged[0].missing or (rows["status"].cast(pl.String) == "failed").any():
+    if missing or (rows["status"].cast(pl.String) == "failed").any():
         return None
     return rows.select("item", answer=pl.coalesce(pl.col("value").cast(pl.String), pl.col("status").cast(pl.String)))

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -138,12 +137,20 @@ def run(
 def _canaries(plan: RunPlan, store: RunStore, options: RunOptions) -> tuple[dict[str, list[str]], list[str]]:
     """What fixed prompts tell: by model, where it has changed, and otherwise; recorded replies do not change."""
     plain = replace(options, canary=False, fallbacks=(), clarify=False)
+
+    def given(part: JudgedPart) -> tuple[pl.DataFrame, int]:
+        return part.judgments, part.missing
+
     drifted: dict[str, list[str]] = {}
     others: list[str] = []
     for name, rater in {part.rater.model_name: part.rater for part in plan.parts}.items():
         if not name.startswith("recorded:"):
-            ask, read = (partial(work, store=store, options=plain) for work in (run, judgments))
-            drifted[name], same = canary.checked(rater, store, ask, read)
+            drifted[name], same = canary.checked(
+                rater,
+                store,
+                lambda fixed: given(run(fixed, store, plain).judged[0]),
+                lambda fixed: given(judgments(fixed, store, plain).judged[0]),
+            )
             others += same
     return drifted, others
 
