@@ -161,7 +161,7 @@ def _left_to(model: str, outcome: Outcome, store: RunStore) -> list[PlanPart]:
     for judged in [one for one in outcome.judged if one.broken and not outcome.interrupted]:
         part, rater = judged.part, judged.rater
         done = part.done()
-        items = part.open(pl.concat([done, judged.judgments.select(done.columns)]))["item"].to_list()
+        items = part.open(pl.concat([done, judged.judgments.select(done.columns)]).unique())["item"].to_list()
         # Settings are those of a kind of model: an address of one is none of another.
         same = model.partition(":")[0] == rater.model_name.partition(":")[0]
         other = replace(rater, model=model, name="", settings=rater.settings if same else {})
