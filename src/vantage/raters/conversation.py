@@ -330,7 +330,8 @@ def read_reply(
     'refused'
     """
     answer, thought = _parted(completion)
-    cut, none = completion.finish == "length", None
+    cut = completion.finish == "length"
+    none: ParsedReply | None = None
     if completion.finish == "failed":
         none = ParsedReply(None, "failed", None, "failed")
     elif completion.finish == "broken":

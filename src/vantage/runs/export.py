@@ -107,7 +107,8 @@ class _Texts:
             "settings": json.dumps(shared, ensure_ascii=False),
             "messages": [{"role": _ROLES[one[0]], "content": self._known.get(int(one[1:]), "")} for one in words],
         }
-        return {name: (shared | row | told).get(name) for name in COLUMNS}
+        every = {**shared, **row, **told}
+        return {name: every.get(name) for name in COLUMNS}
 
 
 def _finite(scores: bytes) -> list[float | None]:

@@ -130,7 +130,7 @@ class PlanPart:
         items = self.open(done)
         # Only items that are done in part need a closer look, and at most times these are few.
         partly = self._wanted(done).join(items.select("item"), on="item", how="semi")
-        how = {"questions": self.asked, "condition": self.condition}
+        how: dict[str, Any] = {"questions": self.asked, "condition": self.condition}
         return self.rater.plan(self.corpus, self.used, **how, items=items, done=frozenset(partly.iter_rows()))
 
     def open(self, done: pl.DataFrame) -> pl.DataFrame:
